@@ -107,15 +107,19 @@ def code_of(stem: str) -> str:
 
 
 @cache
-def missing(name: str) -> list[str]:
-    """Words of a name that nothing has; the name itself where its module has no such member."""
-    words = [word for word in WORD.findall(name) if not exists(word)]
+def missing_words(name: str) -> list[str]:
+    return [word for word in WORD.findall(name) if not exists(word)]
+
+
+@cache
+def lost_member(name: str) -> str:
+    """The module of ``module.member`` where no module of that name has the member."""
     member = MEMBER.fullmatch(name)
     if member is None or is_there(name) or is_there(name.replace(".", "/")):
-        return words
+        return ""
     code = code_of(member[1])
-    in_module = not code or re.search(rf"\b{member[2]}\b", code)
-    return words if in_module or is_named_in_the_code(name) else [*words, name]
+    has_it = not code or re.search(rf"\b{member[2]}\b", code) or is_named_in_the_code(name)
+    return "" if has_it else member[1]
 
 
 def exists(word: str) -> bool:
@@ -148,7 +152,10 @@ def stale_words() -> dict[str, list[str]]:
     for module in modules():
         for line, prose in module.prose:
             for name in names_in_prose(prose):
-                for word in missing(name):
+                lost = lost_member(name)
+                # A variable of the module may be called as another module is.
+                stale = [name] if lost and not re.search(rf"\b{lost}\b", module.code) else []
+                for word in (*missing_words(name), *stale):
                     places.setdefault(word, []).append(f"{module.path}:{line}")
     for document, word in words_of_documents():
         if not exists(word):

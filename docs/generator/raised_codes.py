@@ -10,7 +10,7 @@ from generator.markdown import sentence
 from generator.source import assignments, calls, constant, modules, words
 
 CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
-RAISED = ("bad_input", "own_refusal", "not_confirmed", "CommandError")
+RAISED = ("bad_input", "refused_as", "own_refusal", "not_confirmed", "CommandError")
 """What commands end with."""
 ENDED = (
     "Stopped", "Ending", "NotPaid", "PaymentOpen", "SwapEnded", "SwapOpen", "refused",

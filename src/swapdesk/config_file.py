@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import field
 
 from swapdesk.paths import PROFILE_NAME, make_directories, without_mark, write_private
@@ -141,7 +141,7 @@ def keep_choice(file: Path, key: str, value: str, profile: str | None = None) ->
     own = isinstance(table, dict) and key in table
     wanted = deepcopy(document.content)
     (wanted["profiles"][profile] if own else wanted)[key] = value
-    text = json.dumps(value)
+    text = msgspec.json.encode(value).decode()
     content = file.read_bytes() if document.lines else b""
     lines = without_mark(content).decode().splitlines(keepends=True)
     mark = content[: len(content) - len(without_mark(content))]

@@ -246,7 +246,8 @@ def test_what_ends_a_command_agrees_with_the_table_and_repeats_nothing_of_it() -
     from generator.raised_codes import RAISED, codes_in
     from generator.source import calls, constant, modules
 
-    exits_of = {"bad_input": {Exit.BAD_INPUT}, "own_refusal": {Exit.OWN_REFUSAL}}
+    bad = {Exit.BAD_INPUT}
+    exits_of = {"bad_input": bad, "refused_as": bad, "own_refusal": {Exit.OWN_REFUSAL}}
     found, seen = set(), 0
     for path, tree in modules("cli", *RAISED):
         for name, call, within in calls(tree):
@@ -258,7 +259,7 @@ def test_what_ends_a_command_agrees_with_the_table_and_repeats_nothing_of_it() -
             )
             words = {one.value for one in named if isinstance(one, ast.Constant)}
             ends = exits_in(call.args[0]) if direct else exits_of[name]
-            for code in codes_in(call.args[1 if direct else 0], within, path):
+            for code in codes_in(call.args[direct or name == "refused_as"], within, path):
                 seen += 1
                 if ends and not ends & set(KNOWN[code].exits):
                     found.add(f"{path}:{call.lineno} ends with {ends}")

@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from cli.desks import Desk, run_here
 from harness import Result, Sandbox, environment, home_of
 from patience import PATIENCE
-from swapdesk.cli.doctor_command import examine
+from swapdesk.cli.doctor_report import examine
 from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.installation import shell_word

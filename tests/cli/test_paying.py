@@ -17,7 +17,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.output import Output
 from swapdesk.cli.secret_input import read_passphrase
-from swapdesk.cli.session import CommandSession, _pay_calls
+from swapdesk.cli.session import _pay_calls
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.wallet.call_payments import NewPayee
 from swapdesk.paths import Home
@@ -128,7 +128,8 @@ async def test_a_new_payee_is_agreed_to_at_a_terminal_alone(tmp_path: Path) -> N
     asked = NewPayee("0x6A65", ("This one: 0.0001 USDC to 0x6A65.",), "6A65")
     desk = Desk.open(load_settings({}, Home.at(tmp_path)))
     call = CliContext(Output("json"))
-    _pay_calls(CommandSession(call, desk.settings, desk, None))
+    call.opened = desk
+    _pay_calls(call)
     for there, typed, agreed in ((True, "6A65\n", True), (True, "yes\n", False),
                                  (False, "6A65\n", False)):  # fmt: skip
         with (

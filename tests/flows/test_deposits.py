@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from solders.pubkey import Pubkey
 
 from flows.deposits import (
     HASH,
@@ -27,7 +26,6 @@ from flows.deposits import (
 )
 from flows.orders import NOW, intent, order, tracked
 from flows.signing import TRADING, steps_of
-from sandbox.solana.solana_world import running
 from swapdesk.acts import State
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
@@ -67,13 +65,11 @@ from swapdesk.flows.payments import begin_payment, payment_of, waits_for_signatu
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, WalletPlace
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.answers import Review, SignedTransaction
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import DepositPromise, Promise
 from swapdesk.wire.orders import DisplayStatus, LegStatus
-from wallet.agents import CHEAP, PASSPHRASE
-from wallet.test_solana_deposits import COINS, SOL, Payer
+from wallet.test_solana_deposits import COINS, SOL, Payer, paying
 
 WAITING = TrackedOrder(
     order=order(expires=NOW + timedelta(minutes=10)),
@@ -489,16 +485,8 @@ def payable() -> str | None:
 
 @pytest.fixture
 async def payer(tmp_path: Path) -> AsyncIterator[Payer]:
-    async with running(tmp_path / "chain") as world:
-        link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
-        place = WalletPlace(str(tmp_path / "keys"), "sandbox", (link,))
-        agent = await WalletClient.start(place, program=CHEAP)
-        try:
-            made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
-            await world.node.fund(made.address, 100 * 10**9)
-            yield Payer(world, agent, Pubkey.from_string(made.address))
-        finally:
-            await agent.close()
+    async with paying(tmp_path) as made:
+        yield made
 
 
 class Trader:

@@ -151,7 +151,7 @@ EVM = (
         "evm-failed-payment-arrives",
         "Coins that a failed transaction did not move are credited to an order.",
         f"{_EVM}/wallets.py",
-        "    if not one.succeeded:\n        return\n",
+        "    if not transaction.succeeded:\n        return\n",
         "",
         ("tests/sandbox/evm/test_evm_chain.py",),
     ),
@@ -224,8 +224,8 @@ SOLANA = (
         "solana-closed-accounts-come-back",
         "Tokens that were burnt stand in their account again after a restart.",
         _CHAIN,
-        "            accounts |= each.changed\n",
-        "            accounts |= {key: raw for key, raw in each.changed.items() if raw}\n",
+        "            accounts |= transaction.changed\n",
+        "            accounts |= {key: raw for key, raw in transaction.changed.items() if raw}\n",
         (f"{_SOLANA_CHAIN}::test_the_catalogue_and_what_is_made_of_it_survive",),
     ),
     Defect(
@@ -256,8 +256,8 @@ SOLANA = (
         "solana-blockhash-never-expires",
         "What expired is executed later, beside what was signed in its place.",
         "swapdesk/sandbox/node/solana/machine.py",
-        "for each in range(newest - WINDOW, newest + 1))\n",
-        "for each in range(newest - 2 * WINDOW, newest + 1))\n",
+        "for height in range(newest - WINDOW, newest + 1))\n",
+        "for height in range(newest - 2 * WINDOW, newest + 1))\n",
         (
             "tests/sandbox/solana/test_solana_chain.py"
             "::test_a_blockhash_is_good_for_150_blocks_from_its_own_on",
@@ -284,8 +284,8 @@ SOLANA = (
         "solana-durable-nonce-taken",
         "A signature that never expires is executed at any later time.",
         _METHODS,
-        "    if found.uses_durable_nonce():\n",
-        "    if not found.signatures:\n",
+        "    if transaction.uses_durable_nonce():\n",
+        "    if not transaction.signatures:\n",
         (f"{_SOLANA_CHAIN}::test_what_the_sandbox_does_not_execute_is_refused",),
     ),
     Defect(

@@ -63,8 +63,8 @@ CREATING = (
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
         "swapdesk/cli/batch_report.py",
-        "tell_plan(session, plan, output.before_a_question)",
-        "tell_plan(session, plan)",
+        "tell_plan(call, plan, output.before_a_question)",
+        "tell_plan(call, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
     ),
     Defect(
@@ -164,9 +164,9 @@ CREATING = (
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/service_reports.py",
-        "        answer = await _asked(session, method, path, query, body)\n"
+        "        answer = await _asked(call, method, path, query, body)\n"
         "    except ClientError as error:",
-        "        answer = await session.link.api.call(method, path, query, body)\n"
+        "        answer = await call.link.api.call(method, path, query, body)\n"
         "    except ClientError as error:",
         ("tests/cli/test_refusals.py::test_an_unknown_outcome_is_in_the_journal",),
     ),
@@ -1333,16 +1333,16 @@ SHOWING = (
         "doctor-looks-at-no-key-file",
         "A key that other users may read is called private.",
         "swapdesk/flows/doctor/home_checks.py",
-        '        looked_at += [shared("files", file) for file in sorted(keys.iterdir())]',
-        "        looked_at += []",
+        '        checked += [shared("files", file) for file in sorted(keys.iterdir())]',
+        "        checked += []",
         ("tests/cli/test_doctor.py::test_a_broken_home_is_named_and_mended",),
     ),
     Defect(
         "doctor-takes-any-node",
         "A node of another chain is called well, and shows a wallet that has nothing.",
         "swapdesk/flows/doctor/service_checks.py",
-        "    if told != link.chain_id:",
-        "    if told is None:",
+        "    if chain_id != link.chain_id:",
+        "    if chain_id is None:",
         ("tests/cli/test_doctor.py::test_a_broken_profile_is_named_and_mended",),
     ),
     Defect(
@@ -1395,7 +1395,7 @@ SHOWING = (
         "solana-payment-lost-before-it-expired",
         "What may still be executed is called lost, and the same deposit is paid a second time.",
         "swapdesk/agent/transactions/delivery.py",
-        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired and height > (transaction.last_valid_height or 0):",
         "        if expired:",
         (
             "tests/wallet/test_solana_deposits.py"
@@ -1425,7 +1425,7 @@ SHOWING = (
         "unreadable-orders-unsaid",
         "Orders that cannot be read are missing from a list that looks whole.",
         "swapdesk/cli/order_reports.py",
-        "left_out_words(session.link.tracker.skipped)",
+        "left_out_words(call.link.tracker.skipped)",
         "left_out_words(0)",
         ("tests/cli/test_newer_service.py::test_orders_that_cannot_be_read_are_counted",),
     ),

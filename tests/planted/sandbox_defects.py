@@ -154,8 +154,8 @@ BOOKS = (
         "memo-of-nobody",
         "A payment with a wrong memo is credited to whoever has the address.",
         "swapdesk/sandbox/node/database.py",
-        "        if found is None and tag is not None:\n",
-        "        if found is None:\n"
+        "        if row is None and tag is not None:\n",
+        "        if row is None:\n"
         '            query = "SELECT * FROM accounts WHERE chain = ? AND address = ?"\n'
         "            return self._one(query, chain, address)\n"
         "        if tag is None:\n",
@@ -181,8 +181,8 @@ BOOKS = (
         "held-deposit-unsaid",
         "An exchange keeps a second deposit, and nobody is told that somebody has to act.",
         "swapdesk/sandbox/node/venue_accounts.py",
-        "                each.late and each.counted and",
-        "                each.late and not each.counted and",
+        "                deposit.late and deposit.counted and",
+        "                deposit.late and not deposit.counted and",
         (f"{NODE}test_what_becomes_of_a_deposit",),
     ),
     Defect(

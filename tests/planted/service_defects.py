@@ -50,11 +50,11 @@ SERVING = (
         "query-in-the-log",
         "Whoever reads the log has the secret that somebody sent in the address of a request.",
         "swapdesk/service/router.py",
-        '        found = self._router.find(scope["method"], _path(scope))\n'
-        "        operation = found",
+        '        match = self._router.find(scope["method"], _path(scope))\n'
+        "        operation = match",
         '        seen.call.operation = _path(scope) + scope["query_string"].decode()\n'
-        '        found = self._router.find(scope["method"], _path(scope))\n'
-        "        operation = found",
+        '        match = self._router.find(scope["method"], _path(scope))\n'
+        "        operation = match",
         (f"{OBSERVED}::test_a_line_for_each_request",),
     ),
     Defect(
@@ -69,8 +69,8 @@ SERVING = (
         "transition-without-a-line",
         "Nobody can tell from the log when the operator took an order off its partner's list.",
         "swapdesk/service/orders/presentation.py",
-        "expected_version=found.version, before=found.status):",
-        "expected_version=found.version):",
+        "expected_version=current.version, before=current.status\n",
+        "expected_version=current.version\n",
         (f"{OBSERVED}::test_a_line_for_each_transition",),
     ),
     Defect(
@@ -582,8 +582,8 @@ VENUES = (
         "caller-named-by-anybody",
         "Whoever writes a header calls under the address of somebody else, and has no limit.",
         "swapdesk/service/front.py",
-        "        return found is not None and self._is_proxy(found)\n",
-        "        return found is not None\n",
+        "        return peer is not None and self._is_proxy(peer)\n",
+        "        return peer is not None\n",
         (f"{FRONT}::test_limits_of_an_address_count_the_client",),
     ),
     Defect(
@@ -598,8 +598,8 @@ VENUES = (
         "name-of-a-proxy-alone-checked",
         "A page whose name was made to point to a proxy reads what only a desk may.",
         "swapdesk/sandbox/service_process.py",
-        "            if refused is None and told is not None:\n",
-        "            if told is not None:\n",
+        "            if refused is None and forwarded is not None:\n",
+        "            if forwarded is not None:\n",
         (f"{FRONT}::test_both_names_of_a_host_are_checked",),
     ),
     Defect(

@@ -172,7 +172,7 @@ SHARED = (
         "Orders that a hint made due stand still until the slowest of them is committed.",
         ORDERS,
         "        await asyncio.gather(\n"
-        "            *(self._database.write(partial(hastened, values=each)) for each in values)\n"
+        "            *(self._database.write(partial(hastened, values=order)) for order in values)\n"
         "        )\n",
         "        async def together(db: Transaction) -> None:\n"
         "            for each in values:\n"

@@ -69,8 +69,8 @@ SIGNING = (
         "decimals-of-the-list",
         "A service that names other decimals gets a thousand dollars for a confirmed ten.",
         "swapdesk/agent/gate/rules/amounts.py",
-        "    told = None if words is None else words[0]\n",
-        "    told = asset.decimals\n",
+        "    decimals = None if words is None else words[0]\n",
+        "    decimals = asset.decimals\n",
         (
             "tests/agent/test_token_decimals.py::test_no_payload_is_signed_by_decimals_of_a_list",
             "tests/agent/test_hostile_service.py",
@@ -198,7 +198,7 @@ SIGNING = (
         "forged-receipt-believed",
         "A node tells a failure of what was paid, and the same is signed and paid once more.",
         "swapdesk/agent/transactions/delivery.py",
-        "        problem = await self._contradiction(one, receipt)\n",
+        "        problem = await self._contradiction(transaction, receipt)\n",
         "        problem: str | None = None\n",
         ("tests/wallet/test_signing.py::test_a_forged_failure_ends_nothing",),
     ),
@@ -206,8 +206,8 @@ SIGNING = (
         "forgotten-transaction-left",
         "A payment that a node forgot is never sent again, and its order expires unpaid.",
         "swapdesk/agent/transactions/delivery.py",
-        "        await self.send(self._found(kept))\n        return self._found(one)\n",
-        "        return self._found(one)\n",
+        "        await self.send(self._found(kept))\n        return self._found(transaction)\n",
+        "        return self._found(transaction)\n",
         ("tests/wallet/test_signing.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
     ),
     Defect(
@@ -222,7 +222,7 @@ SIGNING = (
         "last-valid-height-ignored",
         "A payment that may still be executed is given up, signed anew and paid twice.",
         "swapdesk/agent/transactions/delivery.py",
-        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired and height > (transaction.last_valid_height or 0):",
         "        if expired:",
         ("tests/agent/test_records.py::test_what_may_still_be_executed_is_not_lost",),
     ),
@@ -233,9 +233,9 @@ SIGNING = (
         "        # Committed before a byte leaves: after a crash here it may be on its way. What"
         " was given up\n"
         "        # while this request waited for its turn stays where it is.\n"
-        "        if not self._records.move(one.hash, State.UNKNOWN, mined=False):\n"
-        "            return self._found(one)\n",
-        "        self._records.move(one.hash, State.UNKNOWN, mined=False)\n",
+        "        if not self._records.move(transaction.hash, State.UNKNOWN, mined=False):\n"
+        "            return self._found(transaction)\n",
+        "        self._records.move(transaction.hash, State.UNKNOWN, mined=False)\n",
         (
             "tests/agent/test_records.py"
             "::test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave",
@@ -245,7 +245,7 @@ SIGNING = (
         "signature-not-remembered",
         "A permit leaves that no record counts, and more is signed beside it.",
         "swapdesk/agent/process/signing.py",
-        "        # Written down before it leaves: what may be in the world is counted.\n"
+        "        # Recorded before it leaves: whatever may have left is counted.\n"
         "        self._records.write_given(\n"
         "            subject.promise.intent_id, given, self._clock.now(), looked.spending, call\n"
         "        )\n",
@@ -274,8 +274,8 @@ SIGNING = (
         "policy-counts-nothing",
         "A spending policy stops no sum of payments.",
         "swapdesk/agent/transactions/records.py",
-        "            count(connection, spending, when)\n            if not known:",
-        "            if not known:",
+        "            count(connection, spending, when)\n            if not signed:",
+        "            if not signed:",
         ("tests/wallet/test_spending_policy.py::test_the_eleventh_of_ten_payments_is_stopped",),
     ),
     Defect(
@@ -290,8 +290,8 @@ SIGNING = (
         "policy-raised-without-pass-phrase",
         "Whoever has the desk raises a limit.",
         "swapdesk/wallet/spending.py",
-        "limits[one.key] > one.exact",
-        "limits[one.key] < 0",
+        "limits[limit.key] > limit.exact",
+        "limits[limit.key] < 0",
         ("tests/wallet/test_spending_policy.py::test_only_the_pass_phrase_raises",),
     ),
     Defect(
@@ -333,16 +333,16 @@ SIGNING = (
         "price-of-a-call-unbounded",
         "A service takes what it likes for one read.",
         "swapdesk/agent/spending/limits.py",
-        "elif one.units > most_units(tier):",
-        "elif one.units < most_units(PriceTier.FREE) // 1_000_000:",
+        "elif spend.units > most_units(tier):",
+        "elif spend.units < most_units(PriceTier.FREE) // 1_000_000:",
         ("tests/agent/test_spending_limits.py::test_a_call_costs_ten_times_the_contract_at_most",),
     ),
     Defect(
         "bound-of-a-call-ended-without-pass-phrase",
         "Whoever has the desk lets a service take what it likes for a call.",
         "swapdesk/wallet/spending.py",
-        "one.window is SpendWindow.CALL and one.key not in known",
-        "one.window is SpendWindow.CALL and one.key in known",
+        "limit.window is SpendWindow.CALL and limit.key not in keys",
+        "limit.window is SpendWindow.CALL and limit.key in keys",
         (
             "tests/agent/test_spending_limits.py"
             "::test_a_policy_is_raised_by_whatever_lets_more_through",
@@ -437,16 +437,16 @@ SIGNING = (
         "dearer-one-forgotten",
         "A node forgets the higher fee, and the payment waits for the first one again.",
         "swapdesk/agent/transactions/delivery.py",
-        "kept = self._records.outbidding(one) or one",
-        "kept = one",
+        "kept = self._records.outbidding(transaction) or transaction",
+        "kept = transaction",
         ("tests/wallet/test_replacing.py::test_whoever_follows_the_first_keeps_the_dearest_alive",),
     ),
     Defect(
         "withdrawal-to-the-entry-point",
         "The coins of a smart account are paid to a contract that keeps them.",
         "swapdesk/agent/process/chain_handlers.py",
-        "            InnerCall(owner, one.units)\n",
-        "            InnerCall(ENTRY_POINT, one.units)\n",
+        "            InnerCall(owner, payment.units)\n",
+        "            InnerCall(ENTRY_POINT, payment.units)\n",
         ("tests/wallet/test_withdrawing.py",),
     ),
     Defect(
@@ -494,8 +494,8 @@ SIGNING = (
         "unheard-is-on-its-way",
         "A payment of which no byte left cannot be given up any more.",
         "swapdesk/agent/transactions/delivery.py",
-        "self._note(one, str(error), State.PREPARED if first else State.UNKNOWN)",
-        "self._note(one, str(error))",
+        "self._note(transaction, str(error), State.PREPARED if first else State.UNKNOWN)",
+        "self._note(transaction, str(error))",
         ("tests/agent/test_records.py::test_what_no_node_heard_of_is_where_it_was",),
     ),
     Defect(

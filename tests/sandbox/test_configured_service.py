@@ -467,9 +467,11 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
     file = written(tmp_path, chain["rpc"], chain["chainId"], store)
     keys = partner_keys(load_key(running.data))
 
-    def looked_at(when: int) -> int:
-        found = cluster.run(rows_of(database, "SELECT MAX(due_at) FROM orders"))[0][0]
-        return int(found) if found > when else 0
+    def make_due() -> None:
+        cluster.run(rows_of(database, "UPDATE orders SET due_at = 0"))
+
+    def looked_at() -> bool:
+        return bool(cluster.run(rows_of(database, "SELECT 1 FROM orders WHERE due_at > 0")))
 
     cluster.run(adding(database, build_partners(keys[:1], SystemClock().now())))
     sender = parties_of(load_key(running.data))[TREASURY]
@@ -484,12 +486,13 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
             (quote,) = client.get("/quotes", params=asked).json()["quotes"]
             body = {"quoteId": quote["quoteId"], "addressTo": sender, "addressFrom": sender}
             assert client.post("/exchanges", json=body).status_code == 200
-        begun = looked_at(0)
+        make_due()
         with served(tmp_path, file, command="worker") as line:
             assert (line["chains"], line["venues"]) == (["base"], ["ba"])
-            then = wait_for(lambda: looked_at(begun), what="a worker by itself")
+            wait_for(looked_at, "a worker by itself")
+    make_due()
     with served(tmp_path, file, "--workers", "1") as ready:
-        then = wait_for(lambda: looked_at(then), what="a worker beside")
+        wait_for(looked_at, "a worker beside")
         (worker,) = children(ready["pid"])
         os.kill(worker, signal.SIGKILL)
         wait_for(lambda: worker not in children(ready["pid"]), what="the end of the worker")

@@ -143,12 +143,19 @@ class DeskRun(Struct):
 
         await self.settle(shown, repr(words))
 
-    async def press(self, *keys: str, sees: str = "") -> None:
-        """Press keys, and wait for the words that are seen then."""
+    async def on(self, kind: type[S]) -> S:
+        """The screen in view, once it is of this kind."""
+        await self.settle(lambda: isinstance(self.app.screen, kind), kind.__name__)
+        return self.screen(kind)
+
+    async def press(self, *keys: str, sees: str = "", to: type[Screen[Any]] | None = None) -> None:
+        """Press keys, and wait for the words that are seen then, or for the screen they lead to."""
         await self.pilot.press(*keys)
         await self.pilot.pause()
         if sees:
             await self.see(sees)
+        if to is not None:
+            await self.on(to)
 
     async def type(self, text: str, sees: str = "") -> None:
         """Type as a terminal hands a fast typist over: key after key, and one rest at the end."""
@@ -161,10 +168,10 @@ class DeskRun(Struct):
         if sees:
             await self.see(sees)
 
-    async def enter(self, text: str, sees: str = "") -> None:
+    async def enter(self, text: str, **then: Any) -> None:
         """Type a text and submit it."""
         await self.type(text)
-        await self.press("enter", sees=sees)
+        await self.press("enter", **then)
 
     async def retype(self, text: str) -> None:
         """Type a text in place of what stands in the field."""
@@ -176,10 +183,10 @@ class DeskRun(Struct):
         self.screen(DeskScreen).clear_notice()
         await self.pilot.pause()
 
-    async def press_still(self, key: str, sees: str = "") -> None:
+    async def press_still(self, key: str, **then: Any) -> None:
         """A money key, once the screen stood still for it."""
         await self.still()
-        await self.press(key, sees=sees)
+        await self.press(key, **then)
 
     def advance(self, seconds: float) -> None:
         """Let the time of the desk go on, and the desk notice it."""

@@ -74,8 +74,7 @@ async def test_a_name_is_added_after_the_address_was_compared(market: Market) ->
         await run.press("enter", sees="A name for this address")
         asked = run.screen(TypedConfirm).question
         assert asked.phrase not in run.text
-        await run.enter(asked.phrase)
-        await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the list")
+        await run.enter(asked.phrase, to=AddressBookScreen)
         assert "@carol" in run.text
         entry = run.app.session.desk.book.entry("carol")
         assert (entry.address, entry.kind) == (CAROL, "evm")
@@ -91,8 +90,7 @@ async def test_renaming_the_own_wallet_and_deleting_change_one_table_of_the_file
         path.write_text(f"# mine\n{path.read_text()}", encoding="utf-8")
         await run.press("e")
         await run.retype("robert")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the list")
+        await run.press("enter", to=AddressBookScreen)
         assert "@robert" in run.text
         assert "@bob " not in run.text
         await run.press("u")

@@ -200,8 +200,7 @@ async def test_the_first_frame_stands_before_anything_is_connected_and_letters_a
         await run.see("34 chains and 462 tokens. Nothing here is real money.")
         assert "Next you: write what to swap" in run.text
         await run.press("ctrl+p")
-        await run.enter("tokens")
-        await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the token search")
+        await run.enter("tokens", to=TokensScreen)
         await run.press("escape")
         home = run.screen(SwapScreen)
         await run.type("0.5 tnop")

@@ -19,7 +19,7 @@ from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.batch.plan import BatchPlan, Means, Total
 from swapdesk.flows.batch.progress import sheet_of
 from swapdesk.flows.batch.rows import look, problem
-from swapdesk.tui.painting import DOTS, masked
+from swapdesk.tui.masking import DOTS, masked
 from swapdesk.tui.screens.batch import (
     BatchScreen,
     batch_columns,

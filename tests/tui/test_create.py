@@ -52,8 +52,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         assert market.network.posts() == 0
         screen.step_changed(step)
         await run.still()
-        await run.press(*["c"] * 100)
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.press(*["c"] * 100, to=DepositScreen)
         await run.press(*["c"] * 10)
         assert market.network.posts() == 1
         assert len(run.app.session.desk.journal.orders.ids()) == 1
@@ -68,8 +67,7 @@ async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
         screen = run.screen(CreateScreen)
         book = run.app.session.desk.book
         before = book.entry("bob")
-        await run.press("@")
-        await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the book")
+        await run.press("@", to=AddressBookScreen)
         book.remove("bob")
         book.add(replace(before, address=derive_address("evm", b"another bob".ljust(32))))
         await run.press("escape")
@@ -80,8 +78,7 @@ async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
         await run.press("c")
         assert screen._form.values == ("@bob",), "a key of the intent is no letter of a field"
         await run.press("enter")
-        await run.press_still("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.press_still("c", to=DepositScreen)
         (made,) = run.app.session.desk.journal.orders.each()
         assert made.order.receiver_address == book.entry("bob").address  # type: ignore[union-attr]
 
@@ -207,10 +204,10 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
         assert "Destinat " not in run.text
         await run.press("c")
         await run.compare()
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.on(DepositScreen)
         await run.still()
         run.app.navigation.open_order(run.screen(DepositScreen).service_id)
-        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.on(OrderScreen)
         facts = {fact.label: fact for fact in run.screen(OrderScreen).query_one(DetailRows).facts}
         assert plain_text(line_of(facts["With tag"].value)) == "none, as you typed"
 
@@ -236,8 +233,7 @@ async def test_another_tag_than_that_of_the_name_is_agreed_to(market: Market) ->
         assert "c asks you to agree first" in run.text
         await run.press("c", sees="Before this order is created")
         assert market.network.posts() == 0
-        await run.enter("yes")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.enter("yes", to=DepositScreen)
         assert market.network.posts() == 1
 
 
@@ -259,8 +255,7 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         assert "e edit" not in run.text
         await run.type("ecd")
         assert screen._form.values == ("@bob",)
-        await run.press("w")
-        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallet")
+        await run.press("w", to=WalletsScreen)
         await run.press("escape")
         assert run.app.screen is screen
         market.venues[0]._spread *= 4
@@ -278,8 +273,7 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         assert screen._form.values == ("@bobby",)
         assert "c create" not in run.text
         await run.press("backspace", "backspace", "enter")
-        await run.press_still("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.press_still("c", to=DepositScreen)
         assert market.network.posts() == 1
 
 
@@ -352,8 +346,7 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
         market.network.before = None
         await run.press("r")
         await run.settle(lambda: screen.state.step == "ready", "a new quote")
-        await run.press_still("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.press_still("c", to=DepositScreen)
         assert market.network.posts() == 1
 
 
@@ -429,7 +422,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         await run.press("escape")
         await run.press_still("c")
         await run.compare()
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.on(DepositScreen)
         assert market.network.posts() == 1
 
 
@@ -449,8 +442,7 @@ async def test_c_is_locked_until_the_frozen_intent_is_seen_whole(market: Market)
         await run.press("c")
         assert "The screen just changed." in run.text
         assert market.network.posts() == 0
-        await run.press_still("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.press_still("c", to=DepositScreen)
         assert market.network.posts() == 1
 
 

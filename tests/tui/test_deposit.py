@@ -153,8 +153,7 @@ async def test_an_order_that_is_not_what_was_confirmed_is_never_payable(market: 
         market.venues[0].trouble.restate_in = None
         await run.to_frozen("0.25 btc eth")
         market.network.after = another_address(other)
-        await run.press("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.press("c", to=DepositScreen)
         assert "the service repeats another deposit address" in " ".join(run.text.split())
         assert other[:9] not in run.text.replace(" ", "")
 

@@ -111,8 +111,7 @@ async def test_nothing_is_created_before_the_word(market: Market) -> None:
         await run.to_frozen()
         await run.press("c", sees="This is LIVE")
         await run.enter("Live", sees='Not the same: type "live".')
-        await run.press("escape")
-        await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
+        await run.press("escape", to=CreateScreen)
         assert not any(call.startswith("POST") for call in market.network.seen)
         await run.press_still("c", sees="This is LIVE")
         await run.enter("live")
@@ -167,8 +166,7 @@ LOOKS = "An order may exist: the desk looks."
 async def left(run: DeskRun) -> None:
     """Create, hear nothing, and go back to the first screen."""
     await run.press("c", sees="The service did not answer.")
-    await run.press("escape", "escape", "escape")
-    await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the first screen")
+    await run.press("escape", "escape", "escape", to=SwapScreen)
     await run.see(LOOKS)
 
 

@@ -270,13 +270,11 @@ async def test_rows_are_sorted_said_and_diagnosed(market: Market) -> None:
         keys = [row.key[:6] for row in screen._table.rows if row.selectable]
         assert keys == ["m1Xc7D", "h8Kq2P", "w2Bn8L"]
         assert screen._table.cursor_key.startswith("w2Bn8L")
-        await run.press("e")
-        await run.settle(lambda: isinstance(run.app.screen, ReadingOverlay), "the sentence")
+        await run.press("e", to=ReadingOverlay)
         await run.see("Order w2Bn8LxCvBnM4k5j6h7g8f, 0.5 BTC to 14.524108 ETH, standard, stage 3")
         await run.press("escape")
         await run.to_order(held(market.clock).id)
-        await run.press("i")
-        await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the diagnosis")
+        await run.press("i", to=InspectScreen)
         await run.see("rule held, certain")
         await run.press("escape")
         assert isinstance(run.app.screen, OrderScreen)
@@ -330,8 +328,7 @@ async def test_an_expired_order_is_asked_for_again_with_its_input(
                 for key in keys:
                     await run.press(key, sees="Order id" if key == "enter" else "0.25 BTC")
                 await run.settle(lambda: run.screen(QuotesScreen).result is not None, "quotes")
-                await run.press("enter")
-                await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
+                await run.press("enter", to=CreateScreen)
                 assert run.screen(CreateScreen)._form.values[0] == "@bob"
             while run.app.screen is not screen:
                 await run.press("escape")
@@ -384,8 +381,7 @@ async def test_the_history_of_an_order(market: Market) -> None:
     prepare(market, [known])
     async with market.desk() as run:
         await run.to_order(known.id)
-        await run.press("h")
-        await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the history")
+        await run.press("h", to=OrderHistoryScreen)
         await run.see("SECOND_EXCHANGE_IN_PROGRESS")
         # Above the update stands the request that was made since.
         await run.press("right_square_bracket", sees=f"{len(known.states)} of {len(known.states)}")

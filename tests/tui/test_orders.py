@@ -110,8 +110,7 @@ async def test_an_address_that_must_not_be_paid_is_nowhere(market: Market) -> No
         await run.press("enter", sees="the recipient differs")
         assert "hidden, see above" in run.text
         await run.press("J")
-        await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")
-        raw = run.screen(RawOrderScreen)
+        raw = await run.on(RawOrderScreen)
         whole = raw.query_one(RawText).value
         address = known.states[0].deposit_address
         assert address not in whole
@@ -271,7 +270,7 @@ async def test_the_newest_come_first_and_the_others_while_the_desk_is_in_use(
         run.screen(OrdersScreen)
         # An order of the past is opened before it is read.
         run.app.navigation.open_order(name_of(0))
-        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.on(OrderScreen)
         await run.see("Completed")
         assert not tracker.past_known
         await run.press("escape")

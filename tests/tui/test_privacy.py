@@ -17,7 +17,7 @@ from flows.orders import NOW, order
 from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, terminal_notice
-from swapdesk.tui.painting import DOTS, masked
+from swapdesk.tui.masking import DOTS, masked
 from swapdesk.tui.screens.account import chart_lines
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import Span, plain_text

@@ -387,8 +387,7 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
         assert "Kept as mine." in run.text
         await run.press("up")
         await run.type("trading")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "the table")
+        await run.press("enter", to=QuotesScreen)
         assert "Options changed. r asks with them, 1 quote." in run.text
         assert quotes_asked(market) == 1
         wish = run.screen(QuotesScreen).request

@@ -49,8 +49,7 @@ async def test_a_configured_letter_is_a_key_only_while_the_line_is_empty_and_nev
     configure(market, '[keys]\ntokens = "z"\n')
     async with market.ready_desk() as run:
         home = run.app.screen
-        await run.press("z")
-        await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the tokens")
+        await run.press("z", to=TokensScreen)
         await run.press("escape")
         await run.settle(lambda: run.app.screen is home, "the first screen")
         await run.type("0.5 z")

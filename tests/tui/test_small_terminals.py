@@ -48,7 +48,7 @@ async def test_the_state_of_an_order_and_its_whole_deposit_card_can_be_read(mark
         row = next(row for row in run.text.split("\n") if known.id[:6] in row and "XRP" in row)
         assert row.rstrip().endswith("Waiting for you")
         run.app.navigation.open_order(known.id)
-        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.on(OrderScreen)
         await run.press("d", sees="↓ more")
         assert "1   Destination tag   104882716" in run.text
         assert "Waiting for" not in run.text
@@ -81,15 +81,13 @@ async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> N
     prepare(market, [known])
     async with market.ready_desk(SMALLEST) as run:
         run.app.navigation.open_order(known.id)
-        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
-        await run.press("i")
-        await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the diagnosis")
+        await run.on(OrderScreen)
+        await run.press("i", to=InspectScreen)
         await run.see("Diagnosis")
         assert "We never ask" not in run.text
         await seen_below(run, "We never ask", "j")
         await seen_below(run, "Diagnosis", "pageup")
-        await run.press("escape", "question_mark")
-        await run.settle(lambda: isinstance(run.app.screen, HelpOverlay), "the help")
+        await run.press("escape", "question_mark", to=HelpOverlay)
         await seen_below(run, "Leave the desk", "pagedown")
         await run.pilot.resize_terminal(200, 60)
         await run.settle(lambda: "↑↓ move" not in run.text, "the help at rest")

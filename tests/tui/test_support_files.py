@@ -43,20 +43,17 @@ async def written(market: Market, known: Known, *shown: Shown) -> tuple[CaseFile
         run.app.push_screen(InspectScreen(run.app.session, known.id))
         await run.see("rule ")
         case = part_from(run.text, "Order ")
-        await run.press("h")
-        await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the time line")
+        await run.press("h", to=OrderHistoryScreen)
         await run.see("GET ")
         line = run.text
         await run.press("escape")
         with chdir(market.home):
-            await run.press("B")
-            await run.settle(lambda: isinstance(run.app.screen, BundleScreen), "the contents")
+            await run.press("B", to=BundleScreen)
             for kind in shown:
                 screen = run.screen(BundleScreen)
                 screen._table.move_to(kind)
                 await run.press("space")
-            await run.press("enter")
-            await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the case again")
+            await run.press("enter", to=InspectScreen)
     return the_file(market.home), case, line
 
 

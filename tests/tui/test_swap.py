@@ -86,8 +86,7 @@ async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_l
     """A whole line one comes back to leaves letters to the desk."""
     async with market.ready_desk() as run:
         await run.press("t")
-        await run.enter("sol")
-        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        await run.enter("sol", to=SwapScreen)
         await run.type("40")
         await run.press("end")
         await run.type("btc", sees="Sell  40 SOL  on Solana")
@@ -96,11 +95,9 @@ async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_l
         await cleared(run)
         await run.type("900")
         await run.press("ctrl+t")
-        await run.enter("usdc base")
-        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        await run.enter("usdc base", to=SwapScreen)
         assert run.screen(SwapScreen).line.value == "900 usdc.base"
-        await run.enter(" eth")
-        await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "quotes")
+        await run.enter(" eth", to=QuotesScreen)
         await run.settle(lambda: run.screen(QuotesScreen).result is not None, "their answer")
 
         await run.press("escape")

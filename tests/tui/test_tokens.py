@@ -34,8 +34,7 @@ async def test_a_token_that_is_not_what_it_seems_is_refused_or_agreed_to_by_typi
         await run.press("enter", sees="This token needs a second look")
         await run.enter("no", sees='Not the same: type "yes".')
         await run.press("backspace", "backspace")
-        await run.enter("yes")
-        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        await run.enter("yes", to=SwapScreen)
         assert "usdc.e" in run.screen(SwapScreen).line.value
 
 

@@ -93,12 +93,11 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
             run.app.navigation.open(WALLETS)
             await run.see(MAKING)
             await run.see("no accounts yet")
-        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
+        await run.on(WalletsScreen)
         await run.settle(lambda: whole(run), "the chains")
         # The line was read before there was a wallet: what it says of one is read anew.
         await run.press("escape", sees="you have 10,000 USDC")
-        await run.press("escape", "w")
-        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
+        await run.press("escape", "w", to=WalletsScreen)
         await run.settle(lambda: whole(run), "the chains again")
         link = wallet.link("base")
         told = run.screen(WalletsScreen).told
@@ -120,12 +119,10 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.see("to Fathom AMM")
         await run.press("end", sees="0x 568b a200 66d0")
         # A money key counts on a still screen only.
-        await run.press_still("x")
-        await run.settle(lambda: isinstance(run.app.screen, SignScreen), "what is signed")
+        await run.press_still("x", to=SignScreen)
         await run.see("sign and send")
         assert "USDC allowance of Fathom AMM" in run.text
-        await run.press_still("s")
-        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets again")
+        await run.press_still("s", to=WalletsScreen)
         await run.see(
             "USDC allowance of Fathom AMM on Base is over: nobody may take this any more."
         )

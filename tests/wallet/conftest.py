@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from sandbox.evm.evm_world import World, embedded
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from wallet.agents import CHEAP, Start
-from wallet.signing import Chains, Trader, served, trader
+from wallet.signing import Trader, trader
 
 
 @pytest.fixture
@@ -41,11 +42,11 @@ async def start(keys: Path) -> AsyncIterator[Start]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
-    async with served(tmp_path_factory.mktemp("chains")) as made:
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    async with embedded(tmp_path_factory.mktemp("chains")) as made:
         yield made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
+async def someone(world: World, tmp_path_factory: pytest.TempPathFactory) -> Trader:
     return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")

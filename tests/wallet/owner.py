@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from sandbox.evm.bundling import Bundling, over
+from sandbox.evm.evm_world import World
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import account_address
@@ -39,7 +40,7 @@ from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Purpose
 from wallet.agents import CHEAP, PASSPHRASE
-from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Chains, Trader, trader
+from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Trader, trader
 
 PAID = 10**15
 """Wei of each payment."""
@@ -234,7 +235,7 @@ async def opened(owner: Owner) -> AsyncIterator[Opened]:
 
 
 @asynccontextmanager
-async def owning(world: Chains, directory: Path) -> AsyncIterator[Owner]:
+async def owning(world: World, directory: Path) -> AsyncIterator[Owner]:
     settings, here = load_settings({}, Home.at(directory)), over(world)
     with closing(Journal.open(directory / "journal.db", SystemClock())) as journal:
         yield Owner(settings, await trader(world, settings.places.keys), here, journal)

@@ -5,28 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from starlette.types import ASGIApp
 
-from service.loopback import on_port
+from sandbox.evm.evm_world import World
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
-from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.sandbox.faults import ActiveFaults
-from swapdesk.sandbox.http_server import build_server
-from swapdesk.sandbox.node.evm.embedding import Embedding
-from swapdesk.sandbox.node.evm.http_endpoint import Door
-from swapdesk.sandbox.node.evm.node import EvmNode, LiveChain
-from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.tables import ChainIds
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.answers import SignedTransaction
 from swapdesk.wallet.client import WalletClient
@@ -51,49 +41,10 @@ DEPOSIT = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 DOLLARS = 1_000 * 10**6
 
 
-KEY = b"the key of a sandbox of a wallet"
-FAST = Decimal(10_000)
-"""A block of the slowest chain every millisecond."""
-
-
-class Chains(Struct):
-    node: EvmNode
-    faults: ActiveFaults
-    port: int
-    included: list[str]
-    """Operations of which the bundlers told that they came into a block."""
-
-    def url(self, chain: str) -> str:
-        return f"http://127.0.0.1:{self.port}/evm/{chain}"
-
-    def chain(self, name: str) -> LiveChain:
-        return self.node.chains[name]
-
-
-@asynccontextmanager
-async def served(
-    directory: Path,
-    ids: ChainIds = "sandbox",
-    before: Callable[[ASGIApp], ASGIApp] = lambda door: door,
-) -> AsyncIterator[Chains]:
-    """``before``: what stands between the wire and the nodes."""
-    clock, faults = SystemClock(), ActiveFaults()
-    world = WorldClock(clock, None, FAST)
-    embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
-    included: list[str] = []
-    embedding.on_inclusion = included.append
-    server = build_server(before(Door(faults, embedding.call, embedding.call)), clock)
-    try:
-        async with on_port(server) as port:
-            yield Chains(embedding.open(), faults, port, included)
-    finally:
-        await embedding.close()
-
-
 class Trader(Struct):
     """One key with coins and dollars, and the place its agents are started on."""
 
-    world: Chains
+    world: World
     place: WalletPlace
     address: str
 
@@ -227,7 +178,7 @@ class Trader(Struct):
         return self.world.chain(CHAIN).accounts.get_balance(bytes.fromhex(DEPOSIT[2:]))
 
 
-async def trader(world: Chains, keys: Path, *, confirmations: int = 2) -> Trader:
+async def trader(world: World, keys: Path, *, confirmations: int = 2) -> Trader:
     """A new wallet whose key holds 10 coins and 1,000 dollars."""
     link = ChainLink(CHAIN, Kind.EVM, CHAIN_ID, world.url(CHAIN), confirmations)
     place = WalletPlace(str(keys), "sandbox", (link,))

@@ -12,6 +12,7 @@ import pytest_asyncio
 from msgspec import Struct
 
 from patience import eventually
+from sandbox.evm.evm_world import World
 from swapdesk.flows.batch.bundles import withdrawals
 from swapdesk.flows.journal.ledger import OPEN
 from swapdesk.flows.transactions import Outcome
@@ -22,7 +23,7 @@ from swapdesk.wallet.protocol import AgentGone
 from wallet.agents import MOMENTS, dying_at
 from wallet.owner import DOLLARS as LEFT
 from wallet.owner import PAID, Owner, QuickClock, opened, owning, taken_out
-from wallet.signing import CHAIN, DOLLARS, Chains
+from wallet.signing import CHAIN, DOLLARS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 INTENT = "killed"
@@ -120,7 +121,7 @@ WRITTEN = dict(zip(MOMENTS[1:], ("signed", "sending", "sending", "sent"), strict
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def owner(world: Chains, tmp_path: Path) -> AsyncIterator[Owner]:
+async def owner(world: World, tmp_path: Path) -> AsyncIterator[Owner]:
     async with owning(world, tmp_path) as made:
         yield made
 

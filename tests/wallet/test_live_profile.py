@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cached_catalog import cache_catalog
+from sandbox.evm.evm_world import World, embedded
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.clock import SystemClock
 from swapdesk.flows.catalog.catalog import Catalog
@@ -32,7 +33,7 @@ from swapdesk.wallet.protocol import Refused, WrongPassphrase
 from swapdesk.wire.chains import Chain
 from wallet.agents import CHEAP
 from wallet.refusals import refused
-from wallet.signing import DEPOSIT, Chains, served
+from wallet.signing import DEPOSIT
 
 PHRASE = Secret("a long phrase of mine")
 ETH = Asset("ETH", 18, None)
@@ -54,7 +55,7 @@ class Exchange:
 
 
 class Live(Struct):
-    world: Chains
+    world: World
     exchange: Exchange
     home: Path
     account: str = ""
@@ -118,7 +119,7 @@ async def live(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
         exchanges.append(Exchange(door))
         return exchanges[0]
 
-    async with served(tmp_path_factory.mktemp("chains"), "real", before) as world:
+    async with embedded(tmp_path_factory.mktemp("chains"), "real", before) as world:
         (home / "config.toml").write_text(
             '[profiles.main]\nurl = "https://api.example.com/v2"\n'
             f'[profiles.main.rpc]\nbase = "http://127.0.0.1:{world.port}/evm/node"\n'

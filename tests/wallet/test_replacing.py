@@ -15,6 +15,7 @@ from msgspec.structs import replace as changed
 from flows.orders import NOW, intent, order
 from flows.signing import swap_intent
 from patience import PATIENCE
+from sandbox.evm.evm_world import World
 from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.wallet_funding import WalletFunding
 from swapdesk.flows.dex.swap_signing import SWAP, Swap
@@ -34,13 +35,13 @@ from swapdesk.wallet.answers import Allowance, Review, TransactionWord
 from swapdesk.wallet.protocol import Refused
 from wallet.owner import PAID, Opened, QuickClock, opened, owning
 from wallet.refusals import refused
-from wallet.signing import CHAIN, ROUTER, USDC, Chains
+from wallet.signing import CHAIN, ROUTER, USDC
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def owner(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
+async def owner(world: World, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
     async with owning(world, tmp_path_factory.mktemp("owner")) as made, opened(made) as wallet:
         yield wallet
 

@@ -17,6 +17,7 @@ from eth_account.messages import encode_typed_data
 from msgspec.structs import replace
 
 from sandbox.evm.bundling import Bundling, deposit_address, over
+from sandbox.evm.evm_world import World
 from swapdesk.acts import State
 from swapdesk.agent.process.payload_assessment import Looking
 from swapdesk.agent.transactions.delivery import EvmDelivery
@@ -50,18 +51,7 @@ from swapdesk.wallet.promise import (
 from swapdesk.wallet.protocol import AgentGone, MessageError, Refused, from_json, to_json
 from wallet.agents import CHEAP, PASSPHRASE, dying_at
 from wallet.refusals import refused
-from wallet.signing import (
-    CHAIN,
-    CHAIN_ID,
-    DEPOSIT,
-    DOLLARS,
-    ETH,
-    ROUTER,
-    USDC,
-    WETH,
-    Chains,
-    Trader,
-)
+from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, DOLLARS, ETH, ROUTER, USDC, WETH, Trader
 
 ARBITRUM_ID = 1_337_042_161
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -199,7 +189,7 @@ async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
 
 
 async def test_what_arrives_on_another_chain_is_counted_there(
-    someone: Trader, world: Chains
+    someone: Trader, world: World
 ) -> None:
     elsewhere = ChainLink("arbitrum", Kind.EVM, ARBITRUM_ID, world.url("arbitrum"), 1)
     there = Asset("WETH", 18, "0x82aF49447D8a07e3bd95BD0d56f35241523fBab1")

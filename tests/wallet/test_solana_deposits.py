@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,18 +110,26 @@ class Payer(Struct):
         return refused.value.code, {one.code for one in review.findings}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def payer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Payer]:
-    directory = tmp_path_factory.mktemp("deposits")
+@asynccontextmanager
+async def paying(directory: Path) -> AsyncIterator[Payer]:
+    """An account with 100 SOL and 1,000 dollars."""
     async with running(directory / "chain") as world:
         link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
         place = WalletPlace(str(directory / "keys"), "sandbox", (link,))
         agent = await WalletClient.start(place, program=CHEAP)
-        made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
-        await world.node.fund(made.address, 100 * 10**9)
-        await world.node.fund(made.address, 10**9, str(USDC))
-        yield Payer(world, agent, Pubkey.from_string(made.address))
-        await agent.close()
+        try:
+            made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
+            await world.node.fund(made.address, 100 * 10**9)
+            await world.node.fund(made.address, 10**9, str(USDC))
+            yield Payer(world, agent, Pubkey.from_string(made.address))
+        finally:
+            await agent.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def payer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Payer]:
+    async with paying(tmp_path_factory.mktemp("deposits")) as made:
+        yield made
 
 
 async def test_a_deposit_is_signed_sent_and_known_to_be_done(payer: Payer) -> None:

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from sandbox.evm.evm_world import World
 from swapdesk.agent.keys.key_file import Scrypt
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.file import RecordsFile
@@ -35,7 +36,7 @@ from swapdesk.wallet.spending import (
 )
 from wallet.agents import CHEAP, PASSPHRASE, dying_at
 from wallet.refusals import refused
-from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ROUTER, USDC, WETH, Chains, Trader, trader
+from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ROUTER, USDC, WETH, Trader, trader
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,7 +47,7 @@ TEN = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(1_000), DOLLAR),))
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def someone(world: Chains, tmp_path: Path) -> Trader:
+async def someone(world: World, tmp_path: Path) -> Trader:
     return await trader(world, tmp_path / "keys")
 
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 import pytest_asyncio
 
+from sandbox.evm.evm_world import World
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import (
@@ -31,7 +32,7 @@ from swapdesk.flows.signing.wallet_signing import token_facts
 from swapdesk.flows.transactions import NotAgreed, Outcome
 from swapdesk.wallet.promise import Asset, Purpose
 from wallet.owner import COINS, DOLLARS, Opened, Owner, QuickClock, opened, owning
-from wallet.signing import CHAIN, USDC, Chains
+from wallet.signing import CHAIN, USDC
 from wallet.test_signing import built, payload_of, promised
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -39,7 +40,7 @@ Signed = tuple[SigningSession[TakingBack], list[str]]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def owner(world: Chains, tmp_path: Path) -> AsyncIterator[Owner]:
+async def owner(world: World, tmp_path: Path) -> AsyncIterator[Owner]:
     async with owning(world, tmp_path) as made:
         yield made
 

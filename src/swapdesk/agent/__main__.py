@@ -14,7 +14,7 @@ ORPHANED = 4
 
 
 def main(arguments: list[str], *, cost: int | None = None) -> None:
-    """Serve until the desk ends. ``cost`` lowers scrypt's n of new key files, for tests."""
+    """Serves until the desk ends. ``cost`` lowers scrypt's n of new key files, for tests."""
     if len(arguments) != 1 or not arguments[0].isascii() or not arguments[0].isdigit():
         sys.exit("swapdesk.agent is started by the desk")
     if not confine(int(arguments[0])):
@@ -22,7 +22,7 @@ def main(arguments: list[str], *, cost: int | None = None) -> None:
     say_no_more_than_types()
     source, sink = take_pipes()
 
-    # Only now: what is imported above needs nothing but what confines.
+    # Only now: nothing that was imported before reads a key or a request.
     import asyncio
 
     from swapdesk.agent.process.service import AgentService, DeskPipe

@@ -124,7 +124,7 @@ def _fields_of(raw: bytes) -> list[Any] | None:
     items = rlp.decode(raw[1:])
     if len(items) != 12:
         return None
-    numbers = [int.from_bytes(one, "big") for one in items[:5]]
+    numbers = [int.from_bytes(item, "big") for item in items[:5]]
     return [*numbers, items[5], int.from_bytes(items[6], "big"), items[7], list(items[8])]
 
 
@@ -181,7 +181,7 @@ class SolanaSigner:
         signed = to_bytes_versioned(message)
         required = message.header.num_required_signatures
         signers = list(message.account_keys)[:required]
-        places = [i for i, one in enumerate(signers) if base58(bytes(one)) == self.address]
+        places = [i for i, signer in enumerate(signers) if base58(bytes(signer)) == self.address]
         if len(places) != 1 or len(whole.signatures) != required:
             raise SignerDefect("the transaction does not ask for a signature of this key")
         signatures = list(whole.signatures)
@@ -192,5 +192,5 @@ class SolanaSigner:
             raise SignerDefect("the signed transaction is not the one that was reviewed")
         if not signatures[places[0]].verify(self._key.pubkey(), signed):
             raise SignerDefect("the signature is of another key")
-        complete = all(one != Signature.default() for one in signatures)
+        complete = all(signature != Signature.default() for signature in signatures)
         return out, base58(bytes(signatures[0])), complete

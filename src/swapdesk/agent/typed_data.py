@@ -65,7 +65,7 @@ class FieldType(Struct, frozen=True):
 
 
 Fields = dict[str, FieldType]
-"""Of a struct, by name and in their order."""
+"""The fields of a struct by name, in their order."""
 
 
 def is_elementary(name: str) -> bool:
@@ -107,25 +107,25 @@ class Schema:
 
     def uses(self, name: str) -> Iterator[str]:
         """Structs that this struct needs, itself first, then the others by name."""
-        found = {name}
+        structs = {name}
         waiting = [name]
         while waiting:
             for kind in self.structs[waiting.pop()].values():
-                if kind.name in self.structs and kind.name not in found:
-                    found.add(kind.name)
+                if kind.name in self.structs and kind.name not in structs:
+                    structs.add(kind.name)
                     waiting.append(kind.name)
         yield name
-        yield from sorted(found - {name})
+        yield from sorted(structs - {name})
 
     def encoded_type(self, name: str) -> str:
         """EIP-712: Definition of encodeType, as ``Mail(Person from,string contents)``."""
         return "".join(
-            f"{one}({','.join(f'{kind} {field}' for field, kind in self.structs[one].items())})"
-            for one in self.uses(name)
+            f"{use}({','.join(f'{kind} {field}' for field, kind in self.structs[use].items())})"
+            for use in self.uses(name)
         )
 
     def _refuse_recursion(self, name: str) -> None:
-        held = (kind.name for one in self.uses(name) for kind in self.structs[one].values())
+        held = (kind.name for use in self.uses(name) for kind in self.structs[use].values())
         if name in held:
             raise unsound("RECURSIVE", "a struct contains itself", f"types.{name}")
 
@@ -137,7 +137,7 @@ def _struct(name: object, fields: object) -> Fields:
         raise unsound("TYPE_NAME", "a struct has the name of another type", f"types.{name}")
     if not isinstance(fields, list) or not 0 < len(fields) <= MAX_FIELDS:
         raise unsound("FIELDS", f"a struct must have 1 to {MAX_FIELDS} fields", f"types.{name}")
-    read = dict(_field(name, one) for one in fields)
+    read = dict(_field(name, field) for field in fields)
     if len(read) != len(fields):
         raise unsound("DUPLICATE_FIELD", "a field stands twice", f"types.{name}")
     return read
@@ -262,7 +262,7 @@ def encoded(kind: str, value: Value) -> bytes:
 
 
 MAX_VALUES = 4096
-"""Largest number of elementary values in a document."""
+"""Most elementary values in a document."""
 
 Node = Value | dict[str, "Node"] | list["Node"]
 """A value as it is signed, or the fields of a struct, or the items of an array."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import Declared, Effect, on_call, on_desk
+from swapdesk.cli.cli_context import Declared, Effect, on_call, on_desk, reader
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -28,10 +28,11 @@ decimal_comma_option = click.option(
 )
 
 
-def _numbers(context: click.Context, option: click.Parameter, said: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in said.split(",")] if said else []
+@reader
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")] if text else []
     if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
-        raise click.BadParameter(f"{said!r} are no numbers of rows.", context, option)
+        raise click.BadParameter(f"{text!r} are no numbers of rows.")
     return tuple(dict.fromkeys(map(int, parts)))
 
 

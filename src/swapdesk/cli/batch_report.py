@@ -25,9 +25,10 @@ from swapdesk.cli.command_error import (
     of_client_error,
     of_wallet_error,
     own_refusal,
+    refused_as,
 )
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import CommandSession
+from swapdesk.cli.session import load_catalog
 from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
@@ -112,9 +113,9 @@ COMMA_OFFER = (
 )
 
 
-def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = None) -> None:
-    output = output or session.call.output
-    left = session.link.api.budget.left(RateClass.EXCHANGE)
+def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -> None:
+    output = output or call.output
+    left = call.link.api.budget.left(RateClass.EXCHANGE)
     if output.json:
         budget = None
         if left is not None:
@@ -239,15 +240,12 @@ def new_file(out: Path, content: bytes) -> Path:
     """Write a file of this very name. Exit 2 when there is one, or it cannot be written."""
     if os.path.lexists(out):
         raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
-    try:
+    with refused_as(OSError, "FILE", f"{out.name}: ", field="out"):
         return write_export(out, content)
-    except OSError as error:
-        said = error.strerror or "it cannot be written"
-        raise bad_input("FILE", f"{out.name}: {said}.", field="out") from None
 
 
 async def planned(
-    session: CommandSession,
+    call: CliContext,
     file: Path,
     sell: str,
     decimal_comma: bool,
@@ -259,15 +257,15 @@ async def planned(
     it; what its heads do not say is told. Exit 2 for a file that is none."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
-        sheet = await read_sheet(file.name, content, session.desk.clock)
+        sheet = await read_sheet(file.name, content, call.desk.clock)
         if decimal_comma:
             sheet = with_decimal_commas(sheet)
     except UnreadableFile as error:
         facts: dict[str, Any] = {} if error.line is None else {"line": error.line}
         raise bad_input(error.code, str(error), field="file", **facts) from None
-    plan = await planned_sheet(session, without_rows(sheet, skip), sell, payer=payer)
+    plan = await planned_sheet(call, without_rows(sheet, skip), sell, payer=payer)
     if plan.heads_note:
-        session.call.output.talk(plan.heads_note)
+        call.output.talk(plan.heads_note)
     return plan
 
 
@@ -276,32 +274,31 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
     try:
         return skipping(sheet, skip)
     except KeyError as error:
-        said = f"{sheet.name} has no row {error.args[0]}."
-        raise bad_input("NO_ROW", said, field="skip") from None
+        raise bad_input(
+            "NO_ROW", f"{sheet.name} has no row {error.args[0]}.", field="skip"
+        ) from None
 
 
-async def planned_sheet(
-    session: CommandSession, sheet: Sheet, sell: str, *, payer: str = ""
-) -> BatchPlan:
+async def planned_sheet(call: CliContext, sheet: Sheet, sell: str, *, payer: str = "") -> BatchPlan:
     """The plan of rows that were read, which ``sell`` this token where they name none. Without a
     ``payer`` any account of the wallet may pay."""
-    await session.load_catalog()
-    desk = session.desk
+    await load_catalog(call)
+    desk = call.desk
     planner = BatchPlanner(
         desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
     )
     judged = await planner.judged(selling(sheet, sell))
-    plan = await planner.with_limits(judged, session.link.api)
+    plan = await planner.with_limits(judged, call.link.api)
     means = await means_of_command(desk, plan, payer)
     return with_payers(against_means(plan, means), means)
 
 
 async def show_plan(
-    session: CommandSession, file: Path, sell: str, decimal_comma: bool, skip: Collection[int]
+    call: CliContext, file: Path, sell: str, decimal_comma: bool, skip: Collection[int]
 ) -> int:
-    plan = await planned(session, file, sell, decimal_comma, skip)
-    await session.link.learn_rate_limits()
-    tell_plan(session, plan)
+    plan = await planned(call, file, sell, decimal_comma, skip)
+    await call.link.learn_rate_limits()
+    tell_plan(call, plan)
     if plan.unasked is not None:
         raise plan.unasked
     return Exit.BAD_INPUT if plan.problems else Exit.DONE
@@ -311,7 +308,7 @@ async def show_plan(
 
 
 async def create_batch(
-    session: CommandSession,
+    call: CliContext,
     what: str | None,
     sell: str,
     decimal_comma: bool,
@@ -324,24 +321,24 @@ async def create_batch(
     """Create every group of a file, or the rows of a batch that ``failed``, and print. Raises
     CommandError."""
     if failed:
-        name, plan = await _failed_rows(session, what, sell, skip)
+        name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
         name = Path(what).name
-        plan = await planned(session, Path(what), sell, decimal_comma, skip)
+        plan = await planned(call, Path(what), sell, decimal_comma, skip)
     else:
         raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
     question = "Create these orders?"
-    await require_agreed(session, name, plan, question, yes=yes, accept_warnings=accept_warnings)
-    batch = await created(session, plan, again=again)
-    tell_batch(session, batch)
-    return creation_exit(session, batch)
+    await require_agreed(call, name, plan, question, yes=yes, accept_warnings=accept_warnings)
+    batch = await created(call, plan, again=again)
+    tell_batch(call, batch)
+    return creation_exit(call, batch)
 
 
 async def _failed_rows(
-    session: CommandSession, named: str | None, sell: str, skip: tuple[int, ...]
+    call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
     """The plan of the failed rows of a batch, of the newest where none is named."""
-    batch = require_batch(session, named or None)
+    batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
     if sheet is None:
@@ -350,11 +347,11 @@ async def _failed_rows(
             f"No row of {name} is known to have failed.",
             next=f"you: swapdesk batch status {batch.id[:8]}",
         )
-    return name, await planned_sheet(session, without_rows(sheet, skip), sell)
+    return name, await planned_sheet(call, without_rows(sheet, skip), sell)
 
 
 async def require_agreed(
-    session: CommandSession,
+    call: CliContext,
     name: str,
     plan: BatchPlan,
     question: str,
@@ -364,10 +361,10 @@ async def require_agreed(
 ) -> None:
     """Show the plan of ``name`` to the trader, who says yes to it. Raises CommandError: exit 2 for
     problems, 9 for what is doubted and nobody agreed to."""
-    output = session.call.output
-    await session.link.learn_rate_limits()
+    output = call.output
+    await call.link.learn_rate_limits()
     if not plan.creatable:
-        tell_plan(session, plan)
+        tell_plan(call, plan)
         if plan.unasked is not None:
             raise plan.unasked
         count = len(plan.problems)
@@ -385,12 +382,12 @@ async def require_agreed(
             fields={"file": {"message": said}},
         )
     if not yes:
-        require_yes(session, yes=yes)
-        tell_plan(session, plan, output.before_a_question)
+        require_yes(call, yes=yes)
+        tell_plan(call, plan, output.before_a_question)
         if not says_yes(output, question):
             raise not_confirmed("Nothing was created.")
     elif plan.doubts and not accept_warnings:
-        tell_plan(session, plan)
+        tell_plan(call, plan)
         raise own_refusal(
             plan.doubted[0][1].code,
             f"{plan.doubts[0]}{_and_more(len(plan.doubts) - 1)}",
@@ -398,11 +395,12 @@ async def require_agreed(
         )
 
 
-def require_yes(session: CommandSession, *, yes: bool, money: str = "") -> None:
+def require_yes(call: CliContext, *, yes: bool, money: str = "") -> None:
     """Where nobody can be asked, nobody has said yes."""
-    if not (yes or session.call.interactive):
-        said = "Without a terminal this needs --yes."
-        raise bad_input("NEEDS_YES", said, field="yes", money=money)
+    if not (yes or call.interactive):
+        raise bad_input(
+            "NEEDS_YES", "Without a terminal this needs --yes.", field="yes", money=money
+        )
 
 
 def _and_more(count: int) -> str:
@@ -413,21 +411,20 @@ def _and_more(count: int) -> str:
 
 
 async def created(
-    session: CommandSession, plan: BatchPlan, *, again: bool, payer: str | None = None
+    call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
     """Journal the plan and create its groups; with a ``payer`` they are paid afterwards, also by
     whoever goes on with it. Raises CommandError, with the batch told, where not all of it was
     created."""
-    creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
-    output = session.call.output
+    creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
         batch_id = creation.write(plan, agreed=True, again=again, payer=payer)
-        output.talk(
+        call.output.talk(
             *(group_words(group) for group in plan.groups),
             f"Sells {sells_words(plan)}; arrives {arrives_words(plan)}.",
         )
-        return await gone_on(session, batch_id)
+        return await gone_on(call, batch_id)
     except ClaimTaken as error:
         raise _before(error.holder) from None
     except JournalUnavailable:
@@ -436,17 +433,17 @@ async def created(
         ) from None
 
 
-async def gone_on(session: CommandSession, batch_id: str) -> Batch:
+async def gone_on(call: CliContext, batch_id: str) -> Batch:
     """Look for what is unknown, and create what never left; as :func:`created`."""
-    creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
+    creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     stopped: ClientError | None = None
     async for group, error in creation.run(batch_id):
-        _say(session.call.output, group)
+        _say(call.output, group)
         stopped = stopped or error
-    batch = require_batch(session, batch_id)
+    batch = require_batch(call, batch_id)
     failed = _creation_error(batch, stopped)
     if failed is not None:
-        tell_batch(session, batch)
+        tell_batch(call, batch)
         raise failed
     return batch
 
@@ -499,14 +496,14 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
     return None
 
 
-def creation_exit(session: CommandSession, batch: Batch) -> int:
+def creation_exit(call: CliContext, batch: Batch) -> int:
     """Exit 4 when the service refused rows, and how they are asked for again; the others stand."""
     failed = sum(row.became == "failed" for row in batch.rows)
     if not failed:
         return Exit.DONE
     rows = "1 row was" if failed == 1 else f"{failed} rows were"
     again = f"swapdesk batch create --failed {batch.id[:8]}"
-    session.call.output.talk(f"{rows} refused: {again} asks again with the same input.")
+    call.output.talk(f"{rows} refused: {again} asks again with the same input.")
     return Exit.REFUSED
 
 
@@ -527,7 +524,7 @@ _ENDS = {
 
 
 async def settle_group(
-    session: CommandSession,
+    call: CliContext,
     name: str | None,
     group: int | None,
     account: str = "",
@@ -538,13 +535,13 @@ async def settle_group(
     """Take one group of a batch as far as asked, and print it: the first that is not over where no
     number is given. ``account`` is a name or an address, empty for the first one of each chain.
     Raises CommandError."""
-    found = require_batch(session, name)
-    await _ready(session)
-    standing = _chosen(session, found, group)
+    found = require_batch(call, name)
+    await _ready(call)
+    standing = _chosen(call, found, group)
     _refuse_early(standing, until)
-    outcome = await _Work(session, account, yes=yes).settled(standing, until)
-    await _tell_paid(session, found)
-    _end(session, standing, outcome)
+    outcome = await _Work(call, account, yes=yes).settled(standing, until)
+    await _tell_paid(call, found)
+    _end(call, standing, outcome)
 
 
 build_group = partial(settle_group, until=Until.BUILT)
@@ -553,7 +550,7 @@ submit_group = partial(settle_group, until=Until.SETTLED)
 
 
 async def run_batch(
-    session: CommandSession,
+    call: CliContext,
     file: Path,
     sell: str,
     decimal_comma: bool,
@@ -564,39 +561,39 @@ async def run_batch(
     again: bool,
 ) -> int:
     """Plan, create, and pay each group after the one before. Raises CommandError."""
-    require_yes(session, yes=yes)
-    plan = await planned(session, file, sell, decimal_comma, skip, payer=account)
-    await require_agreed(session, file.name, plan, PAY, yes=yes, accept_warnings=accept_warnings)
-    await _ready(session)
-    await _require_payers(session, plan, account)
-    batch = await created(session, plan, again=again, payer=account)
-    return await _all_groups(session, batch, account, yes=yes)
+    require_yes(call, yes=yes)
+    plan = await planned(call, file, sell, decimal_comma, skip, payer=account)
+    await require_agreed(call, file.name, plan, PAY, yes=yes, accept_warnings=accept_warnings)
+    await _ready(call)
+    await _require_payers(call, plan, account)
+    batch = await created(call, plan, again=again, payer=account)
+    return await _all_groups(call, batch, account, yes=yes)
 
 
-async def resume_batch(session: CommandSession, name: str | None, account: str, yes: bool) -> int:
+async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
     """Go on with a batch: what is unknown is looked for, what never left is created, and what
     was begun to be paid is paid. Raises CommandError."""
-    found = require_batch(session, name)
-    journal = session.desk.journal
+    found = require_batch(call, name)
+    journal = call.desk.journal
     if not journal.ledger.take_over(found.id):
         groups = standings(journal, found.id)
         at = next((one for one in groups if one.begun), groups[0])
         raise _owned(at)
-    await _ready(session)
-    batch = await gone_on(session, found.id)
+    await _ready(call)
+    batch = await gone_on(call, found.id)
     payer = found.payer
     if payer is None and not any(one.begun for one in standings(journal, found.id)):
-        tell_batch(session, batch)
+        tell_batch(call, batch)
         if [one.word for one in batch.groups] == [one.word for one in found.groups]:
-            _refuse_idle(session, batch)
-        return creation_exit(session, batch)
-    return await _all_groups(session, batch, account or payer or "", yes=yes, begun=payer is None)
+            _refuse_idle(call, batch)
+        return creation_exit(call, batch)
+    return await _all_groups(call, batch, account or payer or "", yes=yes, begun=payer is None)
 
 
-def _refuse_idle(session: CommandSession, batch: Batch) -> None:
+def _refuse_idle(call: CliContext, batch: Batch) -> None:
     """Raises CommandError for a batch of which nothing was interrupted and a group is unpaid: it
     failed, or the trader has not begun to pay it."""
-    due = batch_progress(session.desk.journal, batch.id).current
+    due = batch_progress(call.desk.journal, batch.id).current
     if due is None:
         return
     if due.bundle is not None and due.bundle.over:
@@ -617,36 +614,36 @@ def _refuse_idle(session: CommandSession, batch: Batch) -> None:
 
 
 async def _all_groups(
-    session: CommandSession, batch: Batch, account: str, *, yes: bool, begun: bool = False
+    call: CliContext, batch: Batch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
     """Pay one group after another, with ``begun`` those of which something was signed. The first
     that stops stops all."""
-    work = _Work(session, account, yes=yes)
-    for one in standings(session.desk.journal, batch.id):
+    work = _Work(call, account, yes=yes)
+    for one in standings(call.desk.journal, batch.id):
         if one.next is None or (begun and not one.begun):
             continue
         outcome = await work.settled(one, Until.SETTLED)
         if outcome.failure is not None:
-            await _tell_paid(session, batch)
-            _end(session, one, outcome)
-    again = require_batch(session, batch.id)
-    await _tell_paid(session, again)
-    return creation_exit(session, again)
+            await _tell_paid(call, batch)
+            _end(call, one, outcome)
+    again = require_batch(call, batch.id)
+    await _tell_paid(call, again)
+    return creation_exit(call, again)
 
 
-async def _tell_paid(session: CommandSession, batch: Batch) -> None:
+async def _tell_paid(call: CliContext, batch: Batch) -> None:
     """How the batch stands, with the orders of paid groups asked after once. That a deposit was
     paid is what the command ends with, whether or not the service can say more of it."""
-    paid = {one.group.number for one in standings(session.desk.journal, batch.id) if one.over}
-    tell_batch(session, batch, await ask_orders(session, batch, lambda one: one.number in paid))
+    paid = {one.group.number for one in standings(call.desk.journal, batch.id) if one.over}
+    tell_batch(call, batch, await ask_orders(call, batch, lambda one: one.number in paid))
 
 
 class _Work(Watch):
     """One command's work on groups, which says what goes on, each thing once. Keys are opened once,
     when they are first needed."""
 
-    def __init__(self, session: CommandSession, account: str, *, yes: bool) -> None:
-        self._session = session
+    def __init__(self, call: CliContext, account: str, *, yes: bool) -> None:
+        self._call = call
         self._account = account
         self._yes = yes
         self._unlocked = False
@@ -660,14 +657,14 @@ class _Work(Watch):
 
         async def begin(_: Account, keys: bool) -> None:
             if keys:
-                require_yes(self._session, yes=self._yes, money=money)
+                require_yes(self._call, yes=self._yes, money=money)
             if keys and not self._unlocked:
-                await unlock(self._session)
+                await unlock(self._call)
                 self._unlocked = True
 
         try:
             outcome = await pay_group(
-                self._session.desk,
+                self._call.desk,
                 standing.group,
                 self._account,
                 until,
@@ -694,7 +691,7 @@ class _Work(Watch):
         return outcome
 
     async def _look(self, review: Review) -> Agreed | None:
-        return await consent(self._session.call.output, review, yes=self._yes)
+        return await consent(self._call.output, review, yes=self._yes)
 
     def turns_to(self, turn: Turn) -> None:
         what = f"{exact_amount(turn.need.amount)} {turn.need.symbol}"
@@ -707,18 +704,18 @@ class _Work(Watch):
             self._say(f"transaction {signed.hash} is on its way.")
 
     def _say(self, said: str) -> None:
-        self._session.call.output.talk(f"Group {self._group}: {said}")
+        self._call.output.talk(f"Group {self._group}: {said}")
 
 
-async def _ready(session: CommandSession) -> None:
-    await session.load_catalog()
-    await make_ready(session)
+async def _ready(call: CliContext) -> None:
+    await load_catalog(call)
+    await make_ready(call)
 
 
-async def _require_payers(session: CommandSession, plan: BatchPlan, account: str) -> None:
+async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> None:
     """What could not be paid from here is not created."""
     try:
-        await require_payers(session.desk, plan, account)
+        await require_payers(call.desk, plan, account)
     except Stopped as error:
         raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
 
@@ -738,14 +735,15 @@ def _not_settled(error: Stopped, money: str) -> CommandError:
     return CommandError(end, error.code, str(error), money, error.next)
 
 
-def _chosen(session: CommandSession, batch: Batch, number: int | None) -> GroupStanding:
-    progress = batch_progress(session.desk.journal, batch.id)
+def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding:
+    progress = batch_progress(call.desk.journal, batch.id)
     groups = progress.standings
     if number is None:
         return progress.current or groups[-1]
     if not 1 <= number <= len(groups):
-        said = f"The batch has {counted(len(groups), 'group')}."
-        raise bad_input("NO_GROUP", said, field="group")
+        raise bad_input(
+            "NO_GROUP", f"The batch has {counted(len(groups), 'group')}.", field="group"
+        )
     return groups[number - 1]
 
 
@@ -761,12 +759,12 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
         )
 
 
-def _end(session: CommandSession, standing: GroupStanding, outcome: Outcome) -> None:
+def _end(call: CliContext, standing: GroupStanding, outcome: Outcome) -> None:
     """Raises CommandError for an outcome that is none of those that were asked for."""
     failure = outcome.failure
     if failure is None:
         return
-    now = group_standing(session.desk.journal, standing.group)
+    now = group_standing(call.desk.journal, standing.group)
     end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
     if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
         end = Exit.UNKNOWN
@@ -893,8 +891,9 @@ class BatchDocument(Struct, frozen=True):
 
     @property
     def groups(self) -> list[GroupDocument]:
-        orders = self.progress.orders
-        return [GroupDocument(standing, orders) for standing in self.progress.standings]
+        return [
+            GroupDocument(standing, self.progress.orders) for standing in self.progress.standings
+        ]
 
     @property
     def rows(self) -> list[ResultRow]:
@@ -941,18 +940,18 @@ def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
     return told.exit
 
 
-async def show_status(session: CommandSession, name: str | None) -> int:
+async def show_status(call: CliContext, name: str | None) -> int:
     """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
-    found = require_batch(session, name)
-    return tell_batch(session, found, await ask_orders(session, found))
+    found = require_batch(call, name)
+    return tell_batch(call, found, await ask_orders(call, found))
 
 
-async def export_batch(session: CommandSession, name: str | None, out: Path | None) -> int:
+async def export_batch(call: CliContext, name: str | None, out: Path | None) -> int:
     """One line for each row that was created."""
-    found = require_batch(session, name)
-    orders, error = await ask_orders(session, found)
+    found = require_batch(call, name)
+    orders, error = await ask_orders(call, found)
     rows = result_rows(found, orders)
-    output = session.call.output
+    output = call.output
     if out is not None:
         written = new_file(out, results_csv(rows))
         document = ResultsFileDocument(found.id, str(written), len(rows))
@@ -962,11 +961,11 @@ async def export_batch(session: CommandSession, name: str | None, out: Path | No
     return _end_of(output, found, error)
 
 
-def tell_batch(session: CommandSession, batch: Batch, asked: Asked = ({}, None)) -> int:
+def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
     """How it stands now, by the journal and the orders ``asked`` after."""
-    output = session.call.output
+    output = call.output
     orders, error = asked
-    told = BatchDocument(replace(batch_progress(session.desk.journal, batch.id), orders=orders))
+    told = BatchDocument(replace(batch_progress(call.desk.journal, batch.id), orders=orders))
     if output.json:
         output.document(told)
     else:
@@ -974,8 +973,8 @@ def tell_batch(session: CommandSession, batch: Batch, asked: Asked = ({}, None))
     return _end_of(output, batch, error)
 
 
-def require_batch(session: CommandSession, batch: str | None) -> Batch:
-    ledger = session.desk.journal.ledger
+def require_batch(call: CliContext, batch: str | None) -> Batch:
+    ledger = call.desk.journal.ledger
     if batch is None:
         newest = newest_batches(ledger, 1)
         if newest:
@@ -999,19 +998,19 @@ def require_batch(session: CommandSession, batch: str | None) -> Batch:
 
 
 async def ask_orders(
-    session: CommandSession,
+    call: CliContext,
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
     """Orders of the groups that are meant by ``of``, each asked after once, with one call a group,
     and not after the first call that fails. Those the service forgot are as the journal has
     them."""
-    orders = journaled_orders(session.desk.journal, batch)
+    orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):
             continue
         try:
-            status = await session.link.api.get_multi_exchange(group.multi_id)
+            status = await call.link.api.get_multi_exchange(group.multi_id)
         except NotFound:
             continue
         except ClientError as error:

@@ -22,6 +22,9 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 
 if TYPE_CHECKING:
+    from swapdesk.cli.sandbox_lifetime import SandboxLifetime
+    from swapdesk.flows.connected_desk import ConnectedDesk
+    from swapdesk.flows.desk import Desk
     from swapdesk.secret import Secret
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
@@ -53,10 +56,11 @@ class Declared(Struct, frozen=True):
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
 class CliContext(Struct):
-    """What the options of the group and of the command said together."""
+    """One call of a command: what its options say together, and the desk that was opened for it."""
 
     output: Output
     profile: str | None = None
@@ -65,6 +69,19 @@ class CliContext(Struct):
     passphrase_fd: int | None = None
     passphrase: Secret | None = None
     """What was read from the descriptor, which can be read once."""
+    opened: Desk | None = None
+    sandbox: SandboxLifetime | None = None
+    """The sandbox that the desk uses; None on a live profile."""
+
+    @property
+    def desk(self) -> Desk:
+        """The desk of a command that runs on one (``cli.session``)."""
+        assert self.opened is not None
+        return self.opened
+
+    @property
+    def link(self) -> ConnectedDesk:
+        return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
         """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``, or
@@ -82,8 +99,9 @@ class CliContext(Struct):
         except SettingsError as error:
             said = str(error)
             ended = said if said.endswith("?") else f"{said}."
-            next_ = _mend_profile(error.problem)
-            raise bad_input("NO_SUCH_PROFILE", ended, field="profile", next=next_) from None
+            raise bad_input(
+                "NO_SUCH_PROFILE", ended, field="profile", next=_mend_profile(error.problem)
+            ) from None
         if not (lenient or mending) and (problems := wrong_in_config(settings)):
             raise config_error(problems)
         if settings.live:
@@ -141,6 +159,15 @@ def require(*rules: tuple[bool, str, str, str]) -> None:
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
+
+
+def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
+    """A callback of click that reads what was typed; what nobody typed stays None."""
+
+    def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
+        return None if value is None else read(value)
+
+    return callback
 
 
 def read_number(
@@ -280,17 +307,17 @@ def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
 
 
 on_call = functools.partial(_carried_out, "cli_context:run_alone")
-"""``work`` takes the call first."""
+"""With nothing opened. ``work`` takes the call first, as that of all but :data:`on_store`."""
 on_desk = functools.partial(_carried_out, "session:run_session")
-"""On the connected desk: ``work`` takes the session first."""
+"""On the connected desk, which ``work`` finds in the call."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
 """On keys alone: ``work`` takes call and wallet first."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
-"""On the connected desk with a wallet that is ready: ``work`` takes the session first."""
+"""On the connected desk with a wallet that is ready."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))
 """On the store of a service: ``work`` takes output, store and act first."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
-"""On the connected desk of a sandbox: ``work`` takes the session first."""
+"""On the connected desk of a sandbox."""
 
 
 def _require_text(context: click.Context) -> None:

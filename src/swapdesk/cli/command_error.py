@@ -7,7 +7,8 @@ with their words. Where a command says one of them itself, it says more of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -143,6 +144,25 @@ def bad_input(
     """Exit 2; ``field`` is the argument at fault, ``facts`` what else is known of it."""
     fields = {field: {"message": message, **facts}} if field else {}
     return CommandError(Exit.BAD_INPUT, code, message, money, next, fields=fields)
+
+
+@contextmanager
+def refused_as(
+    kind: type[Exception] | tuple[type[Exception], ...],
+    code: str,
+    before: str = "",
+    *,
+    field: str | None = None,
+    money: str = "",
+    next: str = "",
+) -> Iterator[None]:
+    """Raises an error of this kind as bad input: its reason as a sentence, behind ``before``."""
+    try:
+        yield
+    except kind as error:
+        why = (getattr(error, "strerror", None) or str(error)).rstrip(".")
+        message = f"{before}{why}{'' if why.endswith('?') else '.'}"
+        raise bad_input(code, message, field=field, money=money, next=next) from None
 
 
 def own_refusal(code: str, message: str, *, money: str = "", next: str = "") -> CommandError:

@@ -1,4 +1,5 @@
-"""``config`` and ``profile``: every value and where it came from, and whose desk it is."""
+"""``config`` and ``profile``: every value and where it came from, and whose desk it is; ``doctor``:
+what is wrong with it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from swapdesk.cli.cli_context import (
     Effect,
     config_error,
     desk_command,
+    on_call,
     wrong_in_config,
 )
 from swapdesk.cli.command_error import UNTOUCHED, bad_input
@@ -162,3 +164,17 @@ def use(call: CliContext, name: str) -> None:
     if settings.profile.origin in ("environment", "option"):
         place, value = settings.profile.name, settings.profile.value
         call.output.talk(f"Here {place} chooses {value} all the same.")
+
+
+@click.command()
+@on_call(
+    "doctor_report:report_doctor",
+    Declared(Effect.ONLY_READS, reading=True, prints=("doctor_report:DoctorDocument",)),
+)
+def doctor() -> None:
+    """Say what is wrong with this desk, and which command mends it.
+
+    Looks at the packages, what a shell finds of them, the configuration, files and their modes,
+    the journal, the sandbox, the service, the clock and the nodes. Looking changes nothing, and no
+    sandbox is started. Ends with 9 when something is wrong.
+    """

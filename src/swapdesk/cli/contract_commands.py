@@ -33,7 +33,6 @@ from swapdesk.cli.command_error import (
     of_wallet_error,
 )
 from swapdesk.cli.main import commands, swapdesk
-from swapdesk.cli.schemas import SchemaDocument, all_schemas, document_types, schema_of
 from swapdesk.documents import WrittenPlace, all_places, places_of, subjects
 from swapdesk.toml_document import nearest
 
@@ -48,6 +47,8 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
     form, of the dialect 2020-12. Fields may be added at any time; a new schemaVersion says that one
     was removed or is another one.
     """
+    from swapdesk.cli.schemas import SchemaDocument, all_schemas, document_types, schema_of
+
     name = " ".join(" ".join(command).split()).removeprefix("swapdesk ")
     printed = document_types()
     if name and name not in printed:

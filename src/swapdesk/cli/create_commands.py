@@ -20,6 +20,7 @@ from swapdesk.cli.cli_context import (
     on_desk,
     options,
     read_number,
+    reader,
     require,
 )
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
@@ -45,7 +46,8 @@ NO_MEMO = "NO MEMO"
 DEFAULT_MAX_LOSS = "3"
 
 
-def read_max_loss(context: click.Context, option: click.Parameter, value: str) -> Decimal | None:
+@reader
+def read_max_loss(value: str) -> Decimal | None:
     """A percentage from 0 to 100; None for ``any``."""
     if value == "any":
         return None
@@ -273,7 +275,7 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     from swapdesk.cli.session import run_session
 
     way = named("creation:DexCreation" if request.on_chain else "creation:Creation")
-    ended: int = run_session(call, lambda session: way(session, request).run())
+    ended: int = run_session(call, lambda call: way(call, request).run())
     return ended
 
 

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
     NOT_CREATED,
     UNPAID,
@@ -42,7 +43,7 @@ from swapdesk.cli.order_reports import (
 from swapdesk.cli.output import Exact
 from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.quotes import choose_quote, find_token, read_amount, require_usable
-from swapdesk.cli.session import CommandSession
+from swapdesk.cli.session import load_catalog, settle
 from swapdesk.cli.wallet_session import (
     account_on,
     consent,
@@ -210,19 +211,19 @@ class FundingDocument(Struct, frozen=True):
 class Creation:
     """One order, from the words of the command line to its document."""
 
-    def __init__(self, session: CommandSession, request: CreateRequest) -> None:
-        self._session = session
+    def __init__(self, call: CliContext, request: CreateRequest) -> None:
+        self._call = call
         self._request = request
-        self._desk = session.desk
-        self._output = session.call.output
+        self._desk = call.desk
+        self._output = call.output
 
     async def run(self) -> int:
         """Create, print, and with ``--fund`` pay. Raises CommandError."""
-        request, session = self._request, self._session
-        if request.fund and session.settings.live:
+        request, call = self._request, self._call
+        if request.fund and call.desk.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
-        await session.load_catalog()
-        await session.settle()
+        await load_catalog(call)
+        await settle(call)
         sold = find_token(request.sell, self._desk, field="from")
         intent, checks, warned = await self._chosen(sold)
         if request.dry_run:
@@ -230,7 +231,7 @@ class Creation:
             return Exit.DONE
         self._confirm(intent, checks, warned)
         created = self._accepted(intent, await self._post(intent))
-        tracked = session.link.tracker.adopt(created.order.service_id)
+        tracked = call.link.tracker.adopt(created.order.service_id)
         if tracked is None:
             raise _lost_from_journal(created)
         if created.withheld is not None:
@@ -242,8 +243,8 @@ class Creation:
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = None
         if request.fund:
-            assert session.link.faucet is not None  # of every sandbox
-            paid = await session.link.faucet.pay(tracked)
+            assert call.link.faucet is not None  # of every sandbox
+            paid = await call.link.faucet.pay(tracked)
         funded = Funded(paid.hash) if paid is not None and paid.hash is not None else None
         self._print(intent, created, tracked, funded)
         if paid is not None and not paid.done:
@@ -261,7 +262,7 @@ class Creation:
         receiver = require_payees(desk, request, sold, bought)
         if request.on_chain:
             request = replace(request, receiver=receiver)
-        board, row = await choose_quote(self._session, request, sold, bought, amount)
+        board, row = await choose_quote(self._call, request, sold, bought, amount)
         checks = read_payees(desk, request, board, row)
         try:
             return self._lock(board, row, checks, request.sender), checks, warned
@@ -304,7 +305,7 @@ class Creation:
         checks: Iterable[CheckLine],
         hidden: frozenset[int] = frozenset(),
     ) -> list[str]:
-        return review_lines(intent, checks, self._session.settings, self._desk.clock.now(), hidden)
+        return review_lines(intent, checks, self._desk.settings, self._desk.clock.now(), hidden)
 
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
         """What is to be said of both tokens; a person who reads the review consents to it."""
@@ -327,7 +328,7 @@ class Creation:
             self._output.talk(f"{less} That is not below --min-out.")
         elif self._request.yes or not says_yes(self._output, f"{less} Accept it?"):
             return created
-        return self._session.link.exchange.accept_lower(created)
+        return self._call.link.exchange.accept_lower(created)
 
     def _confirm(self, intent: Intent, checks: Checked, warned: list[CheckLine]) -> None:
         lines = (*warned, *checks.lines)
@@ -347,7 +348,7 @@ class Creation:
             raise not_confirmed("Not confirmed. Nothing was created.")
 
     async def _post(self, intent: Intent) -> Created:
-        outcome = await self._session.link.exchange.create(
+        outcome = await self._call.link.exchange.create(
             intent, on_waiting=lambda: self._output.talk(ON_THE_WAY)
         )
         if isinstance(outcome, Created):
@@ -377,8 +378,8 @@ class Creation:
         output, order, now = self._output, tracked.order, self._desk.service_clock.now()
         status = order_status(tracked, now)
         paid = funded is not None
-        if funded is not None and not output.json:
-            output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
+        if funded is not None:
+            output.hint(f"The deposit was paid from the faucet: {funded.hash}.")
         facts = [("Order", order.service_id)]
         plain = [*facts, *(() if paid else deposit_facts(tracked, now, grouped=False))]
         output.facts(
@@ -395,39 +396,36 @@ class Creation:
                 next="the chain" if paid else status.next,
             ),
         )
-        if output.json:
-            return
         if created.check.provider_changed:
-            output.talk(f"The provider changed to {order.swap_name or order.in_}.")
-        output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+            output.hint(f"The provider changed to {order.swap_name or order.in_}.")
+        output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     def _print_body(self, intent: Intent, checks: Sequence[CheckLine]) -> None:
         """The body of the create and what the checks say. The service was asked for quotes
         alone."""
         document = CreateDryRunDocument(intent, tuple(line.text for line in checks))
         self._output.say(*self._review(intent, checks), document=document)
-        if not self._output.json:
-            self._output.talk(f"The money is {document.money}.")
+        self._output.hint(f"The money is {document.money}.")
 
 
 class DexCreation(Creation):
     """One swap of the profile's wallet, and before it those that an earlier run left open."""
 
-    def __init__(self, session: CommandSession, request: CreateRequest) -> None:
-        super().__init__(session, request)
+    def __init__(self, call: CliContext, request: CreateRequest) -> None:
+        super().__init__(call, request)
         self._signed: list[str] = []
 
     async def run(self) -> int:
         """Swap and print, or with ``--dry-run`` print what would be signed. Raises CommandError."""
-        await self._session.load_catalog()
-        await self._session.settle()
-        await make_ready(self._session)
-        request, link, wallet = self._request, self._session.link, self._desk.wallet
+        await load_catalog(self._call)
+        await settle(self._call)
+        await make_ready(self._call)
+        request, link, wallet = self._request, self._call.link, self._desk.wallet
         sold = find_token(request.sell, self._desk, field="from")
         chain = sold.chain_data
         if not request.dry_run and wallet.link(chain.short_name) is None:
             # Before the pass phrase, which could not help.
-            said = no_node(self._session.settings, chain)
+            said = no_node(self._desk.settings, chain)
             raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
         kind = KINDS.get(chain.kind)
         if kind is None:
@@ -441,7 +439,7 @@ class DexCreation(Creation):
         self._request = replace(request, to=request.to or account.address, sender=account.address)
         if request.dry_run:
             return await self._print_dry_run(sold)
-        await unlock(self._session)
+        await unlock(self._call)
         flow = DexSwapFlow(
             link.api,
             link.exchange,
@@ -492,8 +490,7 @@ class DexCreation(Creation):
                 intent, promise, order, display_of(order), hash_, self._signed
             ),
         )
-        if not self._output.json:
-            self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+        self._output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     async def _print_dry_run(self, sold: Token) -> int:
         """Everything a swap does before its first signature, and nothing of what comes with it.
@@ -501,7 +498,7 @@ class DexCreation(Creation):
         output = self._output
         intent, _, _ = await self._chosen(sold)
         try:
-            run = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
+            run = await dry_run(self._call.link.api, await self._desk.wallet.client(), intent)
         except NotThisSwap as other:
             raise own_refusal(other.code, f"What would be signed is refused: {other}.") from None
         if self._request.quote_id is None:
@@ -520,14 +517,13 @@ class DexCreation(Creation):
             ],
             document=run,
         )
-        if not output.json:
-            if not run.steps:
-                output.say("Nothing has to be approved or signed before the order.")
-            for place, step in enumerate(run.steps, 1):
-                output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
-            output.say(*(f"Not known: {one}" for one in run.unknown))
-            output.talk(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
-            output.talk(f"The money is {run.money}.")
+        if not run.steps:
+            output.say("Nothing has to be approved or signed before the order.")
+        for place, step in enumerate(run.steps, 1):
+            output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
+        output.say(*(f"Not known: {one}" for one in run.unknown))
+        output.hint(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
+        output.hint(f"The money is {run.money}.")
         return Exit.OWN_REFUSAL if run.refused else Exit.DONE
 
 
@@ -819,14 +815,14 @@ def _refused(check: RecipientCheck, field: str, code: str) -> CommandError:
 HOME = "in your wallet"
 
 
-async def fund_order(session: CommandSession, order: str, account: str | None, yes: bool) -> None:
+async def fund_order(call: CliContext, order: str, account: str | None, yes: bool) -> None:
     """Pay from ``account``, by name or address, else from the first of the chain, and print. Raises
     CommandError."""
-    await session.load_catalog()
-    await session.settle()
-    tracked = await find_order(session, order)
-    await make_ready(session)
-    desk, intent = session.desk, tracked.intent
+    await load_catalog(call)
+    await settle(call)
+    tracked = await find_order(call, order)
+    await make_ready(call)
+    desk, intent = call.desk, tracked.intent
     if intent is None:
         raise _not_payable(
             desk, "The order was not created at this desk, so nothing is known to pay for it."
@@ -840,17 +836,17 @@ async def fund_order(session: CommandSession, order: str, account: str | None, y
         await desk.wallet.client(),
         desk.journal,
         desk.clock,
-        partial(consent, session.call.output, yes=yes),
-        session.link.tracker.get,
+        partial(consent, call.output, yes=yes),
+        call.link.tracker.get,
         service_clock=desk.service_clock,
     )
     if (paid := await funding.paid_before(tracked)) is not None:
         raise _not_paid(paid)
-    await unlock(session)
+    await unlock(call)
     outcome = await funding.fund(tracked, payer, coin_price(desk.catalog, intent.token_in.chain))
     if not outcome.done:
         raise _not_paid(outcome)
-    _tell_paid(session, tracked, payer, outcome.hash)
+    _tell_paid(call, tracked, payer, outcome.hash)
 
 
 def _not_payable(desk: Desk, message: str) -> CommandError:
@@ -886,11 +882,11 @@ def _not_paid(outcome: Outcome) -> CommandError:
 
 
 def _tell_paid(
-    session: CommandSession, tracked: TrackedOrder, account: Account, hash_: str | None
+    call: CliContext, tracked: TrackedOrder, account: Account, hash_: str | None
 ) -> None:
-    output, amount = session.call.output, tracked.order.in_amount
-    made = session.desk.journal.orders.transactions_of(tracked.service_id)
-    latest = session.link.tracker.get(tracked.service_id) or tracked
+    output, amount = call.output, tracked.order.in_amount
+    made = call.desk.journal.orders.transactions_of(tracked.service_id)
+    latest = call.link.tracker.get(tracked.service_id) or tracked
     output.facts(
         [
             ("Order", tracked.service_id),
@@ -902,8 +898,7 @@ def _tell_paid(
             tracked,
             account,
             hash_,
-            order_document(latest, session.desk.service_clock.now(), made),
+            order_document(latest, call.desk.service_clock.now(), made),
         ),
     )
-    if not output.json:
-        output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")
+    output.hint(f"Watch it: swapdesk orders watch {tracked.service_id}")

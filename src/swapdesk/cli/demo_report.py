@@ -11,6 +11,7 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.chain.node_http import NodeError
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, Exit, bad_input
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, refused_as
 from swapdesk.cli.output import Output
 from swapdesk.cli.quotes import find_token
 from swapdesk.cli.sandbox_lifetime import require_extra
@@ -95,8 +96,7 @@ async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration
         find_token(choice.token, desk, field="token")
     shown = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
     told = _Transcript(output, shown)
-    if not output.json:
-        output.say(f"{shown.demo.title}: {headline(shown, choice)}")
+    output.say(f"{shown.demo.title}: {headline(shown, choice)}")
     try:
         await shown.begin()
         await shown.run(told.stage)
@@ -141,8 +141,6 @@ class _Transcript:
             f"  {row.sentence}",
             document=stage,
         )
-        if self._output.json:
-            return
         for pane in stage.panes:
             self._pane(pane)
         self._output.say(f"  Funds {stage.money} Next {stage.next}.")
@@ -154,8 +152,6 @@ class _Transcript:
         self._output.say(
             "", "Link search, from Alice to Bob", document=LinkSearchDocument(pane, rows)
         )
-        if self._output.json:
-            return
         self._lines([*pane.lines, PaneLine(pane.ending)])
         if rows:
             self._output.say("", "What a watcher can still compare")
@@ -205,10 +201,8 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
         call.output.file(page.encode(), document=PageDocument(page=page))
         return
     _check_place(file)
-    try:
+    with _writing(file):
         write_export_file(file, page.encode())
-    except OSError as error:
-        raise _not_written(file, error) from None
     call.output.talk(f"Written: {file}.", document=PageDocument(file=str(file)))
 
 
@@ -234,15 +228,13 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 def _check_place(file: Path) -> None:
     """A page of a demonstration may be replaced by another one, and nothing else may. A pipe or a
     device is written into."""
-    try:
+    with _writing(file):
         if not file.parent.is_dir():
             raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")
         if not file.is_file():
             return
         with file.open("rb") as old:
             ours = is_page(PAGE, old.read(MARKED_WITHIN))
-    except OSError as error:
-        raise _not_written(file, error) from None
     if not ours:
         raise bad_input(
             "FILE_EXISTS",
@@ -251,5 +243,5 @@ def _check_place(file: Path) -> None:
         )
 
 
-def _not_written(file: Path, error: OSError) -> CommandError:
-    return bad_input("FILE", f"{file} cannot be written: {error.strerror or error}.", field="page")
+def _writing(file: Path) -> AbstractContextManager[None]:
+    return refused_as(OSError, "FILE", f"{file} cannot be written: ", field="page")

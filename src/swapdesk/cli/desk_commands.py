@@ -21,9 +21,10 @@ from swapdesk.cli.cli_context import (
     on_call,
     on_desk,
     options,
+    reader,
     refuse_to_write,
 )
-from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.command_error import bad_input, refused_as
 from swapdesk.cli.quote_options import (
     ROUTES,
     preset_option,
@@ -133,13 +134,12 @@ def orders() -> None:
 SORTINGS = ("deadline", "newest", "oldest", "late", "state", "pair", "amount")
 
 
-def _filter_line(_: click.Context, option: click.Parameter, words: str) -> FilterLine:
+@reader
+def _filter_line(words: str) -> FilterLine:
     from swapdesk.flows.orders.order_listing import FilterProblem, read_filter
 
-    try:
+    with refused_as(FilterProblem, "BAD_FILTER", field="filter"):
         return read_filter(words)
-    except FilterProblem as error:
-        raise bad_input("BAD_FILTER", str(error), field="filter") from None
 
 
 choosing = options(
@@ -236,8 +236,9 @@ def put_away() -> None:
     """
 
 
-def _seconds(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value < float("inf"):
+@reader
+def _seconds(value: float) -> float:
+    if not 0 < value < float("inf"):
         raise bad_input("BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout")
     return value
 
@@ -298,10 +299,11 @@ def limits() -> None:
     """
 
 
-def _month(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+@reader
+def _month(value: str) -> str:
     from swapdesk.flows.account.reading import MONTH
 
-    if value is not None and MONTH.fullmatch(value) is None:
+    if MONTH.fullmatch(value) is None:
         raise click.BadParameter(f"{value!r} is no month like 2026-11.")
     return value
 
@@ -336,12 +338,11 @@ def weekly() -> None:
     """List the weeks since the first finished order, newest first."""
 
 
-def _moment(context: click.Context, option: click.Parameter, value: str | None) -> datetime | None:
+@reader
+def _moment(value: str) -> datetime:
     from swapdesk.wire.encoding.time_range import within_range
     from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
-    if value is None:
-        return None
     try:
         return within_range(parse_rfc3339(value))
     except ValueError:
@@ -420,7 +421,8 @@ def support() -> None:
     """Write an order into a file that may be posted publicly, and read such files."""
 
 
-def _kinds(_: click.Context, option: click.Parameter, words: str) -> set[Shown]:
+@reader
+def _kinds(words: str) -> set[Shown]:
     from swapdesk.flows.support.case_file import Shown
 
     kinds = {word.strip() for word in words.split(",") if word.strip()}
@@ -519,9 +521,7 @@ def api(
     from swapdesk.cli.service_reports import call_operation
     from swapdesk.cli.session import run_session
 
-    return run_session(
-        call, lambda session: call_operation(session, method.upper(), path, pairs, body)
-    )
+    return run_session(call, lambda call: call_operation(call, method.upper(), path, pairs, body))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -536,21 +536,16 @@ def _body(data: str) -> bytes:
         return sys.stdin.buffer.read()
     if not data.startswith("@"):
         return data.encode()
-    try:
+    with refused_as(OSError, "BAD_BODY", f"{data[1:]} cannot be read: ", field="d"):
         return Path(data[1:]).read_bytes()
-    except OSError as error:
-        raise bad_input(
-            "BAD_BODY", f"{data[1:]} cannot be read: {error.strerror}.", field="d"
-        ) from None
 
 
-def _receiver(_: click.Context, option: click.Parameter, url: str) -> str:
+@reader
+def _receiver(url: str) -> str:
     from swapdesk.flows.webhooks import WebhookRefused, receiver
 
-    try:
+    with refused_as(WebhookRefused, "BAD_RECEIVER", field="forward-to"):
         return receiver(url)
-    except WebhookRefused as error:
-        raise bad_input("BAD_RECEIVER", f"{error}.", field="forward-to") from None
 
 
 @click.command()

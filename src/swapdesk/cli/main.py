@@ -69,7 +69,7 @@ COMMANDS: dict[str, str] = {
     "profile": "config_command:profile",
     "tape": "sandbox_commands:tape",
     "tour": "sandbox_commands:tour",
-    "doctor": "doctor_command:doctor",
+    "doctor": "config_command:doctor",
     "completion": "completion_command:completion",
     "commands": "contract_commands:list_commands",
     "schema": "contract_commands:schema",

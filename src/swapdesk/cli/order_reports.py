@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
     CORRECT,
     UNMOVED,
@@ -20,9 +21,10 @@ from swapdesk.cli.command_error import (
     Exit,
     bad_input,
     of_client_error,
+    refused_as,
 )
 from swapdesk.cli.output import Exact
-from swapdesk.cli.session import TELLING_SECONDS, CommandSession
+from swapdesk.cli.session import TELLING_SECONDS, settle
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
 from swapdesk.flows.creation.creates import intent_of, open_creates
 from swapdesk.flows.deposits.funding import (
@@ -318,78 +320,68 @@ class OrdersDocument(Struct, frozen=True):
     unknown: tuple[UnknownFacts, ...]
 
 
-async def chosen_orders(
-    session: CommandSession, kept: FilterLine, sort: Sorting
-) -> list[TrackedOrder]:
+async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
-    await session.settle(TELLING_SECONDS)
-    await session.link.tracker.load_past()
+    await settle(call, TELLING_SECONDS)
+    await call.link.tracker.load_past()
     try:
-        await session.link.tracker.sweep()
+        await call.link.tracker.sweep()
     except ClientError as error:
-        session.call.output.talk(
+        call.output.talk(
             f"The service could not be asked: {str(error).rstrip('.')}."
             " This is what the journal knows."
         )
-    tell_left_out(session)
-    now = session.desk.service_clock.now()
-    known = sort_orders(session.link.tracker.orders(), sort)
+    tell_left_out(call)
+    now = call.desk.service_clock.now()
+    known = sort_orders(call.link.tracker.orders(), sort)
     if kept.empty:
         return known
-    desk = session.desk
+    desk = call.desk
     kept = kept.looked_up(desk.journal.orders.named, desk.book.labels())
     found = [one for one in known if kept.keeps(one, order_status(one, now), now)]
     if known and not found:
-        session.call.output.talk(kept.nothing(len(known)))
+        call.output.talk(kept.nothing(len(known)))
     return found
 
 
-def tell_left_out(session: CommandSession) -> None:
+def tell_left_out(call: CliContext) -> None:
     """Say it where orders of the service are not among those that are told."""
-    if said := left_out_words(session.link.tracker.skipped):
-        session.call.output.talk(said)
+    if said := left_out_words(call.link.tracker.skipped):
+        call.output.talk(said)
 
 
 async def export_orders(
-    session: CommandSession, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
+    call: CliContext, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
 ) -> None:
     """Write the orders to a file, or to standard output."""
-    orders = await chosen_orders(session, kept, sort)
-    made = session.desk.journal.orders.transactions()
-    content = export_bytes(orders, session.desk.service_clock.now(), form, made)
+    orders = await chosen_orders(call, kept, sort)
+    made = call.desk.journal.orders.transactions()
+    content = export_bytes(orders, call.desk.service_clock.now(), form, made)
     if out is None:
-        session.call.output.file(content)
+        call.output.file(content)
         return
-    try:
+    before = f"{out} cannot be written: "
+    with refused_as(OSError, "NOT_WRITTEN", before, field="out", money=UNMOVED, next=CORRECT):
         write_export_file(out, content)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise bad_input(
-            "NOT_WRITTEN",
-            f"{out} cannot be written: {reason}.",
-            field="out",
-            money=UNMOVED,
-            next=CORRECT,
-        ) from None
-    session.call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
+    call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
 
 
-async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting) -> None:
+async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> None:
     """The list, refreshed from the service; as last known when it cannot be asked."""
-    output = session.call.output
-    orders = await chosen_orders(session, kept, sort)
+    output = call.output
+    orders = await chosen_orders(call, kept, sort)
     with suppress(JournalUnavailable):
-        settle_payments(session.desk.journal.ledger, session.link.tracker.recall)
-    await tell_open_calls(session)
+        settle_payments(call.desk.journal.ledger, call.link.tracker.recall)
+    await tell_open_calls(call)
     unknown = [
         intent_of(create)
-        for create in open_creates(session.desk.journal.ledger)
+        for create in open_creates(call.desk.journal.ledger)
         if create.state is State.UNKNOWN
     ]
     for intent in unknown:
         output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")
-    now = session.desk.service_clock.now()
-    made = session.desk.journal.orders.transactions()
+    now = call.desk.service_clock.now()
+    made = call.desk.journal.orders.transactions()
 
     def of(tracked: TrackedOrder) -> Sequence[OrderTransaction]:
         return made.get(tracked.service_id, ())
@@ -399,7 +391,7 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
             OrdersDocument(
                 tuple(order_document(tracked, now, of(tracked)) for tracked in orders),
                 len(orders),
-                session.link.tracker.skipped,
+                call.link.tracker.skipped,
                 tuple(
                     UnknownFacts(
                         intent.id,
@@ -418,24 +410,22 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
         output.table(
             HEADS, [order_row(tracked, now, of(tracked)) for tracked in orders], numbers=(2, 4)
         )
-    if not session.link.tracker.count and not session.link.tracker.skipped:
+    if not call.link.tracker.count and not call.link.tracker.skipped:
         output.talk("No orders yet.")
 
 
-async def tell_open_calls(
-    session: CommandSession, service_ids: Collection[str] | None = None
-) -> None:
+async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
     """Say of every call without a known outcome, or of those that pay these orders, what it may
     have done."""
-    desk, now = session.desk, session.desk.service_clock.now()
+    desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
         pays = act.kind == "deposit"
         if service_ids is not None and not (pays and act.subject in service_ids):
             continue
         if act.body.get("by") == "wallet" and act.subject is not None:
-            tracked = session.link.tracker.recall(act.subject)
+            tracked = call.link.tracker.recall(act.subject)
             asked = not waits_for_signature(act) and act.hash is None
-            session.call.output.talk(
+            call.output.talk(
                 open_payment_words(
                     act,
                     none_signed=asked and await none_signed(desk.wallet, tracked),
@@ -444,36 +434,36 @@ async def tell_open_calls(
             )
             continue
         may = f"paid order {act.subject}" if pays else "created an order"
-        call = "POST /sandbox/deposits" if pays else f"{act.body['method']} {act.body['path']}"
-        session.call.output.talk(
-            f"{call} of {act.prepared_at:%Y-%m-%d %H:%M:%S} UTC got no answer; it may have {may}."
+        request = "POST /sandbox/deposits" if pays else f"{act.body['method']} {act.body['path']}"
+        call.output.talk(
+            f"{request} of {act.prepared_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
+            f" it may have {may}."
         )
 
 
-async def report_order(session: CommandSession, order: str) -> None:
+async def report_order(call: CliContext, order: str) -> None:
     """One order, read now; as last known when the service cannot be asked. ``order`` is its id,
     the beginning of it, or one of its addresses, hashes or request ids."""
-    await session.settle(TELLING_SECONDS)
-    tracked = await _searched(session, order)
-    await tell_open_calls(session, (tracked.service_id,))
-    _tell_order(session, tracked)
+    await settle(call, TELLING_SECONDS)
+    tracked = await _searched(call, order)
+    await tell_open_calls(call, (tracked.service_id,))
+    _tell_order(call, tracked)
 
 
-def _tell_order(session: CommandSession, tracked: TrackedOrder) -> None:
-    output = session.call.output
-    now = session.desk.service_clock.now()
-    made = session.desk.journal.orders.transactions_of(tracked.service_id)
-    output.facts(
+def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
+    now = call.desk.service_clock.now()
+    made = call.desk.journal.orders.transactions_of(tracked.service_id)
+    call.output.facts(
         order_facts(tracked, now, made),
         plain=[order_sentence(tracked, now, made)],
         document=order_document(tracked, now, made),
     )
 
 
-async def put_order_away(session: CommandSession, order: str, undo: bool) -> None:
+async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
     """Exit 2 for an order that holds nobody up."""
-    await session.settle(TELLING_SECONDS)
-    tracked, tracker = await find_order(session, order), session.link.tracker
+    await settle(call, TELLING_SECONDS)
+    tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
         tracker.take_back(tracked.service_id)
     elif tracked.trouble is not None:
@@ -483,17 +473,17 @@ async def put_order_away(session: CommandSession, order: str, undo: bool) -> Non
             "NOT_FAILED",
             f"Order {tracked.service_id} does not need you after its end: there is nothing to put"
             " away.",
-            money=order_status(tracked, session.desk.service_clock.now()).money.rstrip("."),
+            money=order_status(tracked, call.desk.service_clock.now()).money.rstrip("."),
             field="order",
         )
-    _tell_order(session, tracker.recall(tracked.service_id) or tracked)
+    _tell_order(call, tracker.recall(tracked.service_id) or tracked)
 
 
-async def find_order(session: CommandSession, name: str) -> TrackedOrder:
+async def find_order(call: CliContext, name: str) -> TrackedOrder:
     """An order by its id or the beginning of one. Exit 5 when neither the journal nor the
     service knows it, 2 when several begin so."""
-    tracker = session.link.tracker
-    service_id = _known_id(session, name)
+    tracker = call.link.tracker
+    service_id = _known_id(call, name)
     known = tracker.recall(service_id)
     try:
         found = await tracker.read(service_id)
@@ -507,7 +497,7 @@ async def find_order(session: CommandSession, name: str) -> TrackedOrder:
             failed.money = "where the service has this order; it could not be asked"
             raise failed from None
         said = str(error).rstrip(".")
-        session.call.output.talk(f"The service could not be asked: {said}. As last known:")
+        call.output.talk(f"The service could not be asked: {said}. As last known:")
         found = known
     if found is not None:
         return found
@@ -526,33 +516,33 @@ def _not_known(name: str, how: str = "") -> CommandError:
     )
 
 
-async def _searched(session: CommandSession, name: str) -> TrackedOrder:
+async def _searched(call: CliContext, name: str) -> TrackedOrder:
     """As :func:`find_order`, and by an address, a hash or a request id that one order alone has:
     in the journal, and among what the service lists. Of an order that is to be paid only the id
     is taken."""
-    index = session.desk.journal.orders
+    index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
-    found = _known_id(session, name)
+    found = _known_id(call, name)
     if found in index.ids() or len(name) < SHORTEST_NAME:
-        return await find_order(session, found)
+        return await find_order(call, found)
     if (named := _only(what, index.named(name))) is not None:
-        return await find_order(session, named)
+        return await find_order(call, named)
     try:
-        return await find_order(session, name)
+        return await find_order(call, name)
     except CommandError as error:
         if error.code not in (NOT_FOUND, BAD_ID):
             raise
     with suppress(ClientError):
-        await session.link.tracker.sweep()
-    tell_left_out(session)
+        await call.link.tracker.sweep()
+    tell_left_out(call)
     if (named := _only(what, index.named(name))) is not None:
-        return await find_order(session, named)
+        return await find_order(call, named)
     raise _not_known(name, ", by id, address, hash and request id")
 
 
-def _known_id(session: CommandSession, name: str) -> str:
+def _known_id(call: CliContext, name: str) -> str:
     """The whole id of a beginning, when it is one and unique; else the text itself."""
-    known = session.desk.journal.orders.ids()
+    known = call.desk.journal.orders.ids()
     if name in known or len(name) < SHORTEST_PREFIX:
         return name
     begun = (one for one in known if one.startswith(name))
@@ -563,6 +553,10 @@ def _only(what: str, found: Iterable[str]) -> str | None:
     """The one that was found; None for none. Exit 2 where there are several."""
     several = sorted(found)
     if len(several) > 1:
-        message = f"{len(several)} {what}: {', '.join(several[:5])}."
-        raise bad_input("AMBIGUOUS_ORDER", message, field="order", candidates=several)
+        raise bad_input(
+            "AMBIGUOUS_ORDER",
+            f"{len(several)} {what}: {', '.join(several[:5])}.",
+            field="order",
+            candidates=several,
+        )
     return several[0] if several else None

@@ -15,9 +15,16 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, of_unusable_file
+from swapdesk.cli.command_error import (
+    UNTOUCHED,
+    CommandError,
+    Exit,
+    bad_input,
+    of_unusable_file,
+    refused_as,
+)
 from swapdesk.cli.order_reports import OrderDocument, find_order, order_document
-from swapdesk.cli.session import TELLING_SECONDS, CommandSession
+from swapdesk.cli.session import TELLING_SECONDS, reconnect, settle
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import SystemClock
 from swapdesk.flows.orders.order_merge import display_of, ended
@@ -55,12 +62,12 @@ class WatchedDocument(Struct, frozen=True):
 
 
 async def watch_orders(
-    session: CommandSession, ids: Sequence[str], until: str, timeout: float | None
+    call: CliContext, ids: Sequence[str], until: str, timeout: float | None
 ) -> int:
     """Print every change. Raises CommandError with exit 3 when ``timeout`` seconds have passed."""
-    await session.settle(TELLING_SECONDS)
-    watched = dict.fromkeys([(await find_order(session, name)).service_id for name in ids])
-    watch = _Watch(session, list(watched), refunded=until == "refunded")
+    await settle(call, TELLING_SECONDS)
+    watched = dict.fromkeys([(await find_order(call, name)).service_id for name in ids])
+    watch = _Watch(call, list(watched), refunded=until == "refunded")
     try:
         async with asyncio.timeout(timeout):
             await watch.run()
@@ -74,8 +81,8 @@ async def watch_orders(
 
 
 class _Watch:
-    def __init__(self, session: CommandSession, ids: Sequence[str], *, refunded: bool) -> None:
-        self._session = session
+    def __init__(self, call: CliContext, ids: Sequence[str], *, refunded: bool) -> None:
+        self._call = call
         self._ids = ids
         self._refunded = refunded
         self._printed: dict[str, tuple[Any, ...]] = {}
@@ -83,12 +90,12 @@ class _Watch:
 
     async def run(self) -> None:
         """Until every order has ended."""
-        self._session.link.follow()
+        self._call.link.follow()
         lost, changed = 0.0, asyncio.Event()
         self._print_changes()
         while self.open_ids():
             # A new connection has another tracker.
-            self._session.link.tracker.on_change = lambda _: changed.set()
+            self._call.link.tracker.on_change = lambda _: changed.set()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await changed.wait()
@@ -96,11 +103,11 @@ class _Watch:
             self._print_changes()
             await self._ask()
             self._print_changes()
-            offline = self._session.link.tracker.stream_state == "offline"
+            offline = self._call.link.tracker.stream_state == "offline"
             lost = lost + LOOK_SECONDS if offline else 0.0
             if lost >= LOST_SECONDS and self.open_ids():
                 lost = 0.0
-                await self._session.reconnect()
+                await reconnect(self._call)
 
     def open_ids(self) -> list[str]:
         return [name for name in self._ids if not self._over(self._known(name))]
@@ -112,7 +119,7 @@ class _Watch:
 
     def _known(self, service_id: str) -> TrackedOrder:
         # A new connection begins with what the journal holds, which may not be writable.
-        tracked = self._session.link.tracker.get(service_id) or self._last[service_id]
+        tracked = self._call.link.tracker.get(service_id) or self._last[service_id]
         self._last[service_id] = tracked
         return tracked
 
@@ -123,17 +130,16 @@ class _Watch:
     async def _ask(self) -> None:
         """Ask for ends that only the stream has told and for refunds; without a key, which has
         no stream, for everything."""
-        told = not self._session.link.connection.read_only
+        told = not self._call.link.connection.read_only
         for name in self.open_ids():
             if told and not ended(display_of(self._known(name).order)):
                 continue
             with contextlib.suppress(ClientError):
                 # Asked again at the next look; the stream says when the service is back.
-                await self._session.link.tracker.read(name)
+                await self._call.link.tracker.read(name)
 
     def _print_changes(self) -> None:
-        now = self._session.desk.service_clock.now()
-        output = self._session.call.output
+        now = self._call.desk.service_clock.now()
         for name in self._ids:
             tracked = self._known(name)
             order = tracked.order
@@ -148,18 +154,16 @@ class _Watch:
             if self._printed.get(name) == seen:
                 continue
             self._printed[name] = seen
-            made = self._session.desk.journal.orders.transactions_of(tracked.service_id)
-            output.say(
+            made = self._call.desk.journal.orders.transactions_of(tracked.service_id)
+            self._call.output.say(
                 order_sentence(tracked, now, made),
                 document=WatchedDocument(name, order_document(tracked, now, made)),
             )
 
 
-async def post_orders(
-    session: CommandSession, url: str, ids: tuple[str, ...], wanted: str | None
-) -> None:
-    only = {(await find_order(session, name)).service_id for name in ids}
-    root: Path = session.settings.places.root
+async def post_orders(call: CliContext, url: str, ids: tuple[str, ...], wanted: str | None) -> None:
+    only = {(await find_order(call, name)).service_id for name in ids}
+    root: Path = call.desk.settings.places.root
     try:
         secret, taken = signing_secret(root / "webhook.secret"), TakenLog(root / "webhooks.db", url)
     except WebhookRefused as error:
@@ -167,20 +171,18 @@ async def post_orders(
     except OSError as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
     webhooks = OrderWebhooks(
-        session.desk.journal,
+        call.desk.journal,
         SystemClock(),
         url=url,
         secret=secret,
         taken=taken,
         only=only or None,
-        told=lambda attempt: _tell(session.call, attempt),
+        told=lambda attempt: _tell(call, attempt),
     )
     try:
         if wanted is not None:
-            try:
+            with refused_as(WebhookRefused, "NO_DELIVERY", field="replay"):
                 made = await webhooks.replay(wanted)
-            except WebhookRefused as error:
-                raise bad_input("NO_DELIVERY", f"{error}.", field="replay") from None
             if made.status == GONE:
                 raise _gone(url)
             if not made.taken:
@@ -190,12 +192,12 @@ async def post_orders(
                     f"The receiver did not take it: {made.problem or made.status}.",
                 )
             return
-        session.call.output.talk(
+        call.output.talk(
             f"Posting to {shown(url)}. Signatures are checked with {root / 'webhook.secret'}."
         )
-        session.link.follow()
+        call.link.follow()
         try:
-            await _until_interrupted(session, webhooks)
+            await _until_interrupted(call, webhooks)
         except WebhookRefused:
             raise _gone(url) from None
     finally:
@@ -206,7 +208,7 @@ def _gone(url: str) -> CommandError:
     return CommandError(Exit.NOT_FOUND, "RECEIVER_GONE", f"{gone(url)}.")
 
 
-async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -> None:
+async def _until_interrupted(call: CliContext, webhooks: OrderWebhooks) -> None:
     """Post while the desk follows the service; a sandbox that is gone is started again."""
     posting = asyncio.create_task(webhooks.run())
     try:
@@ -214,8 +216,8 @@ async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -
             done, _ = await asyncio.wait([posting], timeout=LOST_SECONDS)
             if done:
                 posting.result()
-            if session.link.tracker.stream_state == "offline":
-                await session.reconnect()
+            if call.link.tracker.stream_state == "offline":
+                await reconnect(call)
     finally:
         posting.cancel()
         await asyncio.gather(posting, return_exceptions=True)

@@ -8,7 +8,6 @@ the spelling of a text and never its value. A stream may be closed, full, or una
 from __future__ import annotations
 
 import codecs
-import json
 import os
 import re
 import sys
@@ -164,12 +163,13 @@ class Output:
         JSON numbers."""
         self._json(document_text(value))
 
-    # In the form of JSON ``document`` stands for what these print.
+    # These print for people. With --json they print ``document`` alone, if there is one.
 
     def say(self, *sentences: str, document: Struct | None = None) -> None:
         """Data as sentences, one a line."""
-        if document is not None and self.json:
-            self.document(document)
+        if self.json:
+            if document is not None:
+                self.document(document)
             return
         for sentence in sentences:
             self._out(safe_line(sentence))
@@ -262,6 +262,11 @@ class Output:
         for sentence in sentences:
             self._aside(safe_line(sentence))
 
+    def hint(self, *sentences: str) -> None:
+        """Talk about the data or the next step, which programs do not need."""
+        if not self.json:
+            self.talk(*sentences)
+
     def ask(self, question: str) -> str:
         """One line of an answer; the question stands on standard error."""
         self._aside(safe_line(question), end=" ")
@@ -290,8 +295,8 @@ class Output:
         self.talk(*rows)
 
     def report(self, text: str) -> None:
-        """A report of several lines on standard error."""
-        self.talk(*text.split("\n"))
+        """A report of several lines on standard error, for people."""
+        self.hint(*text.split("\n"))
 
     def _aside(self, text: str, end: str = "\n") -> None:
         """Talk that nobody can take is lost; the command goes on and keeps its exit code."""
@@ -375,6 +380,9 @@ def _builtin(value: Any) -> Any:
 def json_text(value: Mapping[str, Any]) -> str:
     """One line of JSON with exact numbers, without a character a terminal acts on."""
     if _plain(value):
+        # The desk, which starts here too, writes none.
+        import json
+
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     else:
         # On demand, as above: amounts, models and times need the exact writer.

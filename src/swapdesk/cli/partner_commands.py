@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from swapdesk.cli.cli_context import Declared, Effect, on_call, on_store
+from swapdesk.cli.cli_context import Declared, Effect, on_call, on_store, reader
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,12 +37,9 @@ _WINDOWS = re.compile(r"([0-9]{1,9}|-)/([0-9]{1,9}|-)/([0-9]{1,9}|-)")
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 
 
-def read_windows(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[int | None, ...] | None:
+@reader
+def read_windows(value: str) -> tuple[int | None, ...]:
     """Calls a minute, an hour and a day, as ``5/20/50``; None for a ``-``."""
-    if value is None:
-        return None
     found = _WINDOWS.fullmatch(value)
     if found is None:
         raise click.BadParameter(
@@ -59,9 +56,8 @@ def limits(option: str, calls: str) -> Callable[[Any], Any]:
 
 
 def _percent_to(most: int) -> Any:
-    def read(context: click.Context, option: click.Parameter, value: str | None) -> Decimal | None:
-        if value is None:
-            return None
+    @reader
+    def read(value: str) -> Decimal:
         if _PERCENT.fullmatch(value) is None or Decimal(value) > most:
             raise click.BadParameter(f"{value!r} is no percentage from 0 to {most}.")
         return Decimal(value)

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from swapdesk.certificates import certificates
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, Exit, bad_input
+from swapdesk.cli.command_error import CommandError, Exit, bad_input, refused_as
 from swapdesk.cli.output import Output
 from swapdesk.cli.partner_commands import OVERRIDES
 from swapdesk.cli.sandbox_lifetime import require_extra
@@ -116,26 +116,31 @@ def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path 
     """Exit 5 where no service ever ran, 2 for a file that is there."""
     place = _place_of(call, data, config)
     if isinstance(place, Place):
-        said = "The store of this service is a PostgreSQL database: pg_dump copies it."
-        raise bad_input("USAGE", said, field="config", money=UNBOOKED)
+        raise bad_input(
+            "USAGE",
+            "The store of this service is a PostgreSQL database: pg_dump copies it.",
+            field="config",
+            money=UNBOOKED,
+        )
     source = _file_in(place)
     try:
         size = back_up(source, file)
     except FileExistsError:
-        said = f"{file} exists and is not replaced."
-        raise bad_input("FILE_EXISTS", said, field="file", money=UNBOOKED) from None
+        raise bad_input(
+            "FILE_EXISTS", f"{file} exists and is not replaced.", field="file", money=UNBOOKED
+        ) from None
     except OSError as error:
-        said = f"{file} cannot be written: {error.strerror or error}."
         raise bad_input(
             "FILE_UNUSABLE",
-            said,
+            f"{file} cannot be written: {error.strerror or error}.",
             field="file",
             money=UNBOOKED,
             next="you: name a file in a directory that exists and that you may write to",
         ) from None
     except sqlite3.Error as error:
-        said = f"The store was not copied: {error}."
-        raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
+        raise CommandError(
+            Exit.OWN_REFUSAL, "STORE_UNUSABLE", f"The store was not copied: {error}.", UNBOOKED
+        ) from None
     call.output.say(
         f"The store as it was just now is in {file}: {size:,} bytes. To go on from it, end the"
         f" service, remove {source.name}-wal and {source.name}-shm, and put it in the place of"
@@ -167,8 +172,13 @@ def run_on_store(
         where = f" {place.url}" if isinstance(place, Place) else ""
         said = f"The database{where} does not answer: {error}."
         if not error.in_doubt:
-            next_ = "you: once the database answers, give the command again"
-            raise CommandError(Exit.UNREACHABLE, "NO_ANSWER", said, UNCHANGED, next_) from None
+            raise CommandError(
+                Exit.UNREACHABLE,
+                "NO_ANSWER",
+                said,
+                UNCHANGED,
+                "you: once the database answers, give the command again",
+            ) from None
         raise CommandError(
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
@@ -177,8 +187,9 @@ def run_on_store(
             "you: once the database answers, look with swapdesk partner audit before you repeat it",
         ) from None
     except SchemaError as error:
-        said = f"The store cannot be used: {error}."
-        raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
+        raise CommandError(
+            Exit.OWN_REFUSAL, "STORE_UNUSABLE", f"The store cannot be used: {error}.", UNBOOKED
+        ) from None
     except NothingDue as error:
         raise CommandError(Exit.OWN_REFUSAL, "NOTHING_DUE", str(error), UNBOOKED) from None
     except partners.PartnerRefused as refused:
@@ -189,17 +200,19 @@ def run_on_store(
 def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
     """Where the service keeps its accounts: a directory, or a database."""
     if config is not None and data is not None:
-        said = "--config names the data directory: it goes without --data."
-        raise bad_input("USAGE", said, field="config", money=UNCHANGED)
+        raise bad_input(
+            "USAGE",
+            "--config names the data directory: it goes without --data.",
+            field="config",
+            money=UNCHANGED,
+        )
     if config is None:
         return (data or call.settings(lenient=True).home.sandbox).absolute()
     # On use: most of it is about chains and venues.
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
-    try:
+    with refused_as(ServiceFileRefused, "CONFIG", field="config", money=UNCHANGED):
         found = read_service_file(config)
-    except ServiceFileRefused as refused:
-        raise bad_input("CONFIG", f"{refused}.", field="config", money=UNCHANGED) from None
     if found.store is None:
         return found.data.absolute()
     require_extra("postgres")
@@ -222,8 +235,9 @@ async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
 def _file_in(directory: Path) -> Path:
     """Exit 5 where no service ever ran."""
     if not (directory / DATABASE).exists():
-        said = f"No service has run in {directory} yet."
-        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+        raise CommandError(
+            Exit.NOT_FOUND, "NO_STORE", f"No service has run in {directory} yet.", UNBOOKED
+        )
     return directory / DATABASE
 
 
@@ -279,7 +293,7 @@ async def list_accounts(output: Output, store: Store, act: Act) -> None:
         rows,
         document=PartnersDocument(accounts),
     )
-    if not (rows or output.json):
+    if not rows:
         output.say("There are no partners. swapdesk partner create NAME makes one.")
 
 
@@ -336,8 +350,9 @@ async def override_terms(
     removed = tuple(OVERRIDES) if "all" in remove else remove
     gone = ("all",) if "all" in remove else remove
     if "all" not in remove and (both := sorted(given.keys() & set(remove))):
-        said = f"{', '.join(both)} is given and removed at once."
-        raise bad_input("USAGE", said, money=UNCHANGED)
+        raise bad_input(
+            "USAGE", f"{', '.join(both)} is given and removed at once.", money=UNCHANGED
+        )
     if not given and not removed:
         raise bad_input("USAGE", "Name at least one override, or --remove one.", money=UNCHANGED)
     account = await store.partners.set_overrides(
@@ -373,23 +388,20 @@ async def change_origins(
     origin: str | None,
 ) -> None:
     if (origin is None) is not (action == "list"):
-        said = "add and remove take one ORIGIN; list takes none."
-        raise bad_input("USAGE", said, money=UNCHANGED)
+        raise bad_input(
+            "USAGE", "add and remove take one ORIGIN; list takes none.", money=UNCHANGED
+        )
     if origin is None:
         account = await store.partners.find(which)
     else:
-        try:
+        with refused_as(ValueError, "BAD_ORIGIN", field="origin", money=UNCHANGED):
             named = origin_of(origin)
-        except ValueError as error:
-            raise bad_input("BAD_ORIGIN", f"{error}.", field="origin", money=UNCHANGED) from None
         account = await store.partners.set_origin(which, named, action == "add", act)
     output.say(*(account.origins or ("Every page is allowed.",)), document=PartnerDocument(account))
 
 
 def _tell(output: Output, account: StoredPartner) -> None:
     output.facts(_rows(account), document=PartnerDocument(account))
-    if output.json:
-        return
     output.table(
         ("key", "scope", "dialect", "created", "state"),
         [
@@ -445,8 +457,7 @@ def _tell_new(output: Output, account: StoredPartner, new: NewKey) -> None:
         ],
         document=NewPartnerKeyDocument(new.key, new.secret, account),
     )
-    if not output.json:
-        output.say("The secret is shown this once; the service keeps its digest alone.")
+    output.say("The secret is shown this once; the service keeps its digest alone.")
 
 
 async def show_audit(output: Output, store: Store, act: Act) -> None:
@@ -459,7 +470,7 @@ async def show_audit(output: Output, store: Store, act: Act) -> None:
         ],
         document=AuditDocument(changes),
     )
-    if not (changes or output.json):
+    if not changes:
         output.say("No operator has changed anything.")
 
 
@@ -478,23 +489,27 @@ async def check_sums(output: Output, store: Store, act: Act, rebuild: bool) -> i
         [(each.partner, each.day) for each in days],
         document=SumsDocument(found.sums, days, found.unentered, rebuilt),
     )
-    if not output.json:
-        wrong = f"{len(days)} wrong, orders without an entry {found.unentered}"
-        end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
-        said = "all right." if found.agrees else f"{wrong}. {end}"
-        output.say(f"Sums of days {found.sums}: {said}")
+    wrong = f"{len(days)} wrong, orders without an entry {found.unentered}"
+    end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
+    said = "all right." if found.agrees else f"{wrong}. {end}"
+    output.say(f"Sums of days {found.sums}: {said}")
     return Exit.DONE if found.agrees or rebuild else Exit.OWN_REFUSAL
 
 
 async def book_payout(output: Output, store: Store, act: Act, name: str, month: str) -> None:
     if MONTH.fullmatch(month) is None:
-        message = f"{month!r} is no month like 2026-11."
-        raise bad_input("NO_SUCH_MONTH", message, field="month", money=UNBOOKED)
+        raise bad_input(
+            "NO_SUCH_MONTH", f"{month!r} is no month like 2026-11.", field="month", money=UNBOOKED
+        )
     names = await _names(store)
     found = next((of for of, known in names.items() if name in (of, known)), None)
     if found is None:
-        message = f"There is no partner {name}. Partners: {', '.join(names.values())}."
-        raise bad_input("NO_SUCH_PARTNER", message, field="partner", money=UNBOOKED)
+        raise bad_input(
+            "NO_SUCH_PARTNER",
+            f"There is no partner {name}. Partners: {', '.join(names.values())}.",
+            field="partner",
+            money=UNBOOKED,
+        )
     amount = await store.books.pay_out(found, month, act)
     output.say(
         f"{names[found]} is paid for {month}: {usd(amount)}.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from swapdesk.cli.cli_context import options
+from swapdesk.cli.cli_context import options, reader
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 
 if TYPE_CHECKING:
@@ -36,8 +36,11 @@ def read_route(
     }
     turns = {name: value for name, value in turns.items() if value is not None}
     if turns and not typed["rotate"]:
-        message = "--deviation, --lookback and --rotate-fallback go with --rotate."
-        raise bad_input("BAD_OPTION", message, field="rotate")
+        raise bad_input(
+            "BAD_OPTION",
+            "--deviation, --lookback and --rotate-fallback go with --rotate.",
+            field="rotate",
+        )
     route = QuoteOptions(
         fixed=typed["fixed"] or typed["both"],
         floating=not typed["fixed"] or typed["both"],
@@ -50,8 +53,9 @@ def read_route(
         out_leg=LegFilter(typed["out_leg"], typed["not_out_leg"]),
     )
     if options.get("preset") is not None and route != PLAIN:
-        message = "--preset brings its own options; leave out the others."
-        raise bad_input("TWO_CHOICES", message, field="preset")
+        raise bad_input(
+            "TWO_CHOICES", "--preset brings its own options; leave out the others.", field="preset"
+        )
     return route
 
 
@@ -82,12 +86,8 @@ def bad_amount(message: str, place: int, field: str) -> CommandError:
     return bad_input("BAD_AMOUNT", said, field=field, place=place)
 
 
-def read_percent(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> Decimal | None:
+def _percent(value: str) -> Decimal:
     """Plain digits; bounds are checked where they are known."""
-    if value is None:
-        return None
     try:
         percent = Decimal(value)
     except InvalidOperation:
@@ -97,11 +97,13 @@ def read_percent(
     return percent
 
 
-def read_slippage(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> Decimal | None:
+read_percent = reader(_percent)
+
+
+@reader
+def read_slippage(value: str) -> Decimal | None:
     """``auto`` leaves it to the venue, as nothing does."""
-    return None if value == "auto" else read_percent(context, option, value)
+    return None if value == "auto" else _percent(value)
 
 
 slippage_option = click.option(
@@ -209,12 +211,18 @@ class CreateRequest(Struct, frozen=True):
 def require_middle(refund: str | None, use_xmr: bool | None) -> None:
     """Exit 2 for an address in the middle of a route whose middle is not chosen."""
     if refund and use_xmr is not True:
-        message = "--middle-refund goes with --use-xmr: else the middle of the route is not known."
-        raise bad_input("BAD_OPTION", message, field="middle-refund")
+        raise bad_input(
+            "BAD_OPTION",
+            "--middle-refund goes with --use-xmr: else the middle of the route is not known.",
+            field="middle-refund",
+        )
 
 
 def require_refund(refund: str | None, fixed: bool) -> None:
     """Exit 2 for a promised rate without a way back."""
     if fixed and not refund:
-        message = "A fixed rate needs --refund: where the deposit comes back to if the swap fails."
-        raise bad_input("BAD_REFUND_ADDRESS", message, field="refund")
+        raise bad_input(
+            "BAD_REFUND_ADDRESS",
+            "A fixed rate needs --refund: where the deposit comes back to if the swap fails.",
+            field="refund",
+        )

@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 from pydantic import Field
 
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.output import Output
 from swapdesk.cli.quote_options import (
@@ -22,7 +23,7 @@ from swapdesk.cli.quote_options import (
     preset_options,
     read_route,
 )
-from swapdesk.cli.session import CommandSession
+from swapdesk.cli.session import load_catalog
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import check_token
@@ -93,8 +94,12 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
     if found.ambiguous:
         named = list(found.specs)
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-        message = f'"{spec}" is on several chains: {", ".join(named[:_MOST_NAMED])}{more}.'
-        raise bad_input("AMBIGUOUS_TOKEN", message, field=field, candidates=named)
+        raise bad_input(
+            "AMBIGUOUS_TOKEN",
+            f'"{spec}" is on several chains: {", ".join(named[:_MOST_NAMED])}{more}.',
+            field=field,
+            candidates=named,
+        )
     return found.token
 
 
@@ -206,7 +211,7 @@ def _value(step: WaterfallStep, board: QuoteResult) -> str:
 
 
 async def report_quotes(
-    session: CommandSession,
+    call: CliContext,
     amount: str,
     sell: str,
     buy: str,
@@ -223,24 +228,24 @@ async def report_quotes(
     usable."""
     route = read_route(typed, types, providers)
     if preset is not None:
-        route = preset_options(session.settings.places, preset)
-    await session.load_catalog()
-    desk = session.desk
+        route = preset_options(call.desk.settings.places, preset)
+    await load_catalog(call)
+    desk = call.desk
     token_in = find_token(sell, desk, field="from")
     token_out = find_token(buy, desk, field="to")
     for token in {one.id: one for one in (token_in, token_out)}.values():
-        session.call.output.talk(*texts(usability(token, desk), "refuse"))
+        call.output.talk(*texts(usability(token, desk), "refuse"))
     wish = QuoteRequest.of(
         with_slippage(route, slippage),
         token_in,
         token_out,
         read_amount(amount, token_out if receive else token_in),
         receive=receive,
-        sender=await _sender(session, account),
+        sender=await _sender(call, account),
     )
-    board = await session.link.quotes.ask(wish)
-    QuoteCache.of(session.settings.places).put(board)
-    output = session.call.output
+    board = await call.link.quotes.ask(wish)
+    QuoteCache.of(call.desk.settings.places).put(board)
+    output = call.output
     columns = [column for column in QUOTE_COLUMNS if column.head is not None]
     output.table(
         [column.head_of(board.wish) for column in columns],
@@ -273,13 +278,13 @@ async def report_quotes(
         raise no_route(board)
 
 
-async def _sender(session: CommandSession, named: str | None) -> str | None:
+async def _sender(call: CliContext, named: str | None) -> str | None:
     """The address of the account that would sign. Exit 5 for none of that name."""
     if named is None:
         return None
     from swapdesk.cli.wallet_session import account_named
 
-    return account_named(await session.desk.wallet.accounts(), named).address
+    return account_named(await call.desk.wallet.accounts(), named).address
 
 
 def no_route(board: QuoteResult) -> CommandError:
@@ -332,7 +337,7 @@ def _reason(entry: UnusableQuote) -> str:
 
 
 async def choose_quote(
-    session: CommandSession,
+    call: CliContext,
     request: CreateRequest,
     token_in: Token,
     token_out: Token,
@@ -354,9 +359,9 @@ async def choose_quote(
         receiver=request.receiver,
     )
     if request.quote_id is not None:
-        board, row = _named(session, request.quote_id, wish)
+        board, row = _named(call, request.quote_id, wish)
     else:
-        board, row = await _best(session, request, wish)
+        board, row = await _best(call, request, wish)
     require_value(board, row, request.max_loss)
     if request.min_out is not None:
         require_output(board, row, read_amount(request.min_out, token_out, "min-out"))
@@ -377,10 +382,10 @@ def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None
 
 
 async def _best(
-    session: CommandSession, request: CreateRequest, wish: QuoteRequest
+    call: CliContext, request: CreateRequest, wish: QuoteRequest
 ) -> tuple[QuoteResult, RankedQuote]:
-    board = await session.link.quotes.ask(wish)
-    now = session.desk.clock.now()
+    board = await call.link.quotes.ask(wish)
+    now = call.desk.clock.now()
     wanted = (request.provider or "").lower()
     on_chain = request.on_chain
     row = next(
@@ -408,10 +413,12 @@ async def _best(
         )
     if wanted and board.ranking.rows:
         known = sorted({r.quote.swap for r in board.ranking.rows if r.quote.swap})
-        message = (
-            f'No usable route of "{request.provider}". There are routes of {", ".join(known)}.'
+        raise bad_input(
+            "NO_SUCH_PROVIDER",
+            f'No usable route of "{request.provider}". There are routes of {", ".join(known)}.',
+            field="provider",
+            candidates=known,
         )
-        raise bad_input("NO_SUCH_PROVIDER", message, field="provider", candidates=known)
     raise no_route(board)
 
 
@@ -419,11 +426,9 @@ def _names(row: RankedQuote | UnusableQuote) -> tuple[str, ...]:
     return tuple(name.lower() for name in (row.quote.swap, row.quote.swap_name) if name)
 
 
-def _named(
-    session: CommandSession, quote_id: str, wish: QuoteRequest
-) -> tuple[QuoteResult, RankedQuote]:
-    desk = session.desk
-    shelf = QuoteCache.of(session.settings.places)
+def _named(call: CliContext, quote_id: str, wish: QuoteRequest) -> tuple[QuoteResult, RankedQuote]:
+    desk = call.desk
+    shelf = QuoteCache.of(call.desk.settings.places)
     board = shelf.find(quote_id.lower(), desk.catalog, desk.clock.now())
     if board is None:
         raise CommandError(
@@ -438,11 +443,12 @@ def _named(
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
     if _subject(board.wish) != _subject(wish):
-        message = (
+        raise bad_input(
+            "QUOTE_DIFFERS",
             f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"
-            f" {board.token_out.symbol}, not for what this command says."
+            f" {board.token_out.symbol}, not for what this command says.",
+            field="quote",
         )
-        raise bad_input("QUOTE_DIFFERS", message, field="quote")
     return board, row
 
 

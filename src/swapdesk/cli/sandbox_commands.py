@@ -25,9 +25,17 @@ from swapdesk.cli.cli_context import (
     in_sandbox,
     on_call,
     read_number,
+    reader,
     require,
 )
-from swapdesk.cli.command_error import UNSERVED, CommandError, Exit, bad_input, own_refusal
+from swapdesk.cli.command_error import (
+    UNSERVED,
+    CommandError,
+    Exit,
+    bad_input,
+    own_refusal,
+    refused_as,
+)
 from swapdesk.cli.quote_options import read_digits
 
 if TYPE_CHECKING:
@@ -53,12 +61,9 @@ metrics_port = click.option(
 )
 
 
-def read_speed(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> Decimal | None:
+@reader
+def read_speed(value: str) -> Decimal:
     """A factor above 0."""
-    if value is None:
-        return None
     return read_number(
         value,
         lambda speed: 0 < speed <= FASTEST,
@@ -178,10 +183,8 @@ def serve(
         from swapdesk.sandbox.service_file import store_at
 
         require_extra("postgres")
-        try:
+        with refused_as(ValueError, "USAGE", "--store ", field="store"):
             store_at(store)
-        except ValueError as error:
-            raise bad_input("USAGE", f"--store {error}.", field="store") from None
     from swapdesk.sandbox.supervisor import ServeOptions
     from swapdesk.sandbox.supervisor import serve as serve_sandbox
     from swapdesk.service.front import HOST
@@ -273,10 +276,8 @@ def _configured(
     require_extra("sandbox", "The service")
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
-    try:
+    with refused_as(ServiceFileRefused, "CONFIG", field="config", money=UNSERVED):
         config = read_service_file(file).at(port, metrics_port)
-    except ServiceFileRefused as refused:
-        raise bad_input("CONFIG", f"{refused}.", field="config", money=UNSERVED) from None
     if config.store is not None:
         require_extra("postgres")
     if config.metrics is not None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, refused_as
 from swapdesk.cli.output import safe_line
 from swapdesk.paths import without_mark
 from swapdesk.secret import Secret
@@ -143,15 +143,10 @@ def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
 def _from_descriptor(descriptor: int, what: str, option: str) -> Secret:
     name = option.removeprefix("--")
     read = bytearray()
-    try:
+    unread = f"The descriptor {descriptor} cannot be read: "
+    with refused_as(OSError, "BAD_DESCRIPTOR", unread, field=name):
         while len(read) <= MAX_SECRET and (chunk := os.read(descriptor, 4096)):
             read += chunk
-    except OSError as error:
-        raise bad_input(
-            "BAD_DESCRIPTOR",
-            f"The descriptor {descriptor} cannot be read: {error.strerror}.",
-            field=name,
-        ) from None
     if len(read) > MAX_SECRET:
         raise bad_input("BAD_SECRET", f"The {what} is longer than {MAX_SECRET} bytes.", field=name)
     try:

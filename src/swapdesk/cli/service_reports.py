@@ -13,8 +13,16 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, own_refusal
-from swapdesk.cli.session import CommandSession
+from swapdesk.cli.cli_context import CliContext
+from swapdesk.cli.command_error import (
+    UNTOUCHED,
+    CommandError,
+    Exit,
+    bad_input,
+    own_refusal,
+    refused_as,
+)
+from swapdesk.cli.session import load_catalog, tell_gap
 from swapdesk.client.api import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.transport import RawAnswer, refuse_answer
@@ -67,23 +75,27 @@ class ChainsDocument(Struct, frozen=True):
 
 
 async def report_tokens(
-    session: CommandSession, term: str, chain: str | None, symbol: str | None, limit: int
+    call: CliContext, term: str, chain: str | None, symbol: str | None, limit: int
 ) -> None:
     """Exit 5 when nothing is found, 2 for a chain nobody knows."""
-    await session.load_catalog()
-    catalog = session.desk.catalog
+    await load_catalog(call)
+    catalog = call.desk.catalog
     if chain is not None and catalog.chain(chain) is None:
         known = [found.short_name for found in catalog.chains()]
-        message = f"There is no chain {chain}. Chains: {', '.join(known)}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain", candidates=known)
+        raise bad_input(
+            "NO_SUCH_CHAIN",
+            f"There is no chain {chain}. Chains: {', '.join(known)}.",
+            field="chain",
+            candidates=known,
+        )
     rows: Sequence[TokenRow] = catalog.rows
     if symbol is not None:
         rows = catalog.rows_of_symbol(symbol)
     found = search(rows, term, chain=chain, limit=limit)
     contract, chains = named_contract(term)
     if not found and len(contract) >= CONTRACT_LENGTH:
-        asked = await catalog.fetch_by_address(session.link.api, contract)
-        session.tell_gap()
+        asked = await catalog.fetch_by_address(call.link.api, contract)
+        tell_gap(call)
         found = search(asked, term if chains else "", chain=chain, limit=limit)
     if not found:
         raise CommandError(
@@ -91,7 +103,7 @@ async def report_tokens(
             "TOKEN_NOT_FOUND",
             "No token was found. Give a contract address to find one that is not listed.",
         )
-    session.call.output.table(
+    call.output.table(
         ("token", "name", "chain", "price", "24h", "scan", "can", "contract"),
         [
             (
@@ -116,11 +128,11 @@ async def report_tokens(
     )
 
 
-async def report_chains(session: CommandSession) -> None:
+async def report_chains(call: CliContext) -> None:
     """Every chain of the list."""
-    await session.load_catalog()
-    found = session.desk.catalog.chains()
-    session.call.output.table(
+    await load_catalog(call)
+    found = call.desk.catalog.chains()
+    call.output.table(
         ("chain", "name", "kind", "memo", "enabled"),
         [
             (
@@ -170,9 +182,9 @@ class ChartDocument(Struct, frozen=True):
     points: tuple[ChartPoint, ...]
 
 
-async def report_limits(session: CommandSession, fail_over: int | None) -> int:
+async def report_limits(call: CliContext, fail_over: int | None) -> int:
     """Exit 3 when more than ``fail_over`` percent of a limit is used."""
-    output, api = session.call.output, session.link.api
+    output, api = call.output, call.link.api
     told = await api.get_rate_limits()
     gauges = limit_gauges(api.budget)
     exceeded = over(gauges, fail_over) if fail_over is not None else ()
@@ -195,21 +207,20 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
             tuple(replace(gauge, exceeded=gauge in exceeded) for gauge in gauges),
         ),
     )
-    if not output.json:
-        if session.link.connection.credentials.pays:
-            output.say(OF_PAYER)
-        if (said := forecast(gauges)) is not None:
-            output.say(said)
-        output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
+    if call.link.connection.credentials.pays:
+        output.say(OF_PAYER)
+    if (said := forecast(gauges)) is not None:
+        output.say(said)
+    output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
     for gauge in exceeded:
         what = f"{gauge.name} of this {gauge.window_name}"
         output.talk(f"{gauge.percent}% of the {what} are used, over {fail_over}%.")
     return Exit.THRESHOLD if exceeded else Exit.DONE
 
 
-async def report_commissions(session: CommandSession, month: str | None) -> None:
+async def report_commissions(call: CliContext, month: str | None) -> None:
     """In all, or of one month."""
-    output, api = session.call.output, session.link.api
+    output, api = call.output, call.link.api
     found = await api.get_commissions(CommissionQuery(month=month))
     of = "in all" if month is None else f"in {month_name(month, api.server_now())}"
     output.facts(
@@ -225,11 +236,10 @@ async def report_commissions(session: CommandSession, month: str | None) -> None
     )
 
 
-async def report_volume(session: CommandSession) -> None:
+async def report_volume(call: CliContext) -> None:
     """Of all finished orders."""
-    output = session.call.output
-    found = await session.link.api.get_volume()
-    output.facts(
+    found = await call.link.api.get_volume()
+    call.output.facts(
         [
             ("orders", f"{found.count:,}"),
             ("orders this month", f"{found.this_month_orders:,}"),
@@ -241,12 +251,12 @@ async def report_volume(session: CommandSession) -> None:
     )
 
 
-async def report_weeks(session: CommandSession) -> None:
+async def report_weeks(call: CliContext) -> None:
     """Newest first, except as JSON, which keeps the sequence of the service."""
-    output = session.call.output
-    found = await session.link.api.get_weekly_volume()
-    if not (found or output.json):
-        output.talk("No order was finished yet.")
+    output = call.output
+    found = await call.link.api.get_weekly_volume()
+    if not found:
+        output.hint("No order was finished yet.")
     output.table(
         ("week", "orders", "private", "volume", "commission"),
         [
@@ -265,15 +275,15 @@ async def report_weeks(session: CommandSession) -> None:
 
 
 async def report_chart(
-    session: CommandSession, granularity: str, since: datetime | None, until: datetime | None
+    call: CliContext, granularity: str, since: datetime | None, until: datetime | None
 ) -> None:
     """A drawing, rows as sentences, points as JSON. The service gives so many points at most, the
     last ones (contract 12.5)."""
-    output = session.call.output
+    output = call.output
     asked = ChartQuery(
         metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
     )
-    found = await session.link.api.get_chart(asked)
+    found = await call.link.api.get_chart(asked)
     late = begins_late(found[0].date, since) if found and since is not None else None
     if late is not None:
         output.talk(
@@ -292,7 +302,7 @@ async def report_chart(
             [one.date for one in found],
             values,
             columns=shutil.get_terminal_size().columns,
-            ascii_only=session.settings.glyphs.value == "ascii",
+            ascii_only=call.desk.settings.glyphs.value == "ascii",
         )
     )
     orders = sum(one.count for one in found)
@@ -301,7 +311,7 @@ async def report_chart(
 
 
 async def call_operation(
-    session: CommandSession,
+    call: CliContext,
     method: str,
     path: str,
     query: Sequence[tuple[str, str]],
@@ -317,22 +327,22 @@ async def call_operation(
     if body is not None:
         body = _checked(body)
     if operation.writes:
-        answer = await _written(session, operation, method, path, query, body)
+        answer = await _written(call, operation, method, path, query, body)
     else:
-        answer = await _asked(session, method, path, query, body)
+        answer = await _asked(call, method, path, query, body)
     # On one line, every digit as it came.
-    session.call.output.raw_json(encode_json(_read(answer)).decode())
+    call.output.raw_json(encode_json(_read(answer)).decode())
     return Exit.DONE
 
 
 async def _asked(
-    session: CommandSession,
+    call: CliContext,
     method: str,
     path: str,
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> RawAnswer:
-    answer = await session.link.api.call(method, path, query, body)
+    answer = await call.link.api.call(method, path, query, body)
     try:
         _read(answer)
     except CodecError as error:
@@ -342,24 +352,24 @@ async def _asked(
 
 
 async def _written(
-    session: CommandSession,
+    call: CliContext,
     operation: Operation,
     method: str,
     path: str,
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> RawAnswer:
-    journal = session.desk.journal
+    journal = call.desk.journal
     sent = {"method": method, "path": path, "body": (body or b"").decode("utf-8", "replace")}
     try:
-        call = journal.ledger.begin("call", sent, state=State.SENT)
+        act = journal.ledger.begin("call", sent, state=State.SENT)
     except JournalUnavailable:
         raise own_refusal(
             "NO_JOURNAL", NO_JOURNAL.cause, money=UNTOUCHED, next=NO_JOURNAL.next
         ) from None
 
     try:
-        answer = await _asked(session, method, path, query, body)
+        answer = await _asked(call, method, path, query, body)
     except ClientError as error:
         told: dict[str, Any] = {}
         state, code = State.REFUSED, "NOT_SENT"
@@ -368,15 +378,15 @@ async def _written(
             code = error.code or f"HTTP_{error.status}"
         if isinstance(error, OutcomeUnknown):
             state, code = State.UNKNOWN, error.code or "NO_ANSWER"
-        journal.ledger.move(call.id, state, code=code, **told)
+        journal.ledger.move(act.id, state, code=code, **told)
         raise
     order = _order_of(answer, operation)
     told = {"status": answer.status, "request_id": answer.request_id}
     if order is None:
-        journal.ledger.move(call.id, State.DONE, **told)
+        journal.ledger.move(act.id, State.DONE, **told)
     else:
-        journal.call_created(call.id, order, **told)
-        session.call.output.talk(f"Order {order.service_id} is in the journal.")
+        journal.call_created(act.id, order, **told)
+        call.output.talk(f"Order {order.service_id} is in the journal.")
     return answer
 
 
@@ -393,10 +403,8 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 def _checked(body: bytes) -> bytes:
     """The body, compact; exit 2 when it is no JSON the service would read. Editors may have written
     a byte order mark before it."""
-    try:
+    with refused_as(CodecError, "BAD_BODY", "The body cannot be read: ", field="d"):
         return encode_json(decode_json(without_mark(body)))
-    except CodecError as error:
-        raise bad_input("BAD_BODY", f"The body cannot be read: {error}.", field="d") from None
 
 
 def _read(answer: RawAnswer) -> object:

@@ -7,8 +7,6 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
-
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
     UNTOUCHED,
@@ -17,13 +15,11 @@ from swapdesk.cli.command_error import (
     unusable_journal,
 )
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
-from swapdesk.flows.connected_desk import ConnectedDesk
 from swapdesk.flows.connection import NotConfigured, live_connection, sandbox_connection
 from swapdesk.flows.creation.creates import open_creates
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.tracking.open_business import intent_words
-from swapdesk.settings import Settings
 
 if TYPE_CHECKING:
     from swapdesk.flows.wallet.call_payments import NewPayee
@@ -39,81 +35,65 @@ SETTLING_SECONDS = 75.0
 """How long a command that creates looks for the orders of all earlier creates at once."""
 
 
-class CommandSession(Struct):
-    """A connected desk and, in the sandbox profile, the sandbox it uses."""
+async def load_catalog(call: CliContext) -> None:
+    """Loads the token list from disk, refreshed from the service when it is old. Tells what is
+    wrong in the address book, too: whoever names tokens may name addresses."""
+    await call.desk.catalog.load_in_steps()
+    await call.desk.refresh_reference()
+    tell_gap(call)
+    call.output.talk(*call.desk.book.problems)
 
-    call: CliContext
-    settings: Settings
-    desk: Desk
-    sandbox: SandboxLifetime | None
 
-    @property
-    def link(self) -> ConnectedDesk:
-        return self.desk.link
+def tell_gap(call: CliContext) -> None:
+    """Tells how many tokens of the service the list lacks, if any."""
+    if gap := call.desk.catalog.gap:
+        call.output.talk(f"{gap}.")
 
-    async def load_catalog(self) -> None:
-        """The token list from disk, read anew from the service when it is old, and what is wrong
-        in the address book: who names tokens may name addresses."""
-        await self.desk.catalog.load_in_steps()
-        await self.desk.refresh_reference()
-        self.tell_gap()
-        self.call.output.talk(*self.desk.book.problems)
 
-    def tell_gap(self) -> None:
-        """Say it where tokens of the service are not in the list."""
-        if gap := self.desk.catalog.gap:
-            self.call.output.talk(f"{gap}.")
+async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
+    """Settles what an earlier command or desk left open, before anything new is created, within
+    ``patience`` seconds. A command that only shows orders passes :data:`TELLING_SECONDS`."""
+    talk = call.output.talk
+    if count := len(open_creates(call.desk.journal.ledger)):
+        what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
+        whose = "its order" if count == 1 else "their orders"
+        talk(f"{what} unfinished. Looking for {whose}, for {patience:g} s at most.")
+    report = await call.desk.resume(patience)
+    again = "look for longer, which settles it" if patience < SETTLING_SECONDS else "look again"
+    for intent, created in report.found:
+        name, pair = created.order.service_id, _pair(intent)
+        if created.missing:
+            talk(f"A create was answered with order {name}. {created.withheld} {pair}")
+        else:
+            talk(f"The order exists: {name}. It was not created twice. {pair}")
+    talk(
+        *(
+            f"The service shows no order of your earlier request {_pair(intent)}. Nothing was paid."
+            for intent in report.not_created
+        ),
+        *(
+            f"{unknown.failure.cause} Intent {intent.id} stays open. Next {unknown.failure.next}."
+            for intent, unknown in report.unknown
+        ),
+        *(
+            f"{intent_words(intent)}: the service has not said within {patience:g} s whether"
+            " it created the order. Nothing was paid. An open desk and the next command that"
+            f" creates {again}."
+            for intent in report.left
+        ),
+        *(
+            f"{intent_words(intent)}: another desk or command that runs now looks after it."
+            for intent in report.elsewhere
+        ),
+    )
 
-    async def settle(self, patience: float = SETTLING_SECONDS) -> None:
-        """Settle what an earlier command or desk left open; nothing new is created before. A
-        command that only tells orders has the ``patience`` of :data:`TELLING_SECONDS`."""
-        talk = self.call.output.talk
-        if count := len(open_creates(self.desk.journal.ledger)):
-            what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
-            whose = "its order" if count == 1 else "their orders"
-            talk(f"{what} unfinished. Looking for {whose}, for {patience:g} s at most.")
-        report = await self.desk.resume(patience)
-        again = "look for longer, which settles it" if patience < SETTLING_SECONDS else "look again"
-        for intent, created in report.found:
-            name, pair = created.order.service_id, _pair(intent)
-            if created.missing:
-                talk(f"A create was answered with order {name}. {created.withheld} {pair}")
-            else:
-                talk(f"The order exists: {name}. It was not created twice. {pair}")
-        talk(
-            *(
-                f"The service shows no order of your earlier request {_pair(intent)}."
-                " Nothing was paid."
-                for intent in report.not_created
-            ),
-            *(
-                f"{unknown.failure.cause} Intent {intent.id} stays open. Next"
-                f" {unknown.failure.next}."
-                for intent, unknown in report.unknown
-            ),
-            *(
-                f"{intent_words(intent)}: the service has not said within {patience:g} s whether"
-                " it created the order. Nothing was paid. An open desk and the next command that"
-                f" creates {again}."
-                for intent in report.left
-            ),
-            *(
-                f"{intent_words(intent)}: another desk or command that runs now looks after it."
-                for intent in report.elsewhere
-            ),
-        )
 
-    async def reconnect(self) -> None:
-        """Use the sandbox that runs now, or start one on the same data; a live service is waited
-        for."""
-        if self.sandbox is not None:
-            ready = await self.sandbox.ready()
-            await self.desk.connect(sandbox_connection(ready, self.settings))
-
-    async def close(self) -> None:
-        await self.desk.close()
-        if self.sandbox is not None:
-            await asyncio.to_thread(self.sandbox.close)
+async def reconnect(call: CliContext) -> None:
+    """Connects to the sandbox that runs now, or starts one on the same data. A live service is
+    waited for."""
+    if call.sandbox is not None:
+        ready = await call.sandbox.ready()
+        await call.desk.connect(sandbox_connection(ready, call.desk.settings))
 
 
 def _pair(intent: Intent) -> str:
@@ -121,35 +101,37 @@ def _pair(intent: Intent) -> str:
 
 
 def run_session(
-    call: CliContext, work: Callable[[CommandSession], Awaitable[T]], *, from_journal: bool = False
+    call: CliContext, work: Callable[[CliContext], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
-    """Work on the connected desk of the chosen profile. Raises CommandError, also for a journal
-    that cannot be used where the answer comes ``from_journal``."""
+    """Runs ``work`` on the connected desk of the chosen profile, which it finds in ``call``.
+
+    Raises CommandError; with ``from_journal`` also for a journal that cannot be used, because the
+    answer comes from it.
+    """
     return asyncio.run(_worked(call, work, from_journal))
 
 
 async def _worked(
-    call: CliContext, work: Callable[[CommandSession], Awaitable[T]], from_journal: bool
+    call: CliContext, work: Callable[[CliContext], Awaitable[T]], from_journal: bool
 ) -> T:
     settings = call.settings()
     try:
         live = live_connection(settings) if settings.live else None
         # First: beside a journal that must not be used no sandbox is started.
-        desk = Desk.open(settings)
+        desk = call.opened = Desk.open(settings)
     except NotConfigured as error:
         raise bad_input("NOT_CONFIGURED", f"{error}.", field="profile") from None
     except (OSError, sqlite3.Error) as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
-    sandbox = None if settings.live else SandboxLifetime(settings.home)
-    session = CommandSession(call, settings, desk, sandbox)
     desk.background.on_defect = lambda defect: call.output.talk(str(defect))
     if settings.pay.value is not None:
-        _pay_calls(session)
+        _pay_calls(call)
     try:
         if from_journal and desk.journal.problem is not None:
             raise unusable_journal(desk.journal.problem)
-        if sandbox is not None:
-            ready = await sandbox.ready()
+        if not settings.live:
+            call.sandbox = SandboxLifetime(settings.home)
+            ready = await call.sandbox.ready()
             if put_aside := ready.get("putAside"):
                 call.output.talk(f"{put_aside}.")
             live = sandbox_connection(ready, settings)
@@ -158,22 +140,24 @@ async def _worked(
         assert live is not None  # every profile that is not live has a sandbox
         await desk.connect(live, follow=False)
         try:
-            return await work(session)
+            return await work(call)
         finally:
             if desk.connected and (problem := desk.link.clock_problem()) is not None:
                 call.output.talk(problem)
     finally:
-        await session.close()
+        await desk.close()
+        if call.sandbox is not None:
+            await asyncio.to_thread(call.sandbox.close)
 
 
-def _pay_calls(session: CommandSession) -> None:
+def _pay_calls(call: CliContext) -> None:
     """Say what a call costs, and ask for the pass phrase of a live wallet."""
     from swapdesk.cli.secret_input import read_passphrase
 
-    call, payer = session.call, session.desk.payer
+    payer = call.desk.payer
 
     async def unlock() -> None:
-        await session.desk.wallet.unlock(read_passphrase(call))
+        await call.desk.wallet.unlock(read_passphrase(call))
 
     async def consent(asked: NewPayee) -> bool:
         if not call.interactive:

@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad_input
+from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad_input, refused_as
 from swapdesk.cli.order_reports import find_order, tell_open_calls
-from swapdesk.cli.session import CommandSession
+from swapdesk.cli.session import load_catalog
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import clock_time, iso
 from swapdesk.flows.support.case_file import (
@@ -54,16 +54,16 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
 
 
 async def report_search(
-    session: CommandSession, text: tuple[str, ...], reads: int, *, whole: bool
+    call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
     """Find the orders behind ``text``, within ``reads`` calls of the service; a home without
     chains and tokens gets them first, which counts for itself."""
-    await _load_catalog(session)
-    pasted = _read(session, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
-    search = OrderSearch(session.desk, pasted)
+    await _load_catalog(call)
+    pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
+    search = OrderSearch(call.desk, pasted)
     search.look_here()
-    if whole and not session.call.output.json:
-        session.call.output.talk(*_readings(pasted))
+    if whole and not call.output.json:
+        call.output.talk(*_readings(pasted))
     unspent = ""
     while (cost := search.next_cost) is not None:
         spent, said = cost
@@ -76,39 +76,39 @@ async def report_search(
         if any(place.answer == "failed" for place in search.searched):
             break
     if len(search.found) == 1 and reads:
-        await _read_again(session, *search.found)
-    known = (facts_of(session.desk, service_id, search) for service_id in search.found)
+        await _read_again(call, *search.found)
+    known = (facts_of(call.desk, service_id, search) for service_id in search.found)
     cases = [SupportCase.of(facts) for facts in known if facts is not None]
     if not cases:
         if pasted.problem:
             raise _unreadable(pasted)
         if search.verdict and not unspent:
-            _tell_nothing(session, search)
+            _tell_nothing(call, search)
         raise _not_found(search, unspent)
-    await tell_open_calls(session, search.found)
-    _tell(session, search, cases, unspent, whole=whole)
+    await tell_open_calls(call, search.found)
+    _tell(call, search, cases, unspent, whole=whole)
 
 
 why = partial(report_search, whole=False)
 inspect = partial(report_search, whole=True)
 
 
-async def _load_catalog(session: CommandSession) -> None:
+async def _load_catalog(call: CliContext) -> None:
     """What names tokens and chains. Without a service what is here is searched all the same."""
-    catalog = session.desk.catalog
+    catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
         return
     try:
-        await session.load_catalog()
+        await load_catalog(call)
     except ClientError as error:
         said = str(error).rstrip(".")
-        session.call.output.talk(f"Tokens and chains could not be read: {said}.")
+        call.output.talk(f"Tokens and chains could not be read: {said}.")
 
 
-async def _read_again(session: CommandSession, service_id: str) -> None:
+async def _read_again(call: CliContext, service_id: str) -> None:
     """What the journal has of an order may be old: nothing followed it since."""
-    tracker, now = session.link.tracker, session.desk.service_clock.now()
+    tracker, now = call.link.tracker, call.desk.service_clock.now()
     known = tracker.recall(service_id)
     if known is None or known.archived(now):
         return
@@ -116,15 +116,15 @@ async def _read_again(session: CommandSession, service_id: str) -> None:
         await tracker.read(service_id)
     except ClientError as error:
         said = str(error).rstrip(".")
-        session.call.output.talk(f"The service could not be asked: {said}. As last known:")
+        call.output.talk(f"The service could not be asked: {said}. As last known:")
 
 
-def _read(session: CommandSession, text: str) -> PastedText:
+def _read(call: CliContext, text: str) -> PastedText:
     pasted = read_pasted(
         text,
-        is_symbol=lambda word: bool(session.desk.catalog.rows_of_symbol(word)),
-        own_secrets=session.settings.secrets,
-        begun=begun_here(session.desk),
+        is_symbol=lambda word: bool(call.desk.catalog.rows_of_symbol(word)),
+        own_secrets=call.desk.settings.secrets,
+        begun=begun_here(call.desk),
     )
     if pasted.secret:
         raise CommandError(
@@ -155,14 +155,14 @@ def _not_found(search: OrderSearch, unspent: str) -> CommandError:
 
 
 def _tell(
-    session: CommandSession,
+    call: CliContext,
     search: OrderSearch,
     cases: list[SupportCase],
     unspent: str,
     *,
     whole: bool,
 ) -> None:
-    output = session.call.output
+    output = call.output
     if output.json:
         output.document(_document(search, tuple(cases)))
         return
@@ -199,9 +199,9 @@ def _tell(
     output.say("", "Reply:", *case.reply.splitlines())
 
 
-def _tell_nothing(session: CommandSession, search: OrderSearch) -> None:
+def _tell_nothing(call: CliContext, search: OrderSearch) -> None:
     """What to write where nothing was found."""
-    output, reply, escalation = session.call.output, search.reply, search.escalation
+    output, reply, escalation = call.output, search.reply, search.escalation
     output.say(
         *("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines()),
         document=replace(_document(search), reply=reply, escalation=escalation),
@@ -228,21 +228,19 @@ class BundleWritten(Struct, frozen=True):
     masked: tuple[str, ...]
 
 
-async def write_bundle(
-    session: CommandSession, order: str, out: Path | None, shown: set[Shown]
-) -> None:
-    tracked = await find_order(session, order)
-    facts = facts_of(session.desk, tracked.service_id)
+async def write_bundle(call: CliContext, order: str, out: Path | None, shown: set[Shown]) -> None:
+    tracked = await find_order(call, order)
+    facts = facts_of(call.desk, tracked.service_id)
     assert facts is not None  # it was just read
-    settings = session.settings
+    settings = call.desk.settings
     file = case_file(
-        calls_about(session.desk, facts),
+        calls_about(call.desk, facts),
         shown,
-        program=program_facts(session.link.api.skew(), settings),
+        program=program_facts(call.link.api.skew(), settings),
         secrets=settings.secrets,
     )
-    session.call.output.talk(*(f"{what}: {how}." for what, how in contents(file)))
-    _write(session.call, file, file_bytes(file), out, ".json")
+    call.output.talk(*(f"{what}: {how}." for what, how in contents(file)))
+    _write(call, file, file_bytes(file), out, ".json")
 
 
 def write_page(call: CliContext, file: Path, out: Path | None) -> int:
@@ -252,12 +250,8 @@ def write_page(call: CliContext, file: Path, out: Path | None) -> int:
 
 
 def _write(call: CliContext, case: CaseFile, data: bytes, out: Path | None, suffix: str) -> None:
-    try:
+    with refused_as(CaseFileRefused, "NOT_WRITTEN", field="out", money=UNMOVED, next=CORRECT):
         path = write_case(data, out or Path.cwd() / file_name(case.record.sheet.order_id, suffix))
-    except CaseFileRefused as error:
-        raise bad_input(
-            "NOT_WRITTEN", str(error), field="out", money=UNMOVED, next=CORRECT
-        ) from None
     call.output.say(
         f"Written to {path}. Nothing was sent.", document=BundleWritten(str(path), case.masked)
     )
@@ -302,8 +296,5 @@ def show_case_file(call: CliContext, file: Path) -> int:
 
 
 def _read_case(path: Path) -> CaseFile:
-    try:
+    with refused_as(CaseFileRefused, "NO_CASE_FILE", f"{path.name} is not opened. ", field="file"):
         return read_case_file(path)
-    except CaseFileRefused as error:
-        said = f"{path.name} is not opened. {error}"
-        raise bad_input("NO_CASE_FILE", said, field="file") from None

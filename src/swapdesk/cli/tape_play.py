@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_unusable_file, own_refusal
+from swapdesk.cli.command_error import (
+    CommandError,
+    Exit,
+    bad_input,
+    of_unusable_file,
+    own_refusal,
+    refused_as,
+)
 from swapdesk.cli.main import open_desk
 from swapdesk.cli.sandbox_commands import TapeDocument
 from swapdesk.cli.sandbox_lifetime import SPEED, require_extra
@@ -107,19 +114,20 @@ def _read_tape(path: Path) -> Tape:
     except TapeRefused as refused:
         fields = {f"line {one.line}": {"message": one.said} for one in refused.mistakes}
         count = len(fields)
-        said = f"{path} is no tape: {count} {'line is' if count == 1 else 'lines are'} wrong."
-        raise CommandError(Exit.BAD_INPUT, "TAPE_REFUSED", said, fields=fields) from None
+        raise CommandError(
+            Exit.BAD_INPUT,
+            "TAPE_REFUSED",
+            f"{path} is no tape: {count} {'line is' if count == 1 else 'lines are'} wrong.",
+            fields=fields,
+        ) from None
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
     """The beginning of a file, one byte more than is allowed."""
     if path.exists() and not path.is_file():
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
-    try:
-        with path.open("rb") as opened:
-            return without_mark(opened.read(most + 1))
-    except OSError as error:
-        raise bad_input("NO_FILE", f"{path}: {error.strerror}.", field=field) from None
+    with refused_as(OSError, "NO_FILE", f"{path}: ", field=field), path.open("rb") as opened:
+        return without_mark(opened.read(most + 1))
 
 
 def _read_expected(check: Path) -> dict[str, str]:
@@ -134,8 +142,7 @@ def _require_played(call: CliContext, player: Player) -> None:
     """Exit 3 where a text never came, 2 where the tape would give a secret, 10 where the desk was
     left before."""
     if (failure := player.failure) is not None:
-        if not call.output.json:
-            call.output.report(failure.screen)
+        call.output.report(failure.screen)
         waited = isinstance(failure, NeverCame)
         raise CommandError(
             Exit.THRESHOLD if waited else Exit.BAD_INPUT,
@@ -170,9 +177,8 @@ def _tell(
     )
     if differ:
         named = differ[:MOST_DIFFERENT]
-        if not call.output.json:
-            for name in named:
-                call.output.report(_difference(name, wanted.get(name), shown.get(name)))
+        for name in named:
+            call.output.report(_difference(name, wanted.get(name), shown.get(name)))
         more = f" and {len(differ) - len(named)} more" if len(differ) > len(named) else ""
         raise CommandError(
             Exit.ENDED_OTHERWISE,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNMOVED, CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import CommandSession, run_session
+from swapdesk.cli.session import load_catalog, run_session, settle
 from swapdesk.client.errors import ApiError
 from swapdesk.flows.faults.practice import PRACTICE, Case, CaseFailed, PlayedCase, Practice
 from swapdesk.flows.faults.triggers import NOT_A_SANDBOX, Triggers
@@ -52,63 +52,62 @@ class AnswersDocument(Struct, frozen=True):
     answers: tuple[Case, ...]
 
 
-def run_in_sandbox(call: CliContext, work: Callable[[CommandSession], Awaitable[T]]) -> T:
+def run_in_sandbox(call: CliContext, work: Callable[[CliContext], Awaitable[T]]) -> T:
     """Exit 2 on a live profile, before its service is asked anything."""
     if call.settings().live:
         raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
     return run_session(call, work)
 
 
-async def report_fault(session: CommandSession, target: str | None, **given: Any) -> None:
+async def report_fault(call: CliContext, target: str | None, **given: Any) -> None:
     """Set the fault that the command is named by. Exit 2 for what is no fault or no target, 4 where
     it comes too late."""
-    await session.load_catalog()
+    await load_catalog(call)
     name = click.get_current_context().info_name or ""
     members = {key: value for key, value in given.items() if value is not None}
     if "seconds" in members:
         members["seconds"] = Decimal(str(members["seconds"]))
-    triggers = Triggers(session.desk)
+    triggers = Triggers(call.desk)
     try:
-        call = triggers.read_call(name, target, members)
+        fault = triggers.read_call(name, target, members)
     except FaultRefused as problem:
         raise _problem(problem) from None
-    await _accepted(triggers.set(call))
-    session.call.output.say(call.said, document=call)
+    await _accepted(triggers.set(fault))
+    call.output.say(fault.said, document=fault)
 
 
-async def report_faults(session: CommandSession) -> None:
+async def report_faults(call: CliContext) -> None:
     """The table of faults, and what is set."""
-    active = await Triggers(session.desk).active()
-    output = session.call.output
+    active = await Triggers(call.desk).active()
+    output = call.output
     rows = [(fault.name, " or ".join(fault.targets), fault.does) for fault in FAULTS.values()]
     document = FaultsDocument(tuple(FAULTS.values()), tuple(active))
     output.table(("fault", "meets", "shows"), rows, document=document)
-    if not output.json:
-        output.talk(*(f"Set: {one}." for one in active))
+    output.hint(*(f"Set: {one}." for one in active))
 
 
-async def report_cleared(session: CommandSession) -> None:
-    await Triggers(session.desk).control.clear_faults()
-    session.call.output.say("Every fault and every hold has ended.", document=ActiveDocument(()))
+async def report_cleared(call: CliContext) -> None:
+    await Triggers(call.desk).control.clear_faults()
+    call.output.say("Every fault and every hold has ended.", document=ActiveDocument(()))
 
 
-async def report_clock(session: CommandSession, step: str) -> None:
+async def report_clock(call: CliContext, step: str) -> None:
     """Move the clock. Exit 2 for what is no step."""
     try:
-        now = await _accepted(Triggers(session.desk).advance(step))
+        now = await _accepted(Triggers(call.desk).advance(step))
     except FaultRefused as problem:
         raise _problem(problem) from None
-    session.call.output.say(f"The sandbox's clock shows {now}.", document=ClockDocument(now))
+    call.output.say(f"The sandbox's clock shows {now}.", document=ClockDocument(now))
 
 
-async def report_run(session: CommandSession) -> None:
+async def report_run(call: CliContext) -> None:
     """Make the orders to practise on. Exit 9 for a case that does not come about; the orders made
     before it stay."""
-    await session.load_catalog()
-    await session.settle()
-    output, played = session.call.output, []
+    await load_catalog(call)
+    await settle(call)
+    output, played = call.output, []
     try:
-        async for case in Practice(session.desk).play():
+        async for case in Practice(call.desk).play():
             played.append(case)
             output.talk(f"Case {len(played)} of {len(PRACTICE)} is ready: {case.case}.")
     except CaseFailed as failed:
@@ -116,8 +115,7 @@ async def report_run(session: CommandSession) -> None:
     rows = [(case.case, case.pasted, case.customer) for case in played]
     document = CasesDocument(tuple(played))
     output.table(("case", "sent", "the customer writes"), rows, document=document)
-    if not output.json:
-        output.talk('Give what was sent to "swapdesk why". --answers shows what is right.')
+    output.hint('Give what was sent to "swapdesk why". --answers shows what is right.')
 
 
 def report_answers(output: Output) -> None:

@@ -15,7 +15,6 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
 from swapdesk.cli.output import Output, cells
 from swapdesk.cli.secret_input import read_passphrase
-from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named, account_on, require_done, sign_and_send
 from swapdesk.flows.batch.bundles import smart_accounts
 from swapdesk.flows.batch.progress import way_out
@@ -157,13 +156,13 @@ def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> 
     return f"{who}, by Permit2 until {iso(one.ends)}" if one.permit2 and one.ends else who
 
 
-async def show_balances(session: CommandSession, account: str | None) -> int:
+async def show_balances(call: CliContext, account: str | None) -> int:
     """Every chain in its order. Exit 7 when one could not be read."""
-    output, wallet = session.call.output, session.desk.wallet
+    output, wallet = call.output, call.desk.wallet
     whose = await account_or_all(wallet, account)
     table = BalanceTable(output)
     held = await wallet.holdings(whose, table.heard if output.to_person else lambda _: None)
-    held += await wallet.smart_holdings(smart_accounts(session.desk.journal), whose)
+    held += await wallet.smart_holdings(smart_accounts(call.desk.journal), whose)
     table.add(held)
     output.talk(
         *(
@@ -175,13 +174,13 @@ async def show_balances(session: CommandSession, account: str | None) -> int:
     return _end_of(held)
 
 
-async def show_allowances(session: CommandSession, account: str | None) -> int:
+async def show_allowances(call: CliContext, account: str | None) -> int:
     """Who may take what on every chain. Exit 7 when one could not be read."""
-    output, wallet = session.call.output, session.desk.wallet
+    output, wallet = call.output, call.desk.wallet
     reads = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
         (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
-         each.spender, spender_words(each, session.desk.catalog.provider_name))
+         each.spender, spender_words(each, call.desk.catalog.provider_name))
         for one in reads
         for each in one.allowances
     ]  # fmt: skip
@@ -195,8 +194,8 @@ async def show_allowances(session: CommandSession, account: str | None) -> int:
         ],
         document=AllowancesDocument(tuple(reads)),
     )
-    if not (rows or output.json) and all(one.problem is None and one.complete for one in reads):
-        output.talk("Nobody is allowed to take anything.")
+    if not rows and all(one.problem is None and one.complete for one in reads):
+        output.hint("Nobody is allowed to take anything.")
     output.talk(
         *(
             f"{one.chain_name} does not list every approval: there may be more."
@@ -270,11 +269,11 @@ class WithdrawalDocument(Struct, frozen=True):
     deployment: str | None
 
 
-async def list_transactions(session: CommandSession, waiting: bool) -> None:
+async def list_transactions(call: CliContext, waiting: bool) -> None:
     """Every transaction that was signed, oldest first, as the wallet's own records have it."""
-    signed = await (await session.desk.wallet.client()).transactions()
+    signed = await (await call.desk.wallet.client()).transactions()
     shown = [one for one in signed if not (waiting and one.final)]
-    session.call.output.table(
+    call.output.table(
         ("signed", "chain", "for", "state", "nonce", "hash"),
         [
             (iso(one.created), one.chain, str(one.purpose), one.word,
@@ -285,41 +284,41 @@ async def list_transactions(session: CommandSession, waiting: bool) -> None:
         document=TransactionsDocument(tuple(shown)),
     )  # fmt: skip
     if not shown:
-        session.call.output.talk(_NONE_WAITS if waiting else _NONE)
+        call.output.talk(_NONE_WAITS if waiting else _NONE)
 
 
-async def cancel_transaction(session: CommandSession, hash_: str, yes: bool) -> None:
-    await _replace(session, CANCELLATION, GAS_UNITS, hash_, yes)
+async def cancel_transaction(call: CliContext, hash_: str, yes: bool) -> None:
+    await _replace(call, CANCELLATION, GAS_UNITS, hash_, yes)
 
 
-async def bump_transaction(session: CommandSession, hash_: str, gas: int | None, yes: bool) -> None:
-    await _replace(session, HIGHER_FEE, GAS_UNITS if gas is None else gas, hash_, yes)
+async def bump_transaction(call: CliContext, hash_: str, gas: int | None, yes: bool) -> None:
+    await _replace(call, HIGHER_FEE, GAS_UNITS if gas is None else gas, hash_, yes)
 
 
 async def _replace(
-    session: CommandSession, kind: ReplacementKind, gas_units: int, hash_: str, yes: bool
+    call: CliContext, kind: ReplacementKind, gas_units: int, hash_: str, yes: bool
 ) -> None:
     """Exit 0 once what was asked for holds, 10 where it was executed in vain, 9 where nothing
     takes its place, 8 while both wait."""
-    desk = session.desk
+    desk = call.desk
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
         signed = outcome.transaction
         before = "" if signed is None else kind.signed_before(signed)
-        outcome = await sign_and_send(session, outcome, yes=yes, before=before, money=WAITS)
+        outcome = await sign_and_send(call, outcome, yes=yes, before=before, money=WAITS)
     if outcome.failure is not None and outcome.code == kind.kept_code:
         failure = replace(outcome.failure, cause=kind.stays(outcome, hash_))
         outcome = replace(outcome, failure=failure)
     in_vain = outcome.code == REVERTED
     require_done(outcome, refused=Exit.ENDED_OTHERWISE if in_vain else Exit.OWN_REFUSAL)
-    session.call.output.say(
+    call.output.say(
         *kind.done(hash_, outcome.hash),
         document=ReplacedDocument(outcome.hash, **{kind.done_code: hash_}),
     )
 
 
 async def revoke_allowance(
-    session: CommandSession,
+    call: CliContext,
     token: str,
     spender: str,
     chain: str,
@@ -329,14 +328,14 @@ async def revoke_allowance(
 ) -> None:
     """End the allowance of a token, by symbol or contract, to a spender, by address, or by code or
     name of its venue. ``permit2``: whether it was given in Permit2; None for either."""
-    wallet = session.desk.wallet
+    wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None:
         known = ", ".join(one.name for one in wallet.links)
         raise bad_input(
             "NO_SUCH_CHAIN", f"There is no node of {chain!r}; there are {known}.", field="chain"
         )
-    provider_name = session.desk.catalog.provider_name
+    provider_name = call.desk.catalog.provider_name
 
     def fits(one: Allowance) -> bool:
         tokens = {one.token.symbol.lower(), (one.token.contract or "").lower()}
@@ -365,12 +364,12 @@ async def revoke_allowance(
         )
         raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
     [(owner, allowance)] = fitting
-    step = await propose_revocation(wallet, session.desk.clock, owner, link, allowance)
+    step = await propose_revocation(wallet, call.desk.clock, owner, link, allowance)
     before = "This revocation was signed before. The same transaction is sent again."
-    outcome = await sign_and_send(session, step, yes=yes, before=before)
+    outcome = await sign_and_send(call, step, yes=yes, before=before)
     require_done(outcome)
     contract, taker = allowance.token.contract, allowance.spender
-    session.call.output.say(
+    call.output.say(
         f"Revoked: {grouped_address(taker)} may take no {allowance.token.symbol}"
         f" of {owner.name} on {link.name} any more.",
         f"Transaction {outcome.hash}",
@@ -379,7 +378,7 @@ async def revoke_allowance(
 
 
 async def withdraw(
-    session: CommandSession,
+    call: CliContext,
     chain: str,
     token: str | None,
     account: str | None,
@@ -389,7 +388,7 @@ async def withdraw(
     """Take out ``token``, by symbol or contract, or everything. Exit 0 once it is back with the
     owner, 5 where there is nothing to take out, 9 where it is not to be taken out, 10 where a
     transaction failed, 8 while one is on its way."""
-    wallet = session.desk.wallet
+    wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
         known = ", ".join(one.name for one in wallet.links if one.kind is Kind.EVM)
@@ -399,7 +398,7 @@ async def withdraw(
             field="chain",
         )
     owner = account_on(await wallet.accounts(), link.kind, link.name, account, field="account")
-    output, desk, deployment = session.call.output, session.desk, None
+    output, desk, deployment = call.output, call.desk, None
     before = "This was signed before. The same transaction is sent again."
     while True:
         try:
@@ -414,7 +413,7 @@ async def withdraw(
             if step.review is not None:
                 output.talk(*_plan(step, link))
                 money = f"in your smart account {step.sender}"
-            outcome = await sign_and_send(session, step, yes=yes, before=before, money=money)
+            outcome = await sign_and_send(call, step, yes=yes, before=before, money=money)
         except JournalUnavailable:
             raise CommandError(
                 Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, NO_JOURNAL.money, NO_JOURNAL.next
@@ -482,10 +481,10 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 
 
 async def set_policy(
-    session: CommandSession, until: str | None, anew: bool, **rules: tuple[str, ...]
+    call: CliContext, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
     """Set the ``rules`` of a change. Exit 2 without any."""
-    call, wallet = session.call, session.desk.wallet
+    wallet = call.desk.wallet
     rules["until"] = () if until is None else (until,)
     change = {name: given for name, given in rules.items() if given}
     if anew:

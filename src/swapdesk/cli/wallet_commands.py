@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import Declared, Effect, on_chains, on_keys
+from swapdesk.cli.cli_context import Declared, Effect, on_chains, on_keys, reader
 
 KINDS = ("evm", "solana")
 FORMS = {
@@ -33,10 +33,9 @@ def wallet() -> None:
     """
 
 
-def read_coins(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
+@reader
+def read_coins(value: str) -> int:
     """Whole coins of an EVM chain in wei, in plain digits."""
-    if value is None:
-        return None
     whole, _, part = value.partition(".")
     if not (f"{whole}{part}".isascii() and f"{whole}{part}".isdigit()) or len(part) > 18:
         raise click.BadParameter(f"{value!r} is no number of coins in plain digits.")

@@ -10,7 +10,14 @@ from pathlib import Path
 from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, Exit, bad_input, not_confirmed, own_refusal
+from swapdesk.cli.command_error import (
+    CommandError,
+    Exit,
+    bad_input,
+    not_confirmed,
+    own_refusal,
+    refused_as,
+)
 from swapdesk.cli.secret_input import (
     MAX_SECRET,
     can_show,
@@ -74,13 +81,11 @@ async def list_accounts(call: CliContext, wallet: LocalWallet) -> None:
         ],
         document=known,
     )
-    if output.json:
-        return
     if not known.accounts:
-        output.talk("This wallet has no account. swapdesk wallet new makes one.")
-    output.talk(*(f"{one.file} is not usable: {one.reason}." for one in known.unusable))
+        output.hint("This wallet has no account. swapdesk wallet new makes one.")
+    output.hint(*(f"{one.file} is not usable: {one.reason}." for one in known.unusable))
     if known.read_only:
-        output.talk("Another desk has this wallet; here it is read only.")
+        output.hint("Another desk has this wallet; here it is read only.")
 
 
 async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: str) -> None:
@@ -105,12 +110,10 @@ async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
 def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None:
     line = f"{account.name}  {grouped_address(account.address)}"
     call.output.say(line, document=AccountDocument(account))
-    if call.output.json:
-        return
     copies = " and nowhere else. Keep a copy: wallet export makes one."
     if imported:
         copies = " too. Whoever has what it came from can spend with it as well."
-    call.output.talk(f"The key is in {account.profile}'s wallet{copies}")
+    call.output.hint(f"The key is in {account.profile}'s wallet{copies}")
 
 
 async def import_account(
@@ -150,16 +153,13 @@ async def import_account(
 
 
 def _file_secret(path: Path) -> Secret:
+    unread = f"{path} cannot be read: "
+    with refused_as(OSError, "BAD_FILE", unread, field="file"), path.open("rb") as file:
+        content = file.read(MAX_SECRET + 1)
+    if len(content) > MAX_SECRET:
+        raise bad_input("BAD_FILE", f"{path} is larger than {MAX_SECRET} bytes.")
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_SECRET + 1)
-        if len(content) > MAX_SECRET:
-            raise bad_input("BAD_FILE", f"{path} is larger than {MAX_SECRET} bytes.")
         return Secret(without_mark(content).decode("utf-8"))
-    except OSError as error:
-        raise bad_input(
-            "BAD_FILE", f"{path} cannot be read: {error.strerror}.", field="file"
-        ) from None
     except UnicodeDecodeError:
         raise bad_input("BAD_FILE", f"{path} is no text.", field="file") from None
 
@@ -249,12 +249,8 @@ def _give(
     call: CliContext, account: Account, key: SecretBytes, out: Path | None, *, on_screen: bool
 ) -> None:
     if out is not None:
-        try:
+        with refused_as(OSError, "BAD_FILE", f"{out} cannot be written: ", field="out"):
             write_private(out, bytes(key.reveal()) + b"\n")
-        except OSError as error:
-            raise bad_input(
-                "BAD_FILE", f"{out} cannot be written: {error.strerror}.", field="out"
-            ) from None
         call.output.say(
             f"The key of {account.name} is in {out}, readable by you alone.",
             document=ExportDocument(account, file=str(out)),

@@ -27,7 +27,7 @@ from swapdesk.cli.command_error import (
 )
 from swapdesk.cli.output import Output
 from swapdesk.cli.secret_input import read_passphrase
-from swapdesk.cli.session import CommandSession, run_session
+from swapdesk.cli.session import load_catalog, run_session
 from swapdesk.clock import SystemClock
 from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions import Agreed, Outcome, Step
@@ -58,46 +58,46 @@ def run_wallet(call: CliContext, work: Callable[[CliContext, LocalWallet], Await
 
 def run_on_chains(
     call: CliContext,
-    work: Callable[[CommandSession], Awaitable[T]],
+    work: Callable[[CliContext], Awaitable[T]],
     *,
     fill: bool = False,
 ) -> T:
     """Keys and chains: the desk is connected, in the sandbox with a wallet that has accounts.
     The faucet gives to new ones, and with ``fill`` to those that have nothing."""
 
-    async def whole(session: CommandSession) -> T:
+    async def whole(call: CliContext) -> T:
         from swapdesk.client.errors import NotPaid
         from swapdesk.flows.failure_messages import unsent
 
         try:
-            await session.load_catalog()
+            await load_catalog(call)
         except NotPaid as error:
             # The wallet has to be made able to pay first, which needs no call but a chain.
-            if not session.settings.pay.value or not session.desk.wallet.links:
+            if not call.desk.settings.pay.value or not call.desk.wallet.links:
                 raise
-            if session.desk.catalog.age is None:
+            if call.desk.catalog.age is None:
                 call.output.talk(
                     f"The service's list of chains could not be read. {unsent(error).cause}"
                 )
-        await make_ready(session, fill=fill)
-        return await work(session)
+        await make_ready(call, fill=fill)
+        return await work(call)
 
     return run_session(call, whole)
 
 
-async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
+async def make_ready(call: CliContext, *, fill: bool = False) -> None:
     """A sandbox's wallet gets its accounts and money to try; a live one needs nodes."""
-    output, wallet = session.call.output, session.desk.wallet
+    output, wallet = call.output, call.desk.wallet
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
 
-        if session.desk.catalog.age is not None:
-            output.talk(*live_links(session.settings, session.desk.catalog.chain)[1])
+        if call.desk.catalog.age is not None:
+            output.talk(*live_links(call.desk.settings, call.desk.catalog.chain)[1])
         if not wallet.links:
             raise bad_input(
                 "NO_NODES",
                 "No node of a chain is configured. Add one under"
-                f" [profiles.{session.settings.profile.value}.rpc].",
+                f" [profiles.{call.desk.settings.profile.value}.rpc].",
                 field="rpc",
             )
         return
@@ -105,7 +105,7 @@ async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
 
     made = await wallet.prepare_sandbox()
     output.talk(*(f"The sandbox made the account {one.name}: {one.address}." for one in made))
-    control = session.link.control
+    control = call.link.control
     if control is None or not (made or fill):
         return
     gifts = await fill_wallet(wallet, control)
@@ -114,9 +114,9 @@ async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
     output.talk(*gifts.problems)
 
 
-async def unlock(session: CommandSession) -> None:
+async def unlock(call: CliContext) -> None:
     """Open the keys: in the sandbox without a question."""
-    call, wallet = session.call, session.desk.wallet
+    wallet = call.desk.wallet
     closed = await wallet.unlock(passphrase_of(call, wallet))
     call.output.talk(*(f"{one.file} stays closed: {one.reason}." for one in closed))
 
@@ -200,7 +200,7 @@ async def require_consent(
 
 
 async def sign_and_send(
-    session: CommandSession,
+    call: CliContext,
     step: Step,
     *,
     yes: bool,
@@ -211,10 +211,10 @@ async def sign_and_send(
     signed by an earlier run, and go on with it. ``money`` is where it is while nothing is signed.
     Raises CommandError."""
     if step.review is None:
-        session.call.output.talk(before)
+        call.output.talk(before)
     else:
-        await require_consent(session.call.output, step.review, yes=yes, money=money)
-        await unlock(session)
+        await require_consent(call.output, step.review, yes=yes, money=money)
+        await unlock(call)
     return await step.send()
 
 

@@ -23,7 +23,6 @@ from swapdesk.client.payments import PaysCalls
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.stream_socket import StreamTimes
-from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.connection import LIVE_SKEW_SECONDS, Connection, clock_problem
@@ -42,24 +41,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PAID_TIMES = StreamTimes(poll_down=60.0)
-"""Stream times if each look at the orders costs money: once a minute."""
+"""A profile that pays for each poll polls once a minute."""
 
 SETTLE_SECONDS = 60.0
-"""How often a request of unknown outcome is looked for while the desk runs."""
+"""Between two looks for requests of unknown outcome."""
 
 PAST_PAUSE = 0.02
-"""Seconds between two steps of reading the past beside a desk in use: about what a step takes, so
-that keys find the loop free half of the time."""
+"""Seconds between two steps of reading past orders: about as long as a step takes, so that the
+event loop is free for keys half of the time."""
 
 
 class ConnectedDesk:
-    """Everything that exists only while the desk knows its service."""
+    """What a desk has only while it knows its service; everything but ``connection`` is the
+    desk's own and outlives a reconnection."""
 
     def __init__(
         self,
         connection: Connection,
         settings: Settings,
-        clock: Clock,
         service_clock: ServerClock,
         catalog: Catalog,
         journal: Journal,
@@ -69,7 +68,13 @@ class ConnectedDesk:
         background: BackgroundTasks,
         payer: PaysCalls | None = None,
     ) -> None:
+        """``payer`` pays each API call; None if calls are free."""
         self.connection = connection
+        self._live = settings.live
+        self._catalog = catalog
+        self._journal = journal
+        self._background = background
+        self._clock = clock = catalog.clock
         rng = random.Random()  # jitter only
         self.api = PartnerApi(
             connection.url,
@@ -109,16 +114,12 @@ class ConnectedDesk:
             OrderPayments(journal),
             background,
         )
-        self.control = (
-            SandboxControl(*connection.control, transport=transport) if connection.control else None
-        )
         self.transport = transport
-        self.faucet = SandboxFaucet(self.control, clock, journal.ledger) if self.control else None
-        self._live = settings.live
-        self._catalog = catalog
-        self._journal = journal
-        self._clock = clock
-        self._background = background
+        self.control: SandboxControl | None = None
+        self.faucet: SandboxFaucet | None = None
+        if connection.control is not None:
+            self.control = SandboxControl(*connection.control, transport=transport)
+            self.faucet = SandboxFaucet(self.control, clock, journal.ledger)
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], object] | None = None
         """Called with the result of a later look at requests of unknown outcome."""
@@ -127,7 +128,6 @@ class ConnectedDesk:
 
     @cached_property
     def quotes(self) -> QuoteDesk:
-        """Asks for quotes; created when first needed."""
         from swapdesk.flows.quotes.quoting import QuoteDesk
 
         return QuoteDesk(self.api, self._catalog, self._clock)
@@ -140,12 +140,11 @@ class ConnectedDesk:
         return AccountReader(self.api)
 
     def clock_problem(self) -> str | None:
-        """Why nothing is created because the clocks differ too much, live only; None otherwise."""
+        """A sentence if a live service's clock differs too much to create anything."""
         return clock_problem(self.api.skew()) if self._live else None
 
     def follow(self) -> None:
-        """Starts following orders and reads those of the past; without a key there is nothing to
-        follow."""
+        """Starts reading past orders and, with a key, following the present ones."""
         if self._tasks:
             return
         start = self._background.start
@@ -157,7 +156,7 @@ class ConnectedDesk:
             ]
 
     async def learn_rate_limits(self) -> None:
-        """Asks for the rate limits; a service that does not tell them is no failure."""
+        """Asks for the rate limits; a service without them is no failure."""
         if self.connection.read_only:
             return
         try:
@@ -166,7 +165,7 @@ class ConnectedDesk:
             log.info("the rate limits are not known: %s", error)
 
     async def settle(self, patience: float | None = None) -> ResumeReport:
-        """Finds out what became of every request of unknown outcome; ``patience`` as in
+        """Looks for the outcome of every request that has none; ``patience`` as in
         :func:`resume`."""
         report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:

@@ -1,7 +1,7 @@
-"""The whole desk without a screen, the one interface of both front ends.
+"""The whole desk without a screen, for both front ends.
 
-A desk opens at once from disk (journal, token cache, address book) and connects when its service is
-there (``link``); until then everything local works.
+A desk opens at once on what is on disk (journal, token cache, address book) and connects when its
+service is there (``link``); until then everything local works.
 """
 
 from __future__ import annotations
@@ -41,31 +41,29 @@ class NotConnected(Exception):
 
 
 class Desk:
-    """Open with :meth:`open`, then :meth:`connect`; :meth:`close` at the end."""
+    """Made by :meth:`open`; then :meth:`connect`, and :meth:`close` at the end."""
 
     def __init__(
         self,
         settings: Settings,
-        clock: Clock,
-        service_clock: ServerClock,
-        journal: Journal,
         catalog: Catalog,
-        transport: httpx2.AsyncBaseTransport | None,
+        transport: httpx2.AsyncBaseTransport | None = None,
         background: BackgroundTasks | None = None,
     ) -> None:
-        self.background = background or BackgroundTasks(clock)
+        """Opens the journal. Raises JournalRefused."""
         self.settings = settings
-        self.clock = clock
-        self.service_clock = service_clock
-        """The clock of orders: their deadlines and states are the service's."""
-        self.journal = journal
         self.catalog = catalog
-        self.exchange_log = ExchangeLog()
+        self.clock = catalog.clock
+        self.service_clock = ServerClock.over(self.clock)
+        """The service's time, which deadlines and states of orders follow."""
+        self.journal = Journal.open(settings.places.journal, self.clock, self.service_clock)
+        self.background = background or BackgroundTasks(self.clock)
         self._transport = transport
+        self.exchange_log = ExchangeLog()
+        self._running: set[str] = set()
+        """Ids of intents whose create is under way, also while the desk reconnects."""
         self._link: ConnectedDesk | None = None
         self._wallet: LocalWallet | None = None
-        self._ways: DepositWays | None = None
-        self._running: set[str] = set()
 
     @classmethod
     def open(
@@ -77,39 +75,30 @@ class Desk:
         catalog: Catalog | None = None,
         background: BackgroundTasks | None = None,
     ) -> Desk:
-        """Opens the desk of a profile from disk alone, on the clock of its catalogue. ``catalog``
-        may be open already and becomes the desk's. ``background`` runs its tasks and reports their
-        defects. Raises JournalRefused."""
-        mine = None if catalog is not None else open_catalog(settings, clock or SystemClock())
-        catalog = catalog or mine
-        assert catalog is not None
-        places, service_clock = settings.places, ServerClock.over(catalog.clock)
+        """Opens the desk of a profile from disk alone.
+
+        ``catalog``: one that is open already; the desk closes it, and goes by its clock instead
+        of ``clock``. ``background`` runs the desk's tasks and reports their defects. Raises
+        JournalRefused.
+        """
+        if catalog is not None:
+            return cls(settings, catalog, transport, background)
+        catalog = open_catalog(settings, clock or SystemClock())
         try:
-            journal = Journal.open(places.journal, catalog.clock, service_clock)
+            return cls(settings, catalog, transport, background)
         except JournalRefused:
-            if mine is not None:
-                mine.close()
+            catalog.close()
             raise
-        return cls(
-            settings,
-            catalog.clock,
-            service_clock,
-            journal,
-            catalog,
-            transport,
-            background,
-        )
 
     @cached_property
     def book(self) -> AddressBook:
-        """The address book, read when first needed."""
         from swapdesk.flows.payees.address_book import AddressBook
 
         return AddressBook.load(self.settings.places.address_book, sandbox=not self.settings.live)
 
     @property
     def link(self) -> ConnectedDesk:
-        """The connected half. Raises NotConnected."""
+        """The half that needs the service. Raises NotConnected."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
         return self._link
@@ -120,8 +109,7 @@ class Desk:
 
     @property
     def wallet(self) -> LocalWallet:
-        """The keys of this profile on its connected chains; the agent starts with the first
-        question."""
+        """The keys of this profile; its agent starts with the first question to the wallet."""
         from swapdesk.flows.wallet.local_wallet import LocalWallet
 
         if self._wallet is None:
@@ -136,40 +124,42 @@ class Desk:
 
     @cached_property
     def payer(self) -> CallPayer:
-        """Pays calls from the wallet, for a profile with ``pay``."""
+        """Pays API calls from the wallet, for a profile with ``pay``."""
         from swapdesk.flows.wallet.call_payments import CallPayer
 
         return CallPayer(lambda: self.wallet, self.clock, log.info)
 
     def chain_links(self) -> tuple[ChainLink, ...]:
+        """The nodes of a live profile's configuration, else those of the connected sandbox."""
         from swapdesk.flows.wallet.chain_links import live_links
 
         if self.settings.live:
             return live_links(self.settings, self.catalog.chain)[0]
         return self._link.connection.chains if self._link is not None else ()
 
-    @property
+    @cached_property
     def deposit_ways(self) -> DepositWays:
-        """Who can pay deposits from here; asking starts no agent."""
+        """Who can pay deposits from here; starts no agent."""
         from swapdesk.flows.deposits.funding import DepositWays
 
-        if self._ways is None:
-            self._ways = DepositWays(
-                self.chain_links,
-                lambda: self._link.faucet if self._link is not None else None,
-                self.service_clock,
-                self.journal.ledger,
-                live=self.settings.live,
-            )
-        return self._ways
+        return DepositWays(
+            self.chain_links,
+            lambda: self._link.faucet if self._link is not None else None,
+            self.service_clock,
+            self.journal.ledger,
+            live=self.settings.live,
+        )
 
     def _makers(self) -> tuple[tuple[str, str], ...]:
         return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
-        """Connects, or connects again after the sandbox restarted. Orders that something may still
-        happen to are tracked then. If ``follow``, the newest orders are tracked too, and all others
-        soon (:meth:`ConnectedDesk.follow`); otherwise the tracker loads them on demand."""
+        """Connects, or connects again after the sandbox was restarted.
+
+        Orders that may still change are loaded before it returns. With ``follow`` the newest are
+        loaded too, all others soon after (:meth:`ConnectedDesk.follow`); without it the tracker
+        loads an order when it is asked for.
+        """
         from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
@@ -178,7 +168,6 @@ class Desk:
         link = ConnectedDesk(
             connection,
             self.settings,
-            self.clock,
             self.service_clock,
             self.catalog,
             self.journal,
@@ -188,24 +177,25 @@ class Desk:
             self.background,
             self.payer if connection.credentials.pays else None,
         )
-        # The link brought the HTTP client, which took as long as the first orders take.
+        # Importing the HTTP client took as long as the first orders take: keys have a turn.
         await self.clock.sleep(0)
         await link.tracker.load_present()
         if follow:
             link.tracker.load_newest()
         self._link = link
+        chains, makers = self.chain_links(), self._makers()
         if self._wallet is not None and (self._wallet.links, self._wallet.makers) != (
-            self.chain_links(),
-            self._makers(),
+            chains,
+            makers,
         ):
-            # The chains answer elsewhere now: the agent that knows the old places ends.
+            # The agent knows the nodes of before: it ends, and the next one learns these.
             await self._wallet.close()
-            self._wallet.links, self._wallet.makers = self.chain_links(), self._makers()
+            self._wallet.links, self._wallet.makers = chains, makers
         if follow:
             link.follow()
 
     async def refresh_reference(self) -> None:
-        """Fills the token cache if it is empty or old, and learns the rate limits."""
+        """Refreshes an empty or old token cache, and learns the rate limits."""
         link = self.link
         if self.catalog.stale:
             await self.catalog.refresh(link.api)
@@ -215,8 +205,8 @@ class Desk:
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
-        """Settles unfinished business of an earlier run, then tracks its orders. ``patience``
-        limits the seconds for callers that create nothing afterwards."""
+        """Settles requests that an earlier run left without an outcome, and takes their orders
+        into view. A caller that creates nothing afterwards may limit it to ``patience`` seconds."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

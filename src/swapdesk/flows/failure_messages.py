@@ -1,7 +1,7 @@
-"""The messages of the desk in one place: what happened, where the money is, who acts next.
+"""Failures of the service and the desk: what happened, where the money is, who acts next.
 
-Present tense, exact numbers, no blame, no promise. Error codes have cause, place of the
-money and next actor; an unknown code falls back to its HTTP status (contract 3.5).
+Present tense, exact numbers, no blame, no promise. An unknown code falls back to its HTTP status
+(contract 3.5).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 
 Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
-"""What the glyph and colour of a state say; the word says it without them."""
+"""Selects glyph and colour of a state; the word alone is enough without them."""
 
 
 class Failure(Struct, frozen=True):
-    """One kind of failure: the cause, where the money is, and who acts next. ``code`` is stable,
-    empty where whoever tells it has one."""
+    """Cause, place of the money, and who acts next. ``code`` is stable; empty if whoever shows the
+    failure has one."""
 
     cause: str
     money: str
@@ -31,10 +31,12 @@ class Failure(Struct, frozen=True):
 
 IN_WALLET = "in your wallet"
 NOTHING_SENT = "in your wallet; nothing was sent"
+NOTHING_PAID = "in your wallet; nothing was paid"
+NEW_QUOTES = "you: ask for new quotes"
 MAY_WRITE = "whoever has a profile with a key that may write"
-"""Who acts next where this desk only reads."""
+"""Who acts next if this desk only reads."""
 
-QUOTE_ENDED = Failure("This quote ended.", IN_WALLET, "you: ask for new quotes")
+QUOTE_ENDED = Failure("This quote ended.", IN_WALLET, NEW_QUOTES)
 
 FAILURES: dict[str, Failure] = {
     ErrorCode.BAD_REQUEST: Failure(
@@ -77,9 +79,7 @@ FAILURES: dict[str, Failure] = {
         IN_WALLET,
         "you: type a smaller amount",
     ),
-    ErrorCode.INVALID_SWAP: Failure(
-        "This quote ended or cannot be used.", IN_WALLET, "you: ask for new quotes"
-    ),
+    ErrorCode.INVALID_SWAP: Failure("This quote ended or cannot be used.", IN_WALLET, NEW_QUOTES),
     ErrorCode.RATE_LIMIT_EXCEEDED: Failure(
         "The calls of this window are used up.", IN_WALLET, "you: wait for the window to reset"
     ),
@@ -89,7 +89,7 @@ FAILURES: dict[str, Failure] = {
         "you: try again, or send the service the request id",
     ),
     ErrorCode.PROVIDER_EXCHANGE_FAILED: Failure(
-        "No exchange accepted the order.", IN_WALLET, "you: ask for new quotes"
+        "No exchange accepted the order.", IN_WALLET, NEW_QUOTES
     ),
     ErrorCode.SERVICE_UNAVAILABLE: Failure(
         "The service cannot answer right now.", IN_WALLET, "you: try again in a minute"
@@ -98,7 +98,7 @@ FAILURES: dict[str, Failure] = {
         "This account may not use fixed rates.", IN_WALLET, "you: take a floating rate"
     ),
     "FIXED_RATE_QUOTE_EXPIRED": Failure(
-        "The fixed rate ended before the order was made.", IN_WALLET, "you: ask for new quotes"
+        "The fixed rate ended before the order was made.", IN_WALLET, NEW_QUOTES
     ),
     QUOTE_EXPIRED: QUOTE_ENDED,
     "ADDRESS_TO_IN_DEPOSIT_LOG": Failure(
@@ -135,13 +135,13 @@ _BY_STATUS: dict[int, ErrorCode] = {
 UNREACHABLE = Failure("The service cannot be reached.", NOTHING_SENT, "you: try again")
 OUTCOME_UNKNOWN = Failure(
     "The service did not answer. It may have created the order.",
-    "in your wallet; nothing was paid",
+    NOTHING_PAID,
     "the desk: it looks for the order before anything is tried again",
 )
 NOT_CREATED = Failure(
     "The service shows no such order.",
-    "in your wallet; nothing was paid",
-    "you: ask for new quotes",
+    NOTHING_PAID,
+    NEW_QUOTES,
 )
 ANSWER_REFUSED = Failure(
     "The answer of the service could not be used.", IN_WALLET, "you: try again or report it"
@@ -152,23 +152,15 @@ NO_JOURNAL = Failure(
     "you: make room or mend the file",
 )
 IN_DESK = "or w and m in an open desk"
-"""The keys that do what a command does not beside an open desk, which has the wallet."""
-POLICY_NEXT = f"you: pay less, wait, or raise it with swapdesk wallet policy set, {IN_DESK}"
-"""Who acts where the spending policy of the wallet refuses."""
+"""The keys of an open desk, which holds the wallet, so that the command is refused beside it."""
+_POLICY_NEXT = f"you: pay less, wait, or raise it with swapdesk wallet policy set, {IN_DESK}"
 POLICY_ANEW = f"you: swapdesk wallet policy set --anew, with every rule that you want, {IN_DESK}"
-"""The same where its file is not what was set."""
-
-
-POLICY_FIRST = f"you: swapdesk wallet policy set --per-day usdc.base=1, {IN_DESK}"
-"""The same where calls are to be paid and nothing limits that."""
-
-
+"""Who acts if the file of the spending policy is not what was set."""
 POLICY_CALL = (
     "you: look at what the service asks for, or raise it with swapdesk wallet policy set"
     f" --per-call, {IN_DESK}"
 )
-"""The same where a call is dearer than it may be."""
-
+"""Who acts if a call costs more than the policy allows."""
 
 CALL_PAYEE = f"swapdesk wallet policy set --call-payee, {IN_DESK}"
 _NEXT_OF_RULE = {
@@ -176,16 +168,16 @@ _NEXT_OF_RULE = {
     "FUNDS_MISSING": "you: fill the account",
     "POLICY_CHANGED": POLICY_ANEW,
     "POLICY_DECIMALS": POLICY_ANEW,
-    "POLICY_NEEDED": POLICY_FIRST,
+    "POLICY_NEEDED": f"you: swapdesk wallet policy set --per-day usdc.base=1, {IN_DESK}",
     "POLICY_CALL": POLICY_CALL,
     "POLICY_CALL_PAYEE": f"you: look at what the service asks for, or name it: {CALL_PAYEE}",
 }
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Who acts where the wallet refuses by ``rule``: whoever has the account, where it lacks money
-    or their own spending policy refuses; else as usual."""
-    return _NEXT_OF_RULE.get(rule, POLICY_NEXT if rule.startswith(RULE) else otherwise)
+    """Returns who acts if the wallet refuses by ``rule``; ``otherwise`` for a rule that is not
+    about the spending policy or missing funds."""
+    return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
 UNPAID_CALL = Failure(
@@ -198,12 +190,12 @@ ALREADY_ASKED = Failure(
 )
 OUTCOME_PENDING = Failure(
     "The same payment was asked before and its outcome is not known yet.",
-    "in your wallet; nothing was paid",
+    NOTHING_PAID,
     "the desk: it looks for the first order; see orders",
 )
 OUTCOME_NOT_WRITTEN = Failure(
     "The request left, and the journal could not take what became of it.",
-    "in your wallet; nothing was paid",
+    NOTHING_PAID,
     "you: make room for the journal and start again; the desk then looks for the order",
 )
 CLOCK_IS_WRONG = Failure(
@@ -214,27 +206,26 @@ CLOCK_IS_WRONG = Failure(
 
 
 def unsent(error: ClientError) -> Failure:
-    """What to say of a call that never came about: nobody paid for it, or nobody was reached."""
+    """Returns the failure of a call that was not paid, or did not reach the service."""
     if isinstance(error, NotPaid):
         return Failure(f"The call was not paid: {error}.", NOTHING_SENT, error.next)
     return with_payment(UNREACHABLE, error)
 
 
-PAYMENT_REFUSED = "The service did not take the payment that was signed for this call."
-PAYS_AGAIN = "you: look at the chain; to ask again is to pay again"
+_PAYMENT_REFUSED = "The service did not take the payment that was signed for this call."
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """The same with what was signed for the call and left with it: until it ends, whoever has it
-    may take the money, whatever was answered and whether anything was."""
+    """Adds the payment that was signed and sent with the call: until it ends, whoever has it may
+    take the money, whatever the answer."""
     if error.payment is None:
         return failure
     refused = isinstance(error, PaymentRequired)
     again = refused or failure.next.startswith("you: try again")
     return Failure(
-        PAYMENT_REFUSED if refused else failure.cause,
+        _PAYMENT_REFUSED if refused else failure.cause,
         money_with_payment(failure.money, error),
-        PAYS_AGAIN if again else failure.next,
+        "you: look at the chain; to ask again is to pay again" if again else failure.next,
     )
 
 
@@ -246,7 +237,7 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Where the money is, and what of it a payment of the call that failed may take."""
+    """Adds to ``money`` what the payment of a failed call may still take."""
     payment = error.payment
     if payment is None:
         return money
@@ -259,15 +250,14 @@ def money_with_payment(money: str, error: ClientError) -> str:
 
 
 def failure_of(code: str, status: int | None) -> Failure:
-    """What to say of an error: by code, else by status, else as an answer of no use."""
+    """Returns the failure of the code, else of the status, else that of a useless answer."""
     if code in FAILURES:
         return FAILURES[code]
     if status == 402:
         return UNPAID_CALL
     if status is not None:
-        known = _BY_STATUS.get(status)
-        if known is None and status >= 500:
-            known = ErrorCode.INTERNAL_SERVER_ERROR
+        server = ErrorCode.INTERNAL_SERVER_ERROR if status >= 500 else None
+        known = _BY_STATUS.get(status, server)
         if known is not None:
             return FAILURES[known]
     return ANSWER_REFUSED

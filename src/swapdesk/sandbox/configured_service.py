@@ -86,8 +86,8 @@ class ServiceRefused(Exception):
     """The service cannot be started as the file says; the message says why, and ``key`` which of
     its keys or tables is at fault, if one is."""
 
-    def __init__(self, said: str, *key: str) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *key: str) -> None:
+        super().__init__(message)
         self.key = key
 
 
@@ -162,8 +162,8 @@ async def _payments(
             *("chains", entry.chain, "rpc"),
         ) from None
     except ValueError as error:
-        said = f"payments.token: {entry.token} {error}"
-        raise ServiceRefused(said, "payments", "token") from None
+        message = f"payments.token: {entry.token} {error}"
+        raise ServiceRefused(message, "payments", "token") from None
     if gas == 0:
         logger.warning(
             "payments: %s has nothing to pay gas with on %s; no payment is settled until it has",
@@ -239,13 +239,13 @@ _UNPRICED = {
 
 def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]:
     for symbol, chain in config.intermediaries:
-        found = next((t for t in tokens if (t.symbol, t.chain) == (symbol, chain)), None)
-        if found is None:
+        token = next((t for t in tokens if (t.symbol, t.chain) == (symbol, chain)), None)
+        if token is None:
             raise ServiceRefused(
                 f"intermediaries: {symbol}.{chain} is not traded by a pool of this file",
                 "intermediaries",
             )
-        yield found.id
+        yield token.id
 
 
 async def check_nodes(readers: Iterable[OnchainReader]) -> None:
@@ -253,14 +253,14 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
     until then its chain has no quotes."""
     for reader in readers:
         try:
-            told = quantity(await reader.client.ask("eth_chainId"))
+            chain_id = quantity(await reader.client.ask("eth_chainId"))
         except NodeError as error:
             logger.warning("the node of %s does not answer: %s", reader.place.name, error)
             continue
-        if told != reader.place.chain_id:
+        if chain_id != reader.place.chain_id:
             raise ServiceRefused(
                 f"chains.{reader.place.name}.chain_id is {reader.place.chain_id},"
-                f" and the node at {reader.place.rpc} says {told}",
+                f" and the node at {reader.place.rpc} says {chain_id}",
                 *("chains", reader.place.name, "chain_id"),
             )
 
@@ -377,10 +377,10 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
 def _not_free(bind: str, port: int, option: str, error: OSError, *table: str) -> ServiceRefused:
     """Whether it is the port or the address, as the keys of a table have them."""
     key = (*table, "port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "bind")
-    said = f"{'.'.join(key)}: {bind}:{port}: {error.strerror}"
+    message = f"{'.'.join(key)}: {bind}:{port}: {error.strerror}"
     if error.errno == errno.EADDRINUSE:
-        said += f": give this process a port of its own with {option}"
-    return ServiceRefused(said, *key)
+        message += f": give this process a port of its own with {option}"
+    return ServiceRefused(message, *key)
 
 
 async def _answer(
@@ -459,7 +459,7 @@ async def _beside(
     ``metrics`` are there. Raises ServiceRefused where one does not begin."""
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
-    children = [Child(__spec__.name, partial(dict, each), (), clock) for each in orders]
+    children = [Child(__spec__.name, partial(dict, order), (), clock) for order in orders]
     keeping: list[asyncio.Task[None]] = []
     try:
         begun = await asyncio.gather(*(child.start() for child in children), return_exceptions=True)

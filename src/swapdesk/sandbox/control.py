@@ -123,15 +123,15 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 class WorldPace:
     """Keeps a clock and a speed at what the node said last."""
 
-    def __init__(self, clock: SystemClock, told: Mapping[str, Any]) -> None:
+    def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
         self.speed = Decimal(1)
-        self.follow(told)
+        self.follow(time)
 
-    def follow(self, told: Mapping[str, Any]) -> None:
+    def follow(self, time: Mapping[str, Any]) -> None:
         """Take over an answer of ``clock_get`` or ``clock_set``."""
-        self._clock.advance_to(float(str(told["offset"])))
-        self.speed = Decimal(str(told["speed"]))
+        self._clock.advance_to(float(str(time["offset"])))
+        self.speed = Decimal(str(time["speed"]))
 
 
 class Control:
@@ -218,13 +218,13 @@ class Control:
         }
 
     async def _time(self) -> dict[str, Any]:
-        told = await self._ledger.call("clock_get")
-        self._pace.follow(told)
+        time = await self._ledger.call("clock_get")
+        self._pace.follow(time)
         return {
             "now": rfc3339(self._clock.now()),
-            "offset": told["offset"],
-            "speed": told["speed"],
-            "seed": told["seed"],
+            "offset": time["offset"],
+            "speed": time["speed"],
+            "seed": time["seed"],
         }
 
     async def _move_clock(self, request: Request) -> dict[str, Any]:
@@ -269,8 +269,8 @@ class Control:
             {"venue": code, "key": leg_key(order, position)}
             for code, position in zip(order.legs, positions, strict=False)
         ]
-        told = await self._ledger.call("venue_legs", legs=wanted)
-        return {"legs": [_leg(one) for one in told]}
+        legs = await self._ledger.call("venue_legs", legs=wanted)
+        return {"legs": [_leg(leg) for leg in legs]}
 
     async def _order(self, service_id: str) -> StoredOrder:
         """Whosever it is, those who pay for each call among them."""
@@ -372,9 +372,9 @@ def _operation(text: str, fault: Fault) -> str:
     return operation
 
 
-def _leg(told: Mapping[str, Any]) -> dict[str, Any]:
+def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
     """Amounts in units of their tokens; the one out is what is promised until it is paid."""
-    tokens = [world_tokens()[str(told[side])] for side in ("tokenIn", "tokenOut")]
+    tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
         {
             "token": token.token_id,
@@ -382,31 +382,31 @@ def _leg(told: Mapping[str, Any]) -> dict[str, Any]:
             "chain": token.row.chain,
             "amount": from_base_units(int(str(units)), token.row.decimals),
         }
-        for token, units in zip(tokens, (told["unitsIn"], told["unitsOut"]), strict=True)
+        for token, units in zip(tokens, (leg["unitsIn"], leg["unitsOut"]), strict=True)
     ]
     return {
-        "venue": _VENUE_NAMES[str(told["venue"])],
+        "venue": _VENUE_NAMES[str(leg["venue"])],
         "in": sides[0],
         "out": sides[1],
-        "depositAddress": told["address"],
-        "status": LegStatus(int(str(told["status"]))).name,
-        "depositHash": told["depositHash"],
-        "payoutHash": told["payoutHash"],
-        "confirmations": told["confirmations"],
-        "confirmationsNeeded": told["confirmationsNeeded"],
+        "depositAddress": leg["address"],
+        "status": LegStatus(int(str(leg["status"]))).name,
+        "depositHash": leg["depositHash"],
+        "payoutHash": leg["payoutHash"],
+        "confirmations": leg["confirmations"],
+        "confirmationsNeeded": leg["confirmationsNeeded"],
     }
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
     """What the node is asked to pay out; ``token`` as in GiftBody. Raises ControlRefused."""
     if chain not in (*EVM_CHAINS, SOLANA):
-        known = ", ".join((*EVM_CHAINS, SOLANA))
-        raise _invalid("chain", f"the sandbox runs these chains itself: {known}")
+        chains = ", ".join((*EVM_CHAINS, SOLANA))
+        raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")
     if chains_by_name()[chain].kind == "evm" and _EVM_ADDRESS.fullmatch(address) is None:
         raise _invalid("address", f"is no address of {chain}")
-    found = _found(chain, token)
-    contract = {} if found.address is None else {"token": found.address}
-    units = str(_units(amount, found))
+    meant = _found(chain, token)
+    contract = {} if meant.address is None else {"token": meant.address}
+    units = str(_units(amount, meant))
     return {"chain": chain, "address": address, "units": units, **contract}
 
 
@@ -421,21 +421,23 @@ def _units(amount: Decimal, token: WorldToken) -> int:
 def _found(chain: str, token: str | None) -> WorldToken:
     """The coin, or the one token of the table that is meant. Raises ControlRefused."""
     tokens = [
-        each
-        for each in world_tokens().values()
-        if each.row.chain == chain and each.row.enabled and each.row in _HONEST
+        candidate
+        for candidate in world_tokens().values()
+        if candidate.row.chain == chain and candidate.row.enabled and candidate.row in _HONEST
     ]
     if token is None:
-        return next(each for each in tokens if each.row.native)
+        return next(candidate for candidate in tokens if candidate.row.native)
     for place in range(len(_names(tokens[0]))):
-        matches = [each for each in tokens if _names(each)[place] == token.casefold()]
+        matches = [
+            candidate for candidate in tokens if _names(candidate)[place] == token.casefold()
+        ]
         # Who means a namesake of a token that has a price gives its contract.
         if len(matches) > 1:
-            matches = [each for each in matches if each.asset is not None] or matches
+            matches = [candidate for candidate in matches if candidate.asset is not None] or matches
         if len(matches) == 1:
             return matches[0]
         if matches:
-            ids = ", ".join(each.address or each.token_id for each in matches)
+            ids = ", ".join(candidate.address or candidate.token_id for candidate in matches)
             raise _invalid("token", f"several tokens of {chain} are called so: {ids}")
     raise _invalid("token", f"there is no such token on {chain}")
 

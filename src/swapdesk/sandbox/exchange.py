@@ -79,9 +79,9 @@ def rate_name(
 ) -> str:
     """The name of the promise to swap ``amounts`` (in, out) of ``pair``, given at ``at``."""
     moment = (at - _EPOCH) // _MILLISECOND
-    figures = (*(format(short(each), "f") for each in (*amounts, terms.markup)),)
-    told = (seed, venue, *pair, *figures, terms.receive, moment)
-    digest = hashlib.sha256("\0".join(map(str, told)).encode()).hexdigest()[:20]
+    figures = (*(format(short(amount), "f") for amount in (*amounts, terms.markup)),)
+    facts = (seed, venue, *pair, *figures, terms.receive, moment)
+    digest = hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()[:20]
     return f"{venue}-{moment:x}-{digest}"
 
 
@@ -246,12 +246,12 @@ class SimulatedExchange:
             params = self._opening(leg)
         except VenueFailure as refusal:
             try:
-                found = await self._find(leg.key)
+                opened = await self._find(leg.key)
             except VenueFailure as error:
                 raise Ambiguous(f"{refusal}; {error}") from error
-            if found is None:
+            if opened is None:
                 raise
-            return found
+            return opened
         return instruction_of(await self._call("venue_open", **params))
 
     def _opening(self, leg: LegOrder) -> dict[str, object]:

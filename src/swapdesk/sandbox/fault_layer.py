@@ -167,10 +167,12 @@ class FaultLayer:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         about = request_at(scope["method"], str(scope["path"]).removeprefix(PREFIX))
-        quotes = [one.value for one in self._faults.active if one.selector == "quoteId"]
+        quotes = [fault.value for fault in self._faults.active if fault.selector == "quoteId"]
         if quotes and scope["method"] == "POST":
             body, receive = await _peeked(receive)
-            about["quoteId"] = next((one for one in quotes if f'"{one}"'.encode() in body), None)
+            about["quoteId"] = next(
+                (quote_id for quote_id in quotes if f'"{quote_id}"'.encode() in body), None
+            )
         fault = self._faults.take(BROKEN_ANSWERS, about.items())
         if fault is None:
             await self._app(scope, receive, send)
@@ -267,8 +269,8 @@ def operation_named(text: str) -> str | None:
     """The operation behind a name or ``METHOD /path``; None where there is none."""
     method, space, path = text.partition(" ")
     if not space:
-        known = text == STREAM or any(operation.name == text for operation in OPERATIONS)
-        return text if known else None
+        is_known = text == STREAM or any(operation.name == text for operation in OPERATIONS)
+        return text if is_known else None
     if path == STREAM_PATH and method in ("GET", "WS"):
         return STREAM
     return request_at(method, path).get("operation")

@@ -269,10 +269,10 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         if self._proxy is not None:
-            told = self.config.front.told(self._proxy, self.headers)
-            self.client = self.scope["client"] = told.address or self._proxy, 0
-            self.scope["scheme"] = told.scheme or "http"
-            self.scope["state"][FORWARDED_HOST] = told.host
+            forwarded = self.config.front.told(self._proxy, self.headers)
+            self.client = self.scope["client"] = forwarded.address or self._proxy, 0
+            self.scope["scheme"] = forwarded.scheme or "http"
+            self.scope["state"][FORWARDED_HOST] = forwarded.host
             if self._is_crowd(self.connections, MOST_CONNECTIONS, MOST_CONNECTIONS_OF_A_PEER):
                 self._raise(503, _CROWD.format("connections"), ErrorCode.SERVICE_UNAVAILABLE)
         super().on_headers_complete()
@@ -343,7 +343,9 @@ class BoundedHttp(HttpToolsProtocol):
         return readable and versions == [b"13"] and len(keys) == 1 and _is_nonce(keys[0])
 
     def handle_websocket_upgrade(self) -> None:
-        streams = [each for each in self.connections if isinstance(each, BoundedStream)]
+        streams = [
+            connection for connection in self.connections if isinstance(connection, BoundedStream)
+        ]
         if self._is_crowd([*streams, self], MOST_STREAMS, MOST_STREAMS_OF_A_PEER):
             self._refuse_crowd("streams")
         else:
@@ -356,7 +358,7 @@ class BoundedHttp(HttpToolsProtocol):
         if len(those) <= min(most, of_a_peer):
             return False
         peer = _peer(self.client)
-        same = 0 if peer is None else sum(_peer(each.client) == peer for each in those)
+        same = 0 if peer is None else sum(_peer(connection.client) == peer for connection in those)
         return len(those) > most or same > of_a_peer
 
     def _refuse_crowd(self, what: str) -> None:
@@ -419,18 +421,18 @@ class BoundedStream(WebSocketsSansIOProtocol):
         self._outflow = _Outflow()
 
     def handle_connect(self, event: Request) -> None:
-        told = Told()
+        forwarded = Told()
         if self.client is not None and self.config.front.trusts(self.client[0]):
             headers = [
                 (name.lower().encode("latin-1"), value.encode("latin-1", "surrogateescape"))
                 for name, value in event.headers.raw_items()
             ]
-            told = self.config.front.told(self.client[0], headers)
-            self.client = told.address or self.client[0], 0
-            self.scheme = "wss" if told.scheme == "https" else "ws"
+            forwarded = self.config.front.told(self.client[0], headers)
+            self.client = forwarded.address or self.client[0], 0
+            self.scheme = "wss" if forwarded.scheme == "https" else "ws"
         super().handle_connect(event)
-        if told.host is not None:
-            self.scope["state"][FORWARDED_HOST] = told.host
+        if forwarded.host is not None:
+            self.scope["state"][FORWARDED_HOST] = forwarded.host
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         super().on_task_complete(task)
@@ -514,13 +516,13 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, finish what was begun, cut off what takes too long."""
         if self._drain_seconds > SHUTDOWN_SECONDS:
-            for each in sockets or ():
-                _turn_away(each)
+            for listener in sockets or ():
+                _turn_away(listener)
             await asyncio.sleep(HANDSHAKE_SECONDS)
         for server in self.servers:
             server.close()
-        for each in sockets or ():
-            each.close()
+        for listener in sockets or ():
+            listener.close()
         await self._drain()
         for task in tuple(self.server_state.tasks):
             task.cancel()
@@ -554,9 +556,9 @@ class _Server(uvicorn.Server):
         """End connections whose time is over."""
         while True:
             await self.config.clock.sleep(SWEEP_SECONDS)
-            for each in tuple(self.server_state.connections):
-                if isinstance(each, BoundedHttp | BoundedStream):
-                    each.sweep(self.config.clock.monotonic())
+            for connection in tuple(self.server_state.connections):
+                if isinstance(connection, BoundedHttp | BoundedStream):
+                    connection.sweep(self.config.clock.monotonic())
 
 
 _LOOK_SECONDS = 0.02
@@ -573,8 +575,8 @@ def _turn_away(listener: socket.socket) -> None:
     if sys.platform != "linux":
         return
     program = b"".join(
-        struct.pack("HBBI", *each)
-        for each in (
+        struct.pack("HBBI", *instruction)
+        for instruction in (
             (0x30, 0, 0, 13),  # the flags of the TCP header
             (0x54, 0, 0, 0x12),  # SYN and ACK of them
             (0x15, 1, 0, 0x02),  # SYN alone?

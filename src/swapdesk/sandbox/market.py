@@ -218,12 +218,12 @@ def minutes_of(
         (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
         (token_out.chain, _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)),
     )
-    seconds = venue.exchange_seconds + sum(one for _, one in phases)
+    seconds = venue.exchange_seconds + sum(phase for _, phase in phases)
     minutes = ROUGH.multiply(ROUGH.divide(Decimal(seconds), Decimal(60)), venue.caution)
     usual = min(max(_cut(minutes, 0, ROUND_CEILING), _SHORTEST), _LONGEST)
     if speed <= 1:
         return ROUGH.divide(usual, speed)
-    slots = sum(one for chain, one in phases if chain.beat == "slots")
+    slots = sum(phase for chain, phase in phases if chain.beat == "slots")
     unmoved = ROUGH.multiply(Decimal(slots), venue.caution) + _LOOKS * Decimal(poll_seconds(speed))
     gained = 1 - ROUGH.divide(Decimal(1), speed)
     rest = ROUGH.divide(ROUGH.multiply(unmoved, gained), Decimal(60))

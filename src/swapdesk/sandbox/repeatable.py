@@ -85,16 +85,16 @@ class _StandingSelector(selectors.DefaultSelector):
         self._machine = SystemClock()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        found = super().select(0)
-        if found or timeout == 0:
-            return found
+        events = super().select(0)
+        if events or timeout == 0:
+            return events
         if timeout is not None and len(self.get_map()) <= _WATCHED_BY_LOOP:
             self.passed += timeout
             return []
         began = self._machine.monotonic()
-        found = super().select(timeout)
+        events = super().select(timeout)
         self.passed += self._machine.monotonic() - began
-        return found
+        return events
 
 
 class RepeatableLoop(asyncio.SelectorEventLoop):
@@ -295,7 +295,7 @@ def _ready(data: Path, token: str, opened: Node) -> dict[str, Any]:
         url=f"{_ORIGIN}/v2",
         control=f"{_ORIGIN}/sandbox",
         controlToken=token,
-        partners=[each.as_ready() for each in partner_keys(load_key(data))],
+        partners=[key.as_ready() for key in partner_keys(load_key(data))],
         pid=os.getpid(),
         chains=chain_lines(opened.chains.terms, _ORIGIN),
         makers=makers_of(data),

@@ -337,14 +337,14 @@ class _Reading:
             for code, table in top.get("venues", {}).items()
             if (venue := self._venue(code, table, chains)) is not None
         ]
-        found = [_TOKEN.fullmatch(each) for each in top.get("intermediaries", [])]
+        matches = [_TOKEN.fullmatch(text) for text in top.get("intermediaries", [])]
         return ServiceConfig(
             data=self._base / Path(top.get("data", ".")).expanduser(),
             bind=top.get("bind", "127.0.0.1"),
             port=top.get("port", 0),
             hosts=tuple(top.get("hosts", ())),
             dialect=Dialect(top.get("dialect", "contract")),
-            intermediaries=tuple((each[1], each[2]) for each in found if each is not None),
+            intermediaries=tuple((match[1], match[2]) for match in matches if match is not None),
             chains=tuple(chains.values()),
             venues=tuple(venues),
             payments=self._payments(top["payments"], chains) if "payments" in top else None,
@@ -379,18 +379,18 @@ class _Reading:
     def _chain(self, name: str, table: Any) -> ChainPlace | None:
         where = ("chains", name)
         if name not in CHAINS:
-            said = "is no EVM chain of the catalogue"
-            self._document.refuse(where, said, nearest(name, CHAINS))
+            problem = "is no EVM chain of the catalogue"
+            self._document.refuse(where, problem, nearest(name, CHAINS))
             return None
-        found = self._checked(table, CHAIN, where, ("rpc", "chain_id", "wrapped"))
-        if not {"rpc", "chain_id", "wrapped"} <= found.keys():
+        keys = self._checked(table, CHAIN, where, ("rpc", "chain_id", "wrapped"))
+        if not {"rpc", "chain_id", "wrapped"} <= keys.keys():
             return None
         return ChainPlace(
             name=name,
-            chain_id=found["chain_id"],
-            rpc=found["rpc"],
-            wrapped=checksummed(found["wrapped"]),
-            confirmations=found.get("confirmations", CHAINS[name].confirmations),
+            chain_id=keys["chain_id"],
+            rpc=keys["rpc"],
+            wrapped=checksummed(keys["wrapped"]),
+            confirmations=keys.get("confirmations", CHAINS[name].confirmations),
         )
 
     def _venue(self, code: str, table: Any, chains: Mapping[str, ChainPlace]) -> VenueEntry | None:
@@ -398,24 +398,24 @@ class _Reading:
         if _CODE.fullmatch(code) is None:
             self._document.refuse(where, "must be 2 to 8 small letters and digits")
             return None
-        found = self._checked(table, VENUE, where, ("kind",))
-        kind = found.get("kind")
+        keys = self._checked(table, VENUE, where, ("kind",))
+        kind = keys.get("kind")
         if kind is None:
             return None
-        name, required = found.get("name", code), found.get("required", True)
+        name, required = keys.get("name", code), keys.get("required", True)
         if kind not in POOL_KINDS:
-            return VenueEntry(code, name, kind, required, lacks=self._lacks(kind, found))
+            return VenueEntry(code, name, kind, required, lacks=self._lacks(kind, keys))
         for needed in ("contract", "pools"):
             if needed not in table:
                 self._document.refuse_missing((*where, needed))
-        secret, lacks = self._wallet(kind, found)
+        secret, lacks = self._wallet(kind, keys)
         return VenueEntry(
             code,
             name,
             kind,
             required,
-            contract=checksummed(found["contract"]) if "contract" in found else "",
-            pools=self._pools(where, found.get("pools", []), chains),
+            contract=checksummed(keys["contract"]) if "contract" in keys else "",
+            pools=self._pools(where, keys.get("pools", []), chains),
             secret=secret,
             lacks=lacks,
         )
@@ -426,17 +426,17 @@ class _Reading:
         pools: dict[str, tuple[PoolPlace, ...]] = {}
         for number, table in enumerate(tables, start=1):
             place = (*where, f"pools {number}")
-            found = self._checked(table, POOL, place, tuple(POOL))
-            if found.keys() != POOL.keys():
+            keys = self._checked(table, POOL, place, tuple(POOL))
+            if keys.keys() != POOL.keys():
                 continue
-            chain = found["chain"]
+            chain = keys["chain"]
             if not self._names_chain(chain, chains, place):
                 continue
             pool = PoolPlace(
-                checksummed(found["address"]),
-                checksummed(found["token0"]),
-                checksummed(found["token1"]),
-                found["fee"],
+                checksummed(keys["address"]),
+                checksummed(keys["token0"]),
+                checksummed(keys["token1"]),
+                keys["fee"],
             )
             pools[chain] = (*pools.get(chain, ()), pool)
         return pools
@@ -446,8 +446,8 @@ class _Reading:
     ) -> bool:
         if chain in chains:
             return True
-        said = f"names {chain}, which is no chain of this file"
-        self._document.refuse((*where, "chain"), said, nearest(chain, chains))
+        problem = f"names {chain}, which is no chain of this file"
+        self._document.refuse((*where, "chain"), problem, nearest(chain, chains))
         return False
 
     def _payments(
@@ -455,56 +455,56 @@ class _Reading:
     ) -> PaymentsEntry | None:
         """Whoever writes this table wants payments, so all that is missing is a problem."""
         where = ("payments",)
-        found = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
-        if found.keys() != PAYMENTS.keys() or not self._names_chain(found["chain"], chains, where):
+        keys = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
+        if keys.keys() != PAYMENTS.keys() or not self._names_chain(keys["chain"], chains, where):
             return None
         try:
-            secret = self._key(found["wallet_file"])
+            secret = self._key(keys["wallet_file"])
         except ValueError as error:
             self._document.refuse((*where, "wallet_file"), f"is of no use: {error}")
             return None
         return PaymentsEntry(
-            found["chain"], checksummed(found["token"]), checksummed(found["pay_to"]), secret
+            keys["chain"], checksummed(keys["token"]), checksummed(keys["pay_to"]), secret
         )
 
     def _http(self, table: Mapping[str, Any]) -> Front:
-        found = self._checked(table, HTTP, ("http",), ())
+        keys = self._checked(table, HTTP, ("http",), ())
         return Front(
-            public_url=found.get("public_url", ""),
-            prefix=found.get("prefix", ""),
-            proxies=tuple(map(network_of, found.get("trusted_proxies", ()))),
+            public_url=keys.get("public_url", ""),
+            prefix=keys.get("prefix", ""),
+            proxies=tuple(map(network_of, keys.get("trusted_proxies", ()))),
         )
 
     def _store(self, table: Mapping[str, Any]) -> Place | None:
         where = ("store",)
-        found = self._checked(table, STORE, where, ("url",))
-        if "url" not in found:
+        keys = self._checked(table, STORE, where, ("url",))
+        if "url" not in keys:
             return None
-        if not _without_password(found["url"]):
+        if not _without_password(keys["url"]):
             self._document.refuse((*where, "url"), _NO_PASSWORD)
             return None
         password = os.environ.get(PASSWORD) or None
-        if "password_file" in found:
+        if "password_file" in keys:
             try:
-                password = self._private(found["password_file"]).decode().strip("\r\n")
+                password = self._private(keys["password_file"]).decode().strip("\r\n")
                 if not password or "\0" in password:
                     raise ValueError("it holds no password")
             except ValueError as error:
-                said = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-                self._document.refuse((*where, "password_file"), f"is of no use: {said}")
+                problem = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+                self._document.refuse((*where, "password_file"), f"is of no use: {problem}")
         return Place(
-            found["url"],
+            keys["url"],
             password,
-            ca_file=self._certificates(found),
-            **{name: found[name] for name in ("connections", "tls") if name in found},
+            ca_file=self._certificates(keys),
+            **{name: keys[name] for name in ("connections", "tls") if name in keys},
         )
 
-    def _certificates(self, found: Mapping[str, Any]) -> Path | None:
-        if "ca_file" not in found:
+    def _certificates(self, keys: Mapping[str, Any]) -> Path | None:
+        if "ca_file" not in keys:
             return None
         where = ("store", "ca_file")
-        file: Path = self._base / os.path.expanduser(found["ca_file"])
-        if found.get("tls") != "verify-full":
+        file: Path = self._base / os.path.expanduser(keys["ca_file"])
+        if keys.get("tls") != "verify-full":
             self._document.refuse(where, 'verifies nothing without tls = "verify-full"')
         try:
             ssl.create_default_context(cafile=file)
@@ -512,13 +512,13 @@ class _Reading:
             self._document.refuse(where, f"is of no use: {error.strerror or error}")
         return file
 
-    def _wallet(self, kind: str, found: Mapping[str, Any]) -> tuple[bytes | None, tuple[str, ...]]:
+    def _wallet(self, kind: str, keys: Mapping[str, Any]) -> tuple[bytes | None, tuple[str, ...]]:
         if kind not in SOLVED_KINDS:
             return None, ()
-        if "wallet_file" not in found:
+        if "wallet_file" not in keys:
             return None, ("wallet_file: the key of the account that settles its orders",)
         try:
-            return self._key(found["wallet_file"]), ()
+            return self._key(keys["wallet_file"]), ()
         except ValueError as error:
             return None, (f"wallet_file: {error}",)
 
@@ -544,12 +544,12 @@ class _Reading:
         except OSError as error:
             raise ValueError(f"{file} cannot be read: {error.strerror or error}") from None
 
-    def _lacks(self, kind: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+    def _lacks(self, kind: str, keys: Mapping[str, Any]) -> tuple[str, ...]:
         """What this program has not, for a kind of venue that it cannot serve from a file."""
         if kind == "exchange":
             credentials = "credentials_file: the credentials of an account there"
             return (
                 "an adapter: no centralised exchange has one yet",
-                *(() if "credentials_file" in found else (credentials,)),
+                *(() if "credentials_file" in keys else (credentials,)),
             )
         return ("a source of live prices: this kind quotes from a market, not from pools",)

@@ -90,17 +90,22 @@ OVERRIDES = {
 def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
     """The accounts of these keys, as they are written into a new store."""
     accounts: dict[str, StoredPartner] = {}
-    for each in keys:
-        key = StoredKey(each.api_key, digest(each.api_secret.encode()), each.scope, created=now)
-        account = accounts.get(each.partner_id) or StoredPartner(
-            partner_id=each.partner_id,
-            name=each.name,
-            tier=Tier(each.tier),
+    for partner_key in keys:
+        key = StoredKey(
+            partner_key.api_key,
+            digest(partner_key.api_secret.encode()),
+            partner_key.scope,
             created=now,
-            suspended=each.suspended,
-            overrides=OVERRIDES.get(each.name, Overrides()),
         )
-        accounts[each.partner_id] = replace(account, keys=(*account.keys, key))
+        account = accounts.get(partner_key.partner_id) or StoredPartner(
+            partner_id=partner_key.partner_id,
+            name=partner_key.name,
+            tier=Tier(partner_key.tier),
+            created=now,
+            suspended=partner_key.suspended,
+            overrides=OVERRIDES.get(partner_key.name, Overrides()),
+        )
+        accounts[partner_key.partner_id] = replace(account, keys=(*account.keys, key))
     return list(accounts.values())
 
 
@@ -120,11 +125,11 @@ class HostCheck:
         refused = None
         if scope["type"] != "lifespan":
             refused = misdirected(Headers(scope=scope), self._hosts)
-            told = scope.get("state", {}).get(FORWARDED_HOST)
-            if refused is None and told is not None:
-                refused = misdirected({"host": told}, self._hosts)
-                named = (b"host", told.encode("latin-1"))
-                others = [each for each in scope["headers"] if each[0] != b"host"]
+            forwarded = scope.get("state", {}).get(FORWARDED_HOST)
+            if refused is None and forwarded is not None:
+                refused = misdirected({"host": forwarded}, self._hosts)
+                named = (b"host", forwarded.encode("latin-1"))
+                others = [header for header in scope["headers"] if header[0] != b"host"]
                 scope = {**scope, "headers": [named, *others]}
         if refused is None:
             await self._app(scope, receive, send)
@@ -152,7 +157,7 @@ class SandboxService(Struct, frozen=True):
 async def build_sandbox_service(
     data: Path,
     ledger: LedgerClient,
-    told: Mapping[str, Any],
+    time: Mapping[str, Any],
     clock: SystemClock,
     store: Store,
     rng: random.Random,
@@ -172,8 +177,8 @@ async def build_sandbox_service(
     names; ``tokens`` is how many the catalogue shall have, if not the sandbox's own; ``transport``
     leads to a node in the same process; ``stop`` is set where the store cannot be used any more.
     Raises SandboxKeyRefused."""
-    pace = WorldPace(clock, told)
-    market = Market(int(told["seed"]))
+    pace = WorldPace(clock, time)
+    market = Market(int(time["seed"]))
     faults = ActiveFaults()
     key = load_key(data)
     await store.partners.add_missing(build_partners(partner_keys(key), clock.now()))
@@ -223,7 +228,7 @@ async def _run(orders: dict[str, Any]) -> int:
     data = Path(orders["data"])
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
         clock = SystemClock()
-        told = await _time_of(ledger, clock)
+        time = await _time_of(ledger, clock)
         try:
             store = await _opened(data, orders["store"])
         except (SchemaError, StoreUnavailable) as error:
@@ -235,7 +240,7 @@ async def _run(orders: dict[str, Any]) -> int:
             service = await build_sandbox_service(
                 data,
                 ledger,
-                told,
+                time,
                 clock,
                 store,
                 rng,
@@ -291,8 +296,8 @@ async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:
-            told: dict[str, Any] = await ledger.call("clock_get")
-            return told
+            time: dict[str, Any] = await ledger.call("clock_get")
+            return time
         except (NodeUnreachable, NodeUncertain):
             if clock.monotonic() >= until:
                 raise

@@ -108,11 +108,11 @@ class Child:
         if not line:
             code = await self._process.wait()
             raise ChildSilent(f"{self._module} ended with {code} before it was ready")
-        said: dict[str, Any] = json.loads(line)
-        if "refused" in said:
+        ready: dict[str, Any] = json.loads(line)
+        if "refused" in ready:
             await self.stop()
-            raise (OldWorld if said.get("old") else ChildRefused)(str(said["refused"]))
-        return said
+            raise (OldWorld if ready.get("old") else ChildRefused)(str(ready["refused"]))
+        return ready
 
     async def keep(self) -> None:
         """Start it again whenever it dies, until cancelled. Raises ChildRefused."""
@@ -200,9 +200,9 @@ async def _serve(options: ServeOptions, clock: Clock) -> int:
     try:
         return await _run(options, clock, stop)
     except OldWorld as old:
-        told = f"{old}. A new world begins"
-        sys.stderr.write(f"{told}.\n")
-        return await _run(options, clock, stop, told)
+        message = f"{old}. A new world begins"
+        sys.stderr.write(f"{message}.\n")
+        return await _run(options, clock, stop, message)
 
 
 async def _run(
@@ -221,7 +221,7 @@ async def _run(
         try:
             if not await _started(sandbox, options.data, stop):
                 return OK
-            ready = sandbox.ready([each.as_ready() for each in keys])
+            ready = sandbox.ready([partner_key.as_ready() for partner_key in keys])
             run_file = write_run_file(options.data, ready)
             held.callback(run_file.unlink, missing_ok=True)
             sys.stdout.write(replace(ready, putAside=put_aside_as).as_line() + "\n")
@@ -282,9 +282,9 @@ class _Sandbox:
         node's socket until the node is there.
         """
         starting = _together(self._node.start(), self._service.start(), self._know_makers())
-        told = await _first_of(starting, stop)
+        is_stopped = await _first_of(starting, stop)
         self._first = False
-        return not told
+        return not is_stopped
 
     async def _know_makers(self) -> None:
         self._makers = await asyncio.to_thread(makers_of, self._options.data)
@@ -356,7 +356,7 @@ async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
     work = asyncio.ensure_future(coroutine)
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)
-    told = not work.done()
+    is_stopped = not work.done()
     for task in (work, stopping):
         task.cancel()
     outcomes = await asyncio.gather(work, stopping, return_exceptions=True)
@@ -365,4 +365,4 @@ async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
         raise failure.exceptions[0]
     if isinstance(failure, Exception):
         raise failure
-    return told
+    return is_stopped

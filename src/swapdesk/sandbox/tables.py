@@ -142,16 +142,16 @@ class ChainTerms(Struct, frozen=True):
 
 def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
     """The terms of every embedded chain by short name."""
-    found = {}
+    terms = {}
     for row in CHAIN_ROWS:
         fee = _LOWEST_BASE_FEES.get(row.short_name)
         chain_id = row.chain_id_of(ids)
         if fee is None or chain_id is None:
             continue
-        found[row.short_name] = ChainTerms(
+        terms[row.short_name] = ChainTerms(
             row.short_name, chain_id, row.block_ms, row.confirmations, fee
         )
-    return found
+    return terms
 
 
 def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
@@ -161,10 +161,10 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
         {
             "shortName": name,
             "kind": "evm",
-            "chainId": each.chain_id,
+            "chainId": chain.chain_id,
             "rpc": f"{node}/evm/{name}",
         }
-        for name, each in terms.items()
+        for name, chain in terms.items()
     ]
     return [*lines, {"shortName": CHAIN, "kind": "sol", "chainId": None, "rpc": f"{node}{PATH}"}]
 

@@ -272,13 +272,13 @@ def _priority(token: WorldToken) -> Decimal | None:
 def _siblings() -> dict[str, int]:
     """Which of the tokens of one asset on one chain a token is, from 0."""
     seen: Counter[tuple[str, str]] = Counter()
-    found = {}
+    siblings = {}
     for token in world_tokens().values():
         if token.asset is not None:
             place = (token.asset.code, token.row.chain)
-            found[token.token_id] = seen[place]
+            siblings[token.token_id] = seen[place]
             seen[place] += 1
-    return found
+    return siblings
 
 
 @lru_cache(maxsize=1)
@@ -361,12 +361,12 @@ class Scanner:
         """What a scan finds that ends at ``now``."""
         row = self._rows.get(token.id)
         chance = _chance(self._seed, token.id, "verdict")
-        found = _guess(token, chance) if row is None else row.verdict
-        if _PASSING & {found} and _chance(self._seed, token.id, int(now.timestamp()) // 900) < 96:
+        verdict = _guess(token, chance) if row is None else row.verdict
+        if _PASSING & {verdict} and _chance(self._seed, token.id, int(now.timestamp()) // 900) < 96:
             # What passes has passed, more often than not, when somebody looks again.
-            found = "benign"
+            verdict = "benign"
         bridged = row is not None and is_bridged(row)
-        return scan_with(found, chance, now, bridged)
+        return scan_with(verdict, chance, now, bridged)
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
@@ -404,14 +404,14 @@ def _guess(token: Token, chance: int) -> str:
 
 
 def scan_with(
-    found: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
+    verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
     """The record of a scan made at ``at`` that found what a TokenSpec calls ``verdict``.
 
     ``chance``, a byte, chooses among the findings that go with it.
     """
-    if found not in _VERDICTS:
-        reason = UnscannedReason(found)
+    if verdict not in _VERDICTS:
+        reason = UnscannedReason(verdict)
         life = life or (RETRY_LIFE if reason in _PASSING else SCAN_LIFE)
         return TokenSecurityScan(
             provider=PROVIDER,
@@ -421,7 +421,7 @@ def scan_with(
             scanned_at=at,
             expires_at=at + life,
         )
-    result, told, score = _VERDICTS[found]
+    result, provider_verdict, score = _VERDICTS[verdict]
     features = {
         "benign": (_PUBLISHED, _LIQUID) if chance < 128 else (_PUBLISHED,),
         "warning": (_BRIDGED, _PUBLISHED) if bridged else _WARNINGS[chance % 3],
@@ -430,9 +430,9 @@ def scan_with(
     return TokenSecurityScan(
         provider=PROVIDER,
         result_type=result,
-        provider_result_type=told,
+        provider_result_type=provider_verdict,
         malicious_score=score,
-        features=list(features[found]),
+        features=list(features[verdict]),
         scanned_at=at,
         expires_at=at + (life or SCAN_LIFE),
     )

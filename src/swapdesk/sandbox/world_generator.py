@@ -211,12 +211,12 @@ def _scan(
     if chance > 0.4:
         return None
     if chance < 0.03 or (copies and chance < 0.3):
-        found = "malicious"
+        verdict = "malicious"
     elif chance < 0.07 or (unverified and chance < 0.1):
-        found = "warning"
+        verdict = "warning"
     elif chance < 0.14:
-        found = str(_REASONS[byte % len(_REASONS)])
+        verdict = str(_REASONS[byte % len(_REASONS)])
     else:
-        found = "benign"
+        verdict = "benign"
     age = timedelta(hours=random.randint(25, 900)) if stale else timedelta(hours=byte % 20)
-    return scan_with(found, byte, begin - age, False, SCAN_LIFE)
+    return scan_with(verdict, byte, begin - age, False, SCAN_LIFE)

@@ -1,6 +1,6 @@
-"""The other side of the API: what answers it, from a request to the store and back.
+"""The server side of the API: from a request to the store and back.
 
-``router`` is between the server and a handler, ``handlers`` has one for each operation, ``app``
-wires the rooms: ``quoting``, ``orders``, ``multi``, ``bundling``, ``dex``, ``venues``, ``events``
-and ``store``.
+``router`` stands between the server and the handlers, ``handlers`` has one for each operation, and
+``app`` wires the rooms: ``quoting``, ``orders``, ``multi``, ``bundling``, ``dex``, ``venues``,
+``events`` and ``store``.
 """

@@ -1,4 +1,4 @@
-"""Who is calling: accounts, API keys, ``partner-id``, scopes, tiers (contract 2.1 to 2.7)."""
+"""Authentication: accounts, API keys, ``partner-id``, scopes and tiers (contract 2.1 to 2.7)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Tier(StrEnum):
 
 
 FEE_SHARES = {Tier.FREE: Decimal(0), Tier.PRO: Decimal(20)}
-"""Percent of a venue's fee that a partner earns by its tier (contract 12.7)."""
+"""Percent of a venue's fee that a partner earns, by tier (contract 12.7)."""
 
 Scope = Literal["full", "read"]
 
@@ -38,16 +38,15 @@ class ApiKey(Struct, frozen=True):
     secret_digest: bytes
     scope: Scope = "full"
     dialect: Dialect | None = None
-    """None: that of the service."""
 
 
 class Partner(Struct, frozen=True):
-    """One account of the service; it may hold several keys. ``read_limits`` None: not limited.
+    """An account of the service; it may hold several keys.
 
-    ``fixed_rates`` is whether it may ask for fixed rates; ``default_markup``, in percent, counts
-    where a request names none. ``fee_share``, in percent of the venue's fee, replaces its tier's.
-    ``allowed_origins`` are the pages that may use its ``partner-id`` (``https://shop.example``);
-    empty: every page.
+    ``read_limits`` None: not limited. ``fixed_rates``: it may ask for fixed rates.
+    ``default_markup``, in percent, applies where a request names none. ``fee_share``, in percent of
+    the venue's fee, replaces the share of its tier. ``allowed_origins`` are the pages that may use
+    its ``partner-id`` (``https://shop.example``); empty: every page.
     """
 
     partner_id: str
@@ -65,7 +64,6 @@ class Partner(Struct, frozen=True):
 
     @property
     def earns_of_fees(self) -> Decimal:
-        """Percent of the venue's fee."""
         return FEE_SHARES[self.tier] if self.fee_share is None else self.fee_share
 
 
@@ -90,15 +88,13 @@ TIERS = {
         read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
     ),
 }
-"""An account without overrides, as its tier grants it (contract 2.9, 12.7, 17.8)."""
+"""The terms of an account without overrides, by tier (contract 2.9, 12.7, 17.8)."""
 
 Windows = tuple[int, int, int]
-"""Calls a minute, an hour and a day."""
 
 
 class Overrides(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """What replaces the terms of the tier; None: nothing does. Markup and share of the venue's fee
-    are in percent."""
+    """Terms that replace those of the tier; None: not replaced. Markup and share in percent."""
 
     quote: Windows | None = None
     exchange: Windows | None = None
@@ -109,7 +105,7 @@ class Overrides(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class StoredKey(ApiKey, frozen=True, kw_only=True):
-    """``revoked`` is when, None: it is active."""
+    """``revoked`` is the time of revocation; None while the key is active."""
 
     PRINTED: ClassVar = {
         "apiKey": "key", "scope": "scope", "dialect": "dialect",
@@ -121,9 +117,9 @@ class StoredKey(ApiKey, frozen=True, kw_only=True):
 
 
 class StoredPartner(Struct, frozen=True):
-    """An account with the terms in force; ``overrides`` names those that are not of its tier.
-    ``feeShare`` and ``defaultMarkup`` are in percent; no ``origins``: every page is allowed;
-    ``read`` None: not limited. ``keys`` in the order they were made, revoked ones included."""
+    """An account with the terms in force; ``overrides`` names those that differ from its tier.
+    ``feeShare`` and ``defaultMarkup`` are in percent; without ``origins`` every page is allowed;
+    ``read`` None: not limited. ``keys`` are in the order they were made, revoked ones included."""
 
     PRINTED: ClassVar = {
         "partnerId": "partner_id", "name": "name", "tier": "tier", "suspended": "suspended",
@@ -144,7 +140,7 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def overridden(self) -> tuple[str, ...]:
-        """What replaces the terms of its tier, as it is typed: ``fee-share``."""
+        """The overrides by their names on the command line, such as ``fee-share``."""
         return tuple(
             name.removeprefix("default_").replace("_", "-")
             for name in self.overrides.__struct_fields__
@@ -153,13 +149,13 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def terms(self) -> Partner:
-        """As requests meet it: the terms of its tier, where no override stands."""
+        """The account as requests use it: overrides where given, else the terms of its tier."""
         tier, own = TIERS[self.tier], self.overrides
         return replace(
             tier,
             partner_id=self.partner_id,
             name=self.name,
-            keys=tuple(each for each in self.keys if each.revoked is None),
+            keys=tuple(key for key in self.keys if key.revoked is None),
             quote_limits=_windows(own.quote) or tier.quote_limits,
             exchange_limits=_windows(own.exchange) or tier.exchange_limits,
             read_limits=_windows(own.read) or tier.read_limits,
@@ -179,13 +175,15 @@ def _windows(windows: Windows | None) -> RateWindows | None:
 
 
 class Caller(Struct, frozen=True):
-    """An authenticated request: the partner, and the key unless only ``partner-id`` was sent or
-    the call is paid for."""
+    """An authenticated request: the partner and its key.
+
+    There is no key where only ``partner-id`` was sent, or the call is paid for.
+    """
 
     partner: Partner
     key: ApiKey | None
     payment: str | None = None
-    """What this one call is paid with, which needs no key (contract 2.4)."""
+    """The payment for this one call, which needs no key (contract 2.4)."""
 
     @property
     def pays(self) -> bool:
@@ -196,7 +194,7 @@ class Caller(Struct, frozen=True):
 
 
 def digest(secret: bytes) -> bytes:
-    """SHA-256 of a secret of 32 random bytes, which needs no slow hash."""
+    """SHA-256; a secret of 32 random bytes needs no slow hash."""
     return hashlib.sha256(secret).digest()
 
 
@@ -205,16 +203,15 @@ _BAD = "The API credentials are missing, malformed or unknown."
 
 
 class Directory:
-    """The partners of the service, found by key and by id.
+    """The partners of the service, by key and by id.
 
-    ``version`` is the one of the store's partners that it holds; 0: none was ever written there.
+    ``version`` is that of the store's partners which it holds; 0: none was ever written there.
     """
 
     def __init__(self, partners: Iterable[Partner]) -> None:
         self.replace(partners, 0)
 
     def replace(self, partners: Iterable[Partner], version: int) -> None:
-        """Know these partners from now on, and no others."""
         self.version = version
         self.partners = {partner.partner_id: partner for partner in partners}
         self._by_key = {
@@ -224,18 +221,17 @@ class Directory:
         }
 
     def accepts(self, key: str) -> bool:
-        """Whether a key whose secret was right before is still taken."""
-        found = self._by_key.get(key)
-        return found is not None and not found.partner.suspended
+        caller = self._by_key.get(key)
+        return caller is not None and not caller.partner.suspended
 
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
-        """The caller of one request; header names are lower case. Raises ServiceError,
-        whose message never tells which part of a credential was wrong.
+        """Returns the caller of a request; header names are lower case.
 
-        With both headers, ``Authorization`` decides. An unknown key costs the same work as a
-        wrong secret.
+        Raises ServiceError, whose message never tells which part of a credential was wrong. With
+        both headers, ``Authorization`` decides. An unknown key costs the same work as a wrong
+        secret, so that timing tells nothing.
         """
         authorization = headers.get("authorization")
         if authorization is not None:
@@ -259,10 +255,10 @@ class Directory:
 
     def _by_credentials(self, authorization: str) -> Caller:
         key_text, colon, secret = authorization.partition(":")
-        found = self._by_key.get(key_text)
-        expected = found.key.secret_digest if found and found.key else _NOBODY
+        caller = self._by_key.get(key_text)
+        expected = caller.key.secret_digest if caller and caller.key else _NOBODY
         given = digest(secret.encode("utf-8", "surrogateescape"))
         right = hmac.compare_digest(given, expected)
-        if not (colon and found and right):
+        if not (colon and caller and right):
             raise ServiceError(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
-        return found
+        return caller

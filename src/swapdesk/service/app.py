@@ -1,7 +1,6 @@
-"""The service as an ASGI application: what it is given, and what runs in the background.
+"""Assembles the service: an ASGI application and what runs in the background.
 
-The one place that wires the rooms of a service together. ``Onchain`` are the chains and on-chain
-venues that it may have.
+The only place that wires the rooms of a service together.
 """
 
 from __future__ import annotations
@@ -65,14 +64,16 @@ logger = logging.getLogger(__name__)
 
 
 WARM_SECONDS = 3.0
-"""After the start, when what is shown first has been asked for."""
+"""Seconds after the start until the chains are warmed: the first page goes before."""
 
 
 class Onchain(Struct, frozen=True):
-    """Venues, and the chains they are on by short name; ``readers`` are those of EVM chains,
-    ``solana`` those of the other kind. ``bundler`` makes the bundles of groups. ``payments`` are
-    what calls without credentials cost, and who brings them to a chain; without it none is
-    taken."""
+    """On-chain venues, and the chains they trade on by short name.
+
+    ``readers`` are the EVM chains, ``solana`` the others. ``bundler`` makes the bundles of groups.
+    ``payments`` are the terms of calls without credentials and the facilitator that settles them;
+    None: such calls are refused.
+    """
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, OnchainReader] = field(default_factory=dict)
@@ -82,32 +83,25 @@ class Onchain(Struct, frozen=True):
     payments: tuple[CallTerms, Facilitator] | None = None
 
     async def warm(self, clock: Clock) -> None:
-        """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""
+        """Asks each chain once, so that the first quote does not wait for lazy loading."""
         await clock.sleep(WARM_SECONDS)
         for chain in self.sightings.values():
             with contextlib.suppress(NodeError):
                 await chain.warm()
 
     async def close(self) -> None:
-        """End the connections to the chains."""
         for chain in self.sightings.values():
             await chain.close()
 
 
 _RESTART_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
-"""Between two looks at the store: at partners that an operator changed and verdicts that another
-process found, and to write counts."""
+"""Interval at which changes of partners and verdicts are read, and counts are written."""
 
 _Work = Callable[[], Awaitable[None]]
 
 
 class _Application(Starlette):
-    """The framework's lifespan around the surface, which answers every failure by itself.
-
-    No middleware of the framework stands between: it would only catch what never comes.
-    """
-
     def __init__(self, surface: ASGIApp, lifespan: Lifespan[Starlette]) -> None:
         super().__init__(lifespan=lifespan)
         self._surface = surface
@@ -122,7 +116,6 @@ class _Application(Starlette):
 
 
 async def _repeated(work: _Work, name: str, seconds: float, clock: Clock) -> None:
-    """Work again and again; a store that does not answer is asked again."""
     silence = Silence(logger, f"{name}: the store")
     while True:
         await clock.sleep(seconds)
@@ -135,7 +128,6 @@ async def _repeated(work: _Work, name: str, seconds: float, clock: Clock) -> Non
 
 
 async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
-    """Run a background part; one that breaks is logged and started again."""
     while True:
         try:
             await part()
@@ -149,8 +141,11 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
 
 
 class Role(Flag):
-    """What a process does: answer, carry out what is due for every process over its store, or
-    both. Any number may do either, or be killed."""
+    """Work of a process: answering, carrying out what is due for every process over its store, or
+    both.
+
+    Any number of processes may have either role, and any may be killed.
+    """
 
     ANSWERS = 1
     WORKS = 2
@@ -160,9 +155,11 @@ class Role(Flag):
 async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
-    """End all ``work`` once a newer release has taken a step of the schema after which this one
-    must not use the database: nothing is read or written from then on. What was begun, the release
-    that took the step goes on with, as after a crash."""
+    """Cancels ``work`` once a newer release has taken a step of the schema that excludes this one.
+
+    Nothing is read or written from then on. The release that took the step finishes what was begun,
+    as after a crash.
+    """
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)
         try:
@@ -182,7 +179,7 @@ async def _until_outgrown(
 def build_service(
     parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
 ) -> Starlette:
-    """The application of a process that answers; its lifespan runs what goes on beside."""
+    """Returns the application of a process that answers; its lifespan runs the background."""
     return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
@@ -190,8 +187,10 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Run what a process does by itself until the block ends, which ends with a flush. ``stop`` is
-    set where the process can do nothing any more."""
+    """Runs the background of a process until the block ends, then flushes.
+
+    ``stop`` is set where the process can no longer work.
+    """
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [
         ("clock", _LOOK_SECONDS, parts.timekeeper.look),
@@ -262,17 +261,16 @@ def assemble(
     front: Front = Front(),  # noqa: B008 (frozen)
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """A service over these collaborators.
+    """Builds a service from its collaborators.
 
-    ``rng`` draws the ids of quotes, orders and requests; ``partners`` are those that it knows until
-    there are some in the store; ``intermediaries`` are the ids of the
-    tokens a private route may hop over; ``keywords`` are extra search terms by token id;
-    without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
-    and no bundles; ``intervene`` is what the operator does with the bundles of groups;
-    ``dialect`` is written for who has none of their own; ``webhook_secrets`` are what each source
-    of webhooks signs with; ``clock_tolerance`` is how far ``clock`` may be from the database's,
-    where it is no clock of a world of its own; ``front`` says where callers reach the service;
-    ``observers`` are told what happens.
+    ``rng`` draws the ids of quotes, orders and requests; ``partners`` are used until there are some
+    in the store; ``intermediaries`` are ids of tokens that a private route may hop over;
+    ``keywords`` are extra search terms by token id; without ``scanner`` no token is scanned;
+    without ``onchain`` there are no DEX routes and no bundles; ``intervene`` is the operator's
+    decision about a bundle of a group; ``dialect`` is for callers without one of their own;
+    ``webhook_secrets`` are the signing secrets by source; ``clock_tolerance`` bounds the difference
+    between ``clock`` and the database's, None for a world with a clock of its own; ``front`` says
+    where callers reach the service; ``observers`` are told of every request and transition.
     """
     for observer in observers:
         store.orders.listen(observer.moved)

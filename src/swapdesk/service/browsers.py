@@ -1,9 +1,9 @@
-"""Requests that a browser sends for a page: which pages may ask, and read the answer.
+"""Requests from browsers: which pages may ask, and read the answer.
 
 ``partner-id`` is meant for frontends, so an operation that takes it answers pages of every origin,
 unless the partner lists those it allows (contract 2.13, 2.14). An API key belongs to no page of
-another site: with ``Authorization`` a foreign origin is refused, and so it is by the stream, which
-takes keys only (contract 2.15).
+another site: a foreign origin is refused with ``Authorization``, and by the stream, which takes
+keys only (contract 2.15).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ EXPOSED = (
     "ratelimit-remaining",
     "ratelimit-reset",
 )
-"""What a page may read of the head of an answer."""
+"""Response headers that a page may read."""
 
 ASKED_WITH = ("partner-id", "content-type")
-"""What a page may send."""
+"""Request headers that a page may send."""
 
 PREFLIGHT_SECONDS = 600
-"""How long a browser may keep the answer to a preflight."""
+"""Seconds for which a browser may cache a preflight."""
 
 _EXPOSE = (b"access-control-expose-headers", ", ".join(EXPOSED).encode())
 EVERY_PAGE: Headers = [(b"access-control-allow-origin", b"*"), _EXPOSE]
@@ -47,9 +47,9 @@ PREFLIGHT: Headers = [
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """403 where a page of another site uses an API key, or the stream, which takes nothing else.
+    """Raises 403 where a page of another site uses an API key or the stream.
 
-    ``sent`` are the headers by their names in lower case.
+    ``sent`` are the headers by lower-case name.
     """
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):
@@ -61,7 +61,6 @@ def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
 
 
 def _is_foreign(origin: str, host: str) -> bool:
-    """Whether a page is neither of this host nor of the machine that it runs on."""
     name = _name(origin)
     if not name:
         return True
@@ -89,36 +88,35 @@ _LONGEST_ORIGIN = 255
 
 
 def origin_of(text: str) -> str:
-    """An origin as browsers send it: scheme, host and a port that is not the scheme's own.
+    """Normalizes an origin: scheme, host, and the port unless it is the scheme's default.
 
-    Raises ValueError with what is wrong: a path, a user, another scheme, a name that is not
-    written in ASCII.
+    Raises ValueError for a path, a user, another scheme or a host that is not ASCII.
     """
-    found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
-    if found is None or len(text) > _LONGEST_ORIGIN or ".." in found["host"]:
+    match = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
+    if match is None or len(text) > _LONGEST_ORIGIN or ".." in match["host"]:
         raise ValueError("An origin is http:// or https:// with a host and maybe a port, no path")
-    if found["host"].startswith("["):
+    if match["host"].startswith("["):
         try:
-            ip_address(found["host"][1:-1])
+            ip_address(match["host"][1:-1])
         except ValueError:
-            raise ValueError(f"{found['host']} is no address") from None
-    port = found["port"]
+            raise ValueError(f"{match['host']} is no address") from None
+    port = match["port"]
     if port is not None and int(port) > 65_535:
         raise ValueError(f"{port} is no port")
-    if port == _USUAL_PORTS[found["scheme"]]:
-        raise ValueError(f"Browsers leave out :{port}, the port of {found['scheme']}")
+    if port == _USUAL_PORTS[match["scheme"]]:
+        raise ValueError(f"Browsers leave out :{port}, the port of {match['scheme']}")
     return text.lower()
 
 
 def readable_by(origin: str, caller: Caller) -> Headers:
-    """The headers that let the page of ``origin`` read an answer to the caller.
+    """Returns the headers that let the page of ``origin`` read an answer to the caller.
 
     Raises ACCESS_DENIED for a page that the partner does not allow.
     """
     allowed = caller.partner.allowed_origins
     if caller.key is not None or not allowed:
         return EVERY_PAGE
-    if origin.casefold() not in {each.casefold() for each in allowed}:
+    if origin.casefold() not in {page.casefold() for page in allowed}:
         raise ServiceError(
             ErrorCode.ACCESS_DENIED, "This account does not allow pages of this origin."
         )

@@ -1,9 +1,9 @@
-"""Payments of a group bundled into UserOperations of ERC-4337: built, handed in, and looked for.
+"""Bundles the payments of a group into UserOperations of ERC-4337, submits and tracks them.
 
-One operation for each token, with as many payments as fit. ``Bundler`` is what the rest of the
-service may ask; ``NodeBundler`` answers it over nodes that speak ERC-7769 beside the chain's own
-JSON-RPC. Whether a bundle may be handed in is decided by whoever keeps it, by compare-and-set;
-handing the same one in again is harmless.
+One operation for each token, with as many payments as fit. ``Bundler`` is the interface for the
+rest of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769 beside the chain's
+own JSON-RPC. Whoever keeps a bundle decides by compare-and-set whether to submit it; submitting the
+same one again is harmless.
 """
 
 from __future__ import annotations
@@ -53,13 +53,18 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 
 
 class BundlerUnreachable(Exception):
-    """It did not answer. What was handed in may have been taken; the same may be handed in
-    again, since an operation is known by its hash."""
+    """The bundler did not answer.
+
+    It may have taken the operation, which may be submitted again: its hash identifies it.
+    """
 
 
 class BundleRefused(Exception):
-    """It will not take the operation as it is. ``code`` is the field's (-32500 to -32521, or
-    -32602); ``words`` are the bundler's and therefore data."""
+    """The bundler rejects the operation.
+
+    ``code`` is the JSON-RPC code (-32500 to -32521, or -32602); ``words`` come from the bundler and
+    are untrusted.
+    """
 
     def __init__(self, code: int, words: str) -> None:
         super().__init__(words)
@@ -68,8 +73,10 @@ class BundleRefused(Exception):
 
 
 class OperationPayment(Struct, frozen=True):
-    """One deposit out of the smart account: ``units`` of the token with this contract, None for
-    the chain's coin."""
+    """A deposit from the smart account:
+
+    ``units`` of the token contract, None for the native coin.
+    """
 
     token: str | None
     to: str
@@ -77,8 +84,11 @@ class OperationPayment(Struct, frozen=True):
 
 
 class BuiltOperation(Struct, frozen=True):
-    """One operation, unsigned. ``payments`` are the places of its payments in what was asked
-    for; ``hash`` is what the owner signs as ``version`` says."""
+    """An unsigned operation.
+
+    ``payments`` are indexes into the payments asked for; ``hash`` is what the owner signs, in the
+    way of ``version``.
+    """
 
     payments: tuple[int, ...]
     operation: UserOperation
@@ -87,17 +97,21 @@ class BuiltOperation(Struct, frozen=True):
     version: EntryPointVersion
     chain_id: int
     funding: Call
-    """What the owner sends so that the account can pay. Of a coin's operation it sends
-    ``Build.deposit_needed``, once for the whole bundle. A bundle of tokens alone has no such call,
-    and the wei for its gas are sent to the account beside the tokens."""
+    """Call: The owner's call that funds the account.
+
+    For the native coin it sends ``Build.deposit_needed``, once for the whole bundle. A bundle of
+    tokens alone has no such call: the wei for its gas are sent to the account besides.
+    """
     token_amount: int | None = None
-    """Units of a token where ``funding`` moves one, 0 when the account holds enough of it."""
+    """Units of a token that ``funding`` moves; 0 when the account holds enough."""
 
 
 class Build(Struct, frozen=True):
-    """``deposit_needed`` is the wei that the account still needs for coins and gas, 0 when it is
-    funded; ``account_balance`` the wei that it has. One operation for each token, and several
-    where one has more payments than an operation takes."""
+    """The operations of a bundle: one per token, more where its payments exceed one operation.
+
+    ``deposit_needed`` is the wei that the account still needs for coins and gas, 0 when funded;
+    ``account_balance`` its wei.
+    """
 
     account: str
     operations: tuple[BuiltOperation, ...]
@@ -106,8 +120,11 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """An operation in a block. ``success`` is what the EntryPoint's event says of the calls
-    inside, never the transaction's status; ``reason`` what they said when they failed."""
+    """An operation in a block.
+
+    ``success`` is the verdict of the EntryPoint's event about the inner calls, never the
+    transaction's status; ``reason`` is their error.
+    """
 
     transaction_hash: str
     height: int
@@ -117,37 +134,42 @@ class Landed(Struct, frozen=True):
 
 
 class Bundler(Protocol):
-    """All methods raise BundlerUnreachable."""
+    """Methods raise BundlerUnreachable."""
 
     def serves(self, chain: str) -> bool:
         """Whether operations can be made on the chain with this short name."""
 
     async def account_of(self, chain: str, owner: str) -> str:
-        """The smart account of an owner, whether it stands or not."""
+        """Returns the smart account of an owner, deployed or not."""
 
     async def build(
         self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
-        """Operations that make these payments. Asked again for a group before one of its
-        operations landed, it gives the same nonces, so that at most one of both lands. Raises
-        BundleRefused, ValueError for no payments."""
+        """Builds operations that make these payments.
+
+        Asked again for a group before one of its operations landed, it gives the same nonces, so
+        that at most one of them lands. Raises BundleRefused, and ValueError for no payments.
+        """
 
     async def submit(self, chain: str, operation: UserOperation) -> str:
-        """Hand in a signed operation; its hash, 0x-hex. Raises BundleRefused."""
+        """Submits a signed operation; returns its hash, 0x-hex. Raises BundleRefused."""
 
     async def landed(self, chain: str, operation_hash: str) -> Landed | None:
-        """None while it is in no block."""
+        """Returns None while the operation is in no block."""
 
 
 AROUND_GAS = 40_000
-"""Of the account's own work."""
+"""Gas of the account's own work."""
 COIN_GAS, TOKEN_GAS = 46_000, 75_000
-"""At most, of one payment: the call, an account that is touched or made, two words written."""
+"""Upper bound of gas for a payment: the call, a new account, two words written."""
 
 
 class OperationPart(Struct, frozen=True):
-    """The payments of one operation, all of one token. ``places`` are theirs in what was asked
-    for, ``number`` counts the operations of the token from 0."""
+    """Payments of one operation, all of one token.
+
+    ``places`` are their indexes in the payments asked for; ``number`` counts the operations of the
+    token from 0.
+    """
 
     token: str | None
     number: int
@@ -157,17 +179,18 @@ class OperationPart(Struct, frozen=True):
 
     @property
     def call_gas(self) -> int:
-        """A bound for its calls where they cannot be executed yet."""
-        each = COIN_GAS if self.token is None else TOKEN_GAS
-        return AROUND_GAS + each * len(self.calls)
+        gas = COIN_GAS if self.token is None else TOKEN_GAS
+        return AROUND_GAS + gas * len(self.calls)
 
 
 def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
-    """Payments in their order, tokens in that of their first payment. Raises ValueError for no
-    payments, and for a payment of nothing."""
+    """Groups payments by token, both in their order of appearance.
+
+    Raises ValueError for no payments, and for a payment of nothing.
+    """
     if not payments:
         raise ValueError("there is nothing to pay")
-    if any(one.units <= 0 for one in payments):
+    if any(payment.units <= 0 for payment in payments):
         raise ValueError("a payment is of an amount")
     by_token: dict[str | None, list[int]] = {}
     for place, payment in enumerate(payments):
@@ -188,8 +211,8 @@ def _part(
         token=chosen[0].token,
         number=number,
         places=tuple(places),
-        calls=tuple(_call(one) for one in chosen),
-        units=sum(one.units for one in chosen),
+        calls=tuple(_call(payment) for payment in chosen),
+        units=sum(payment.units for payment in chosen),
     )
 
 
@@ -200,17 +223,13 @@ def _call(payment: OperationPayment) -> InnerCall:
 
 
 EXECUTION = -32521
-"""Code of calls inside that would fail as things are."""
+"""Error code for inner calls that would fail now."""
 SALT = 0
-"""Of an owner's one account."""
 _PLENTY = 10**30
-"""Wei that an account is pretended to have while its gas is measured."""
+"""Wei that an account is assumed to have while its gas is estimated."""
 
 
 class _Seen(Struct, frozen=True):
-    """What the chain says of an account: ``stands`` whether its code does, ``coins`` and
-    ``deposit`` (in the EntryPoint) in wei, ``nonces`` by part, ``held`` by token."""
-
     stands: bool
     coins: int
     deposit: int
@@ -219,8 +238,6 @@ class _Seen(Struct, frozen=True):
 
 
 class NodeBundler:
-    """As Bundler says, for the chains of ``readers`` by short name."""
-
     def __init__(self, readers: Mapping[str, OnchainReader]) -> None:
         self._readers = readers
 
@@ -270,7 +287,7 @@ class NodeBundler:
         except NodeError as error:
             raise BundlerUnreachable(str(error)) from error
         coins = sum(part.units for part in parts if part.token is None)
-        prefund = sum(one.required_prefund for one in operations)
+        prefund = sum(operation.required_prefund for operation in operations)
         needed = max(0, coins + max(0, prefund - seen.deposit) - seen.coins)
         chain_id = reader.place.chain_id
         built = tuple(
@@ -301,10 +318,10 @@ class NodeBundler:
     async def landed(self, chain: str, operation_hash: str) -> Landed | None:
         client = self._readers[chain].client
         try:
-            told = await client.ask("eth_getUserOperationReceipt", operation_hash)
-            if told is None:
+            receipt = await client.ask("eth_getUserOperationReceipt", operation_hash)
+            if receipt is None:
                 return None
-            return _read_landed(told, operation_hash, await client.height())
+            return _read_landed(receipt, operation_hash, await client.height())
         except NodeError as error:
             raise BundlerUnreachable(str(error)) from error
 
@@ -332,14 +349,17 @@ async def _look(
         stands=bool(octets(code)),
         coins=quantity(coins),
         deposit=_number(deposit),
-        nonces=tuple(_number(one) for one in nonces),
-        held={token: _number(one) for token, one in zip(tokens, held, strict=True)},
+        nonces=tuple(_number(answer) for answer in nonces),
+        held={token: _number(answer) for token, answer in zip(tokens, held, strict=True)},
     )
 
 
 async def _with_gas(client: EvmClient, part: OperationPart, draft: UserOperation) -> UserOperation:
-    """The operation with the gas that the bundler says it needs. An account that holds no tokens
-    yet cannot make its calls: their gas is then a bound, and the rest is measured without them."""
+    """Returns the operation with gas as the bundler estimates it.
+
+    An account without tokens cannot execute its calls yet: their gas is then an upper bound, and
+    only the rest is estimated.
+    """
     try:
         limits = await _estimated(client, draft)
     except EvmRefused as refused:
@@ -363,10 +383,10 @@ async def _estimated(client: EvmClient, draft: UserOperation) -> dict[str, int]:
     for name in (*GAS_FIELDS, *FEE_FIELDS):
         del document[name]
     pretended = {draft.sender: {"balance": hex(_PLENTY)}}
-    told = fields(
+    estimate = fields(
         await client.ask("eth_estimateUserOperationGas", document, ENTRY_POINT, pretended)
     )
-    return {name: quantity(told.get(name)) for name in GAS_FIELDS}
+    return {name: quantity(estimate.get(name)) for name in GAS_FIELDS}
 
 
 def _funding(
@@ -380,7 +400,7 @@ def _funding(
 
 
 def _read_landed(told: Any, wanted: str, height: int) -> Landed:
-    """The event decides; what the bundler says beside it is not believed."""
+    """Reads the event alone; the bundler's own verdict is not trusted."""
     answer = fields(told)
     inner = fields(answer.get("receipt"))
     receipt = read_receipt(inner, digest(inner.get("transactionHash")))

@@ -1,7 +1,7 @@
 """Chains and tokens in memory: lookup, search, and pages encoded once.
 
-A Catalog never changes but for security verdicts, which come in while it serves; a new version
-of the reference data is a new Catalog (contract 5.3, 5.7, 5.8).
+Only security verdicts change in a catalogue; a new version of the reference data is a new
+ServiceCatalog (contract 5.3, 5.7, 5.8).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
 
 Side = str
-"""The input that names a token: ``from``, ``to``, ``orders.3.from``; ``token`` by its path."""
+"""The input that names a token: ``from``, ``to``, ``orders.3.from``; ``token`` in a path."""
 
 _PAGES_KEPT = 256
 _PAGE_BYTES_KEPT = 64 * 1024 * 1024
@@ -25,7 +25,6 @@ _LAST = Decimal("Infinity")
 
 
 def page_count(total: int, page_size: int) -> int:
-    """How many pages ``total`` rows fill; 0 for none."""
     return -(-total // page_size)
 
 
@@ -38,7 +37,7 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 class ServiceCatalog:
     """The reference data of one version of the world.
 
-    ``keywords`` gives extra search terms by token id; they are matched and never shown.
+    ``keywords`` are extra search terms by token id; they are matched and never shown.
     """
 
     def __init__(
@@ -56,7 +55,9 @@ class ServiceCatalog:
         self._by_id = {token.id.lower(): token for token in self._tokens}
         self._by_cex_id: dict[str, str] = {}
         # Where several share an identifier, one that can be swapped and is verified comes first.
-        for token in sorted(self._tokens, key=lambda one: (not self.routable(one), one.unverified)):
+        for token in sorted(
+            self._tokens, key=lambda candidate: (not self.routable(candidate), candidate.unverified)
+        ):
             if token.cex_token_id:
                 self._by_cex_id.setdefault(token.cex_token_id.casefold(), token.id)
         words = keywords or {}
@@ -80,11 +81,10 @@ class ServiceCatalog:
 
     @property
     def tokens(self) -> Sequence[Token]:
-        """All tokens in listing order."""
         return self._tokens
 
     def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
-        """Replace the security verdict of a token; pages are written anew where it stands."""
+        """Replaces the security verdict of a token and drops the pages that show it."""
         place = self._places[token_id]
         token = self._tokens[place].model_copy(update={"security_scan": scan})
         self._tokens[place] = self._by_id[token_id.lower()] = token
@@ -93,21 +93,24 @@ class ServiceCatalog:
         self._page_bytes = 0
 
     def token(self, token_id: str) -> Token | None:
-        """The token of a 24-hex id, in either case."""
+        """Returns the token of a 24-hex id, in either case."""
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
-        """A token that an order or its quote names. Raises LookupError where it is in no
-        catalogue any more."""
+        """Returns a token that an order or its quote names.
+
+        Raises LookupError if it was removed.
+        """
         token = None if token_id is None else self.token(token_id)
         if token is None:
             raise LookupError(f"token {token_id} of an order is not in the catalogue")
         return token
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """The token with this identifier on centralized exchanges.
+        """Returns the token with this identifier on centralized exchanges.
 
-        Of several the enabled and verified ones count first, then the order of the listing.
+        Enabled tokens go before disabled ones, verified before unverified, then the order of the
+        list.
         """
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
@@ -116,16 +119,18 @@ class ServiceCatalog:
         return self._chains.get(short_name.casefold())
 
     def routable(self, token: Token) -> bool:
-        """Whether the token and its chain are both enabled."""
         chain = self.chain(token.chain)
         return token.enabled and chain is not None and chain.enabled
 
     def enabled_token(self, token_id: str, side: Side) -> Token:
-        """The token, or TOKEN_NOT_FOUND / TOKEN_DISABLED whose message names the side."""
+        """Returns the token.
+
+        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the side.
+        """
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
-        """As :meth:`enabled_token`, by token id or ``cexTokenId`` (contract 6.2)."""
+        """Like :meth:`enabled_token`, by token id or ``cexTokenId`` (contract 6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:
@@ -138,7 +143,7 @@ class ServiceCatalog:
         return token
 
     def search(self, query: TokenQuery) -> tuple[list[Token], int]:
-        """One page of the tokens that match every filter, and how many match in all."""
+        """Returns a page of the tokens that match every filter, and the number of all matches."""
         term = query.term.casefold() if query.term is not None else None
         chain = query.chain.casefold() if query.chain is not None else None
         symbol = query.symbol.casefold() if query.symbol is not None else None
@@ -148,14 +153,14 @@ class ServiceCatalog:
             for name in ("mainnet", "has_cex", "has_dex", "has_self_private", "has_bundler")
             if (wanted := getattr(query, name)) is not None
         ]
-        found = self._tokens
+        matches = self._tokens
         # The term first: it leaves few tokens to ask for anything else.
         if term is not None:
             pairs = zip(self._tokens, self._haystacks, strict=True)
-            found = [token for token, haystack in pairs if term in haystack]
-        found = [
+            matches = [token for token, haystack in pairs if term in haystack]
+        matches = [
             token
-            for token in found
+            for token in matches
             if (query.unverified or not token.unverified or address is not None)
             and (address is None or (token.address or "").casefold() == address)
             and (chain is None or token.chain_data.short_name.casefold() == chain)
@@ -163,13 +168,12 @@ class ServiceCatalog:
             and (not flags or all(getattr(token, name) == wanted for name, wanted in flags))
         ]
         start = (query.page - 1) * query.page_size
-        return found[start : start + query.page_size], len(found)
+        return matches[start : start + query.page_size], len(matches)
 
     def list_chains(self, query: ChainQuery) -> ChainList:
-        """One page of the enabled chains that match every filter."""
         kinds = {kind.casefold() for kind in query.kind} if query.kind is not None else None
         name = query.name.casefold() if query.name is not None else None
-        found = [
+        matches = [
             chain
             for chain in self.chains
             if chain.enabled
@@ -184,9 +188,9 @@ class ServiceCatalog:
         ]
         start = (query.page - 1) * query.page_size
         return ChainList(
-            chains=found[start : start + query.page_size],
-            total=len(found),
-            total_pages=page_count(len(found), query.page_size),
+            chains=matches[start : start + query.page_size],
+            total=len(matches),
+            total_pages=page_count(len(matches), query.page_size),
         )
 
     @staticmethod
@@ -194,19 +198,20 @@ class ServiceCatalog:
         return chain.short_name.casefold() in names
 
     def encoded_token(self, token: Token) -> bytes:
-        """The token as JSON, encoded at most once."""
         encoded = self._encoded.get(token.id)
         if encoded is None:
             encoded = self._encoded[token.id] = encode_json(token)
         return encoded
 
     def encoded_enabled(self, token_id: str) -> bytes:
-        """As :meth:`encoded_token`. TOKEN_DISABLED for a disabled one, which the list still shows
-        (contract 5.8, 5.9)."""
+        """Like :meth:`encoded_token`.
+
+        Raises TOKEN_DISABLED for a disabled token, which the list still shows (contract 5.8, 5.9).
+        """
         return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:
-        """The body of ``GET /tokens``; whole pages are kept, least recently used dropped."""
+        """Returns the body of ``GET /tokens``, from a least-recently-used cache of whole pages."""
         # The page answers the parameters, so their defaults must not split the key.
         key = query.model_dump_json()
         page = self._pages.get(key)

@@ -1,4 +1,4 @@
-"""How the service says no: one exception that becomes the error body (contract 3.1)."""
+"""Refusals: the one exception that becomes the error body (contract 3.1)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
 
 _AGAIN_SECONDS = "1"
-"""After what is not available at present; a database that restarts is back in seconds."""
+"""``retry-after`` of SERVICE_UNAVAILABLE; a database that restarts is back in seconds."""
 
 VendorsRefusal = tuple[str, dict[str, FieldProblem]]
-"""Code and fields."""
 
 
 class ServiceError(Exception):
-    """An answer other than success. ``fields`` belongs to 422 bodies; ``headers`` go with it.
-    ``vendors`` are code and fields of the public service for the same 422, told in its dialect."""
+    """An answer other than success.
+
+    ``fields`` belongs to 422 bodies; ``headers`` are sent with it. ``vendors`` are code and fields
+    of the same 422 in the dialect of the public service.
+    """
 
     def __init__(
         self,
@@ -39,12 +41,11 @@ class ServiceError(Exception):
         return STATUS_OF[self.code]
 
     def body(self, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> ErrorBody:
-        """The body on the wire; every 422 carries ``fields``, if only an empty object."""
         if self.status == 422:
             code, fields = str(self.code), self.fields or {}
             if dialect is Dialect.VENDOR and self.vendors is not None:
                 code, fields = self.vendors
-            named = {dialect.path(at): one for at, one in fields.items()}
+            named = {dialect.path(at): problem for at, problem in fields.items()}
             return ValidationBody(
                 message=self.message, code=code, request_id=request_id, fields=named
             )
@@ -58,7 +59,6 @@ def invalid(
     *,
     vendors: VendorsRefusal | None = None,
 ) -> ServiceError:
-    """A 422 VALIDATION_ERROR about one input."""
     return ServiceError(
         ErrorCode.VALIDATION_ERROR,
         "Validation Failed",

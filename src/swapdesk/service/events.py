@@ -1,13 +1,12 @@
 """The order stream ``WS /ws``: the handshake, one connection, and the hub behind them all.
 
-``Hub`` reads the outbox in commit order, and once for all their readers the orders that changed.
-It passes on ids only: each connection asks it for the order when it sends, so that a slow reader
-gets the latest state, and at most one update per order waits (contract 11.7). Frames: contract 11.3
-to 11.5.
+``Hub`` reads the outbox in commit order, and each changed order once for all its readers. It passes
+on ids only: each connection fetches the order when it sends, so that a slow reader gets the latest
+state, and at most one update per order waits (contract 11.7). Frames: contract 11.3 to 11.5.
 
-The handshake refuses before the upgrade: no credentials (401), malformed ones (400),
-``partner-id`` alone (401). Wrong credentials are told after it: ``error`` AUTH_FAILED, then close
-4401 (contract 11.1, 11.2).
+The handshake refuses before the upgrade: no credentials (401), malformed ones (400), ``partner-id``
+alone (401). Wrong credentials are refused after it: ``error`` AUTH_FAILED, then close 4401
+(contract 11.1, 11.2).
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _NEWS_KEPT = 1_024  # some 8 kB each
 
 
 class _News(Struct):
-    """An order as it was announced last; ``frames`` has its JSON and its frame by dialect."""
+    """An order as last announced; ``frames`` has its JSON and its frame by dialect."""
 
     order: StoredOrder
     frames: dict[Dialect, tuple[bytes, str]] = field(default_factory=dict)
@@ -73,10 +72,10 @@ class Hub:
         self._news: Newest[str, _News] = Newest(_NEWS_KEPT)
         self._closed = False
         self.delivered: int | None = None
-        """The newest sequence every subscriber was told of; None before the first look."""
+        """The newest sequence that every subscriber has received; None before the first look."""
 
     async def run(self) -> None:
-        """Deliver what is committed from now on; a store that does not answer is asked again."""
+        """Delivers what is committed from now on; a store that does not answer is asked again."""
         self.delivered = None
         silence = Silence(log, "hub: the store")
         try:
@@ -98,8 +97,10 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Tell the subscribers every change after a sequence; returns the newest sequence. Whose
-        key was revoked meanwhile is none of them."""
+        """Delivers every change after a sequence to the subscribers; returns the newest sequence.
+
+        Connections whose key was revoked meanwhile receive nothing.
+        """
         await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             watched = [row.service_id for row in rows if self._is_watched(row)]
@@ -118,7 +119,6 @@ class Hub:
         return any(subscriber.watches(row.service_id) for subscriber in subscribers)
 
     def _note(self, service_id: str, order: StoredOrder | None) -> None:
-        """What is known of it is old now, whether or not it was read anew."""
         self._news.pop(service_id, None)
         if order is not None:
             self._news[service_id] = _News(order)
@@ -139,7 +139,7 @@ class Hub:
         return sum(map(len, self._subscribers.values()))
 
     def close(self) -> None:
-        """Ask every connection to end with 1012, also those that are still to come."""
+        """Asks every connection to end with 1012, including later ones."""
         self._closed = True
         self._end_all()
 
@@ -149,7 +149,7 @@ class Hub:
                 subscriber.end()
 
     def end_refused(self, accepts: Callable[[str], bool]) -> None:
-        """End the connections whose key is no longer accepted with 4401 (contract 11.2)."""
+        """Ends connections whose key is no longer accepted with 4401 (contract 11.2)."""
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
                 # A connection that was paid for has none.
@@ -157,26 +157,25 @@ class Hub:
                     subscriber.end(CloseCode.AUTH_FAILED)
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """The order, if the partner may see it now."""
         await self._partners.require()
         return await self._desk.find(partner_id, service_id)
 
     async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
-        """Those of the ids for which :meth:`find` finds an order."""
+        """Returns the ids for which :meth:`find` finds an order."""
         await self._partners.require()
         return await self._desk.known(partner_id, service_ids)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """As :meth:`find`, in the state that was announced last or in a newer one."""
+        """Like :meth:`find`, in the state that was announced last or a newer one."""
         news = self._news.get(service_id)
         if news is None or news.order.partner_id != partner_id:
             return await self.find(partner_id, service_id)
         return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
-        """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
+        """Returns the ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
 
-        Only the owner may ever ask for it.
+        Only its owner may ask.
         """
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
@@ -195,8 +194,6 @@ _ID_NAMES = ("serviceIds", *VENDOR_NAMES["serviceIds"])
 
 
 class FrameProblem(Exception):
-    """A frame that is answered with an error."""
-
     def __init__(self, code: StreamError, message: str, ids: list[str] | None = None) -> None:
         super().__init__(message)
         self.code = code
@@ -241,23 +238,23 @@ FLOOD_FRAMES = 100
 """More frames than this in FLOOD_SECONDS are refused; twice as many end the connection."""
 
 ABUSE_FRAMES = 10
-"""So many frames in a row that are no message end the connection."""
+"""Consecutive invalid frames that end the connection."""
 
 _SENT_KEPT = 4096
 _PENDING_KEPT = 10_000
 
 
 class _Ended(Exception):
-    """The connection has to be closed with this code."""
-
     def __init__(self, code: CloseCode) -> None:
         super().__init__(code.name)
         self.code = code
 
 
 class StreamConnection:
-    """An accepted and authenticated connection of one partner, by one of its keys; none where the
-    handshake was paid for."""
+    """An authenticated connection of a partner.
+
+    ``key`` is None where the handshake was paid for.
+    """
 
     def __init__(
         self,
@@ -294,7 +291,7 @@ class StreamConnection:
         return self._all or service_id in self._watched
 
     def offer(self, service_id: str) -> None:
-        """An order of the partner changed; ignored unless it is watched."""
+        """Queues a changed order of the partner; ignored unless it is watched."""
         if not self.watches(service_id):
             return
         if len(self._pending) >= _PENDING_KEPT:
@@ -306,14 +303,12 @@ class StreamConnection:
         self._work.set()
 
     def end(self, code: CloseCode = CloseCode.RESTART) -> None:
-        """This process ends, or ends it for the reason of the code."""
         self._ending_code = code
         self._ending.set()
 
     # The connection itself
 
     async def run(self) -> None:
-        """Serve until either side ends, then close with the code that tells why."""
         self._hub.join(self)
         tasks = [
             asyncio.create_task(work)
@@ -367,7 +362,7 @@ class StreamConnection:
         raise _Ended(self._ending_code)
 
     async def _watch_behind(self) -> None:
-        """End a reader for whom a frame, or too many of them, have waited too long."""
+        """Ends a reader that leaves a frame, or too many of them, waiting too long."""
         while True:
             await self._clock.sleep(1.0)
             oldest = next(iter(self._pending.values()), None)
@@ -377,8 +372,9 @@ class StreamConnection:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _note_backlog(self) -> None:
-        """Since when more waits than may wait: a slow reader takes a little again and again, so
-        that no frame waits for long."""
+        """Records since when too much waits: a slow reader that takes a little at a time keeps no
+        single frame waiting for long.
+        """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:
             self._behind_since = None
@@ -433,7 +429,6 @@ class StreamConnection:
         self._work.set()
 
     def welcome(self) -> None:
-        """Queue the first frame."""
         self._reply({"type": "welcome", "partnerId": self.partner_id})
 
     # Reading
@@ -503,10 +498,12 @@ class StreamConnection:
             raise FrameProblem(
                 StreamError.SUBSCRIPTION_LIMIT, f"At most {MAX_WATCHED} orders can be watched."
             )
-        known = await self._hub.known(self.partner_id, added)
-        missing = [service_id for service_id in added if service_id not in known]
+        existing = await self._hub.known(self.partner_id, added)
+        missing = [service_id for service_id in added if service_id not in existing]
         if not self._all:
-            self._watched.update((service_id, None) for service_id in added if service_id in known)
+            self._watched.update(
+                (service_id, None) for service_id in added if service_id in existing
+            )
         if missing:
             self._refuse(
                 FrameProblem(StreamError.ORDER_NOT_FOUND, "There is no such order.", missing)
@@ -529,17 +526,17 @@ class StreamConnection:
 Endpoint = Callable[
     [WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[str | None]
 ]
-"""Returns whose connection it was."""
+"""Returns the owner of the connection."""
 
 
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
-    """What answers ``WS /ws``: authenticates a connection and serves it until it ends.
+    """Returns the endpoint of ``WS /ws``: authenticates a connection and serves it until it ends.
 
-    It is given the headers that say who calls; what refuses parameters, by a ServiceError, once
-    the caller is known; and, where a handshake was paid for, its caller. Raises ServiceError for
-    a handshake that is answered with plain HTTP.
+    Its arguments are the headers with credentials; a function that refuses parameters once the
+    caller is known; and the caller, where the handshake was paid for. Raises ServiceError for a
+    handshake that is answered with plain HTTP.
     """
 
     async def serve(
@@ -575,13 +572,12 @@ def stream_endpoint(
 
 
 def _auth_failed(message: str) -> str:
-    """The frame before a close with 4401."""
     frame = {"type": "error", "code": StreamError.AUTH_FAILED.value, "message": message}
     return encode_json(frame).decode()
 
 
 def _require_form(sent_by: dict[str, str]) -> None:
-    """``Authorization`` is ``<key>:<secret>``, both printable ASCII and neither empty."""
+    """Requires ``Authorization`` to be ``<key>:<secret>``, both printable ASCII and not empty."""
     authorization = sent_by.get("authorization")
     if authorization is None:
         return

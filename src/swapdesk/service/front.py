@@ -1,8 +1,8 @@
-"""What stands before the service: proxies, and the address that callers know it by.
+"""Proxies before the service, and the address that callers know it by.
 
-A proxy tells who asked it in headers that anybody can send. They count from the proxies named by
-the operator alone, and are read from the right, where the nearest one wrote: the first address
-that is no such proxy is the caller's. What stands left of it, the caller may have made up.
+A proxy states the caller in headers that anybody can send. They count only from proxies that the
+operator names, and are read from the right, where the nearest proxy wrote: the first address that
+is no such proxy is the caller's. Whatever stands left of it may be forged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
 """A name or an address, without brackets."""
 
 _MOST_PROXIES = 32
-"""In a row; whoever names more, names them to be read for long."""
+"""Bound on a header's entries: a longer one only costs time to read."""
 _AUTHORITY = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -31,8 +31,10 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 
 class Told(Struct, frozen=True):
-    """What trusted proxies tell of a request, each None where they tell nothing. ``host`` is the
-    name that the caller used."""
+    """What trusted proxies state about a request; None where they state nothing.
+
+    ``host`` is the name that the caller used.
+    """
 
     address: str | None = None
     scheme: str | None = None
@@ -43,8 +45,9 @@ _NOTHING = Told()
 
 
 class Front(Struct, frozen=True):
-    """``public_url`` is where callers reach the service, without its version; ``prefix`` is what
-    the path of a request begins with when it comes here; ``proxies`` are believed."""
+    """``public_url`` is where callers reach the service, without its version; ``prefix`` begins the
+    path of a request when it arrives here; ``proxies`` are trusted.
+    """
 
     public_url: str = ""
     prefix: str = ""
@@ -52,22 +55,22 @@ class Front(Struct, frozen=True):
 
     @property
     def server(self) -> str:
-        """What the paths of operations stand behind."""
         return self.public_url or self.prefix
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Names that callers use."""
         name = urlsplit(self.public_url).hostname
         return frozenset({name} if name else ())
 
     def trusts(self, address: str) -> bool:
-        found = _address(address) if self.proxies else None
-        return found is not None and self._is_proxy(found)
+        peer = _address(address) if self.proxies else None
+        return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """What the headers of a request tell that came from ``peer``. Nothing where it is no
-        trusted proxy; what is malformed tells nothing either."""
+        """Reads the forwarding headers of a request from ``peer``.
+
+        Those of an untrusted peer, and malformed ones, state nothing.
+        """
         if not self.trusts(peer):
             return _NOTHING
         sent: dict[bytes, str] = {}
@@ -76,10 +79,10 @@ class Front(Struct, frozen=True):
                 text = value.decode("latin-1")
                 sent[name] = f"{sent[name]},{text}" if name in sent else text
         elements = _elements(sent.get(b"forwarded", ""))
-        standard = self._chosen([(each.get("for", ""), each) for each in elements])
+        standard = self._chosen([(element.get("for", ""), element) for element in elements])
         listed = sent.get(b"x-forwarded-for", "").split(",")
-        common = self._chosen([(each, {}) for each in listed])
-        addresses = {each[0] for each in (standard, common) if each is not None}
+        common = self._chosen([(node, {}) for node in listed])
+        addresses = {hop[0] for hop in (standard, common) if hop is not None}
         pairs = standard[1] if standard is not None else {}
         return Told(
             # A proxy writes one of the two and may pass on the other: which, nobody here knows.
@@ -91,15 +94,18 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """The address of the caller with what was told beside it: the first from the right that is
-        no proxy, or the last proxy before one that is no address."""
+        """Returns the caller's address and what was stated with it.
+
+        That is the first from the right that is no trusted proxy, or the last proxy before an entry
+        without an address.
+        """
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
-            found = _node(node)
-            if found is None:
+            address = _node(node)
+            if address is None:
                 break
-            chosen = str(found), pairs
-            if not self._is_proxy(found):
+            chosen = str(address), pairs
+            if not self._is_proxy(address):
                 break
         return chosen
 
@@ -108,48 +114,46 @@ class Front(Struct, frozen=True):
 
 
 def network_of(text: str) -> Network:
-    """An address or a network in CIDR form. Raises ValueError, also where bits are set beside
-    the network."""
+    """Parses an address or a network in CIDR form. Raises ValueError, also for host bits set."""
     return ip_network(text)
 
 
 def customer_of(address: str) -> str:
-    """Whom a limit for each address counts: of IPv6 the network of 64 bits that is one customer's,
-    who has all of its addresses."""
+    """Returns the key of per-address limits: for IPv6 the /64, all of which one customer has."""
     if ":" not in address:
         return address
-    found = IPv6Address(address.partition("%")[0])
-    return str(found.ipv4_mapped or int(found) >> 64)
+    parsed = IPv6Address(address.partition("%")[0])
+    return str(parsed.ipv4_mapped or int(parsed) >> 64)
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        found = ip_address(text.partition("%")[0])
+        parsed = ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+    return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed
 
 
 def _node(text: str) -> IPv4Address | IPv6Address | None:
-    """An address with or without a port; of IPv6 with a port it has brackets."""
-    found = _NODE.fullmatch(text.strip(" \t"))
-    return None if found is None else _address(found["six"] or found["four"] or found["bare"] or "")
+    match = _NODE.fullmatch(text.strip(" \t"))
+    return None if match is None else _address(match["six"] or match["four"] or match["bare"] or "")
 
 
 def _elements(header: str) -> list[dict[str, str]]:
-    """The elements of ``Forwarded`` (RFC 7239); none where one of them cannot be read: a quote
-    that does not end would swallow what the nearest proxy added."""
+    """Parses ``Forwarded`` (RFC 7239); empty if malformed, for an open quote would swallow what the
+    nearest proxy added.
+    """
     elements: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     at = 0
     while header:
-        found = _PAIR.match(header, at)
-        name = "" if found is None else found["name"].lower()
-        if found is None or name in pairs:
+        match = _PAIR.match(header, at)
+        name = "" if match is None else match["name"].lower()
+        if match is None or name in pairs:
             return []
-        pairs[name] = found["plain"] if found["text"] is None else found["text"]
-        at = found.end() + 1
-        ends = header[found.end() : at]
+        pairs[name] = match["plain"] if match["text"] is None else match["text"]
+        at = match.end() + 1
+        ends = header[match.end() : at]
         if ends != ";":
             elements.append(pairs)
             pairs = {}

@@ -1,4 +1,4 @@
-"""What one service is made of, and which part of it answers each row of the operations table."""
+"""The parts of a service, and the handler of each row of the operations table."""
 
 from __future__ import annotations
 
@@ -56,37 +56,34 @@ class ServiceParts(Shared, frozen=True, kw_only=True):
     stream: Endpoint
     version: str
     observers: tuple[Observer, ...] = ()
-    """Told of every request and every transition of this process."""
     payments: CallPayments | None = None
-    """Takes payments of calls; None: without credentials there is no call."""
+    """None: calls without credentials are refused."""
     dialect: Dialect = Dialect.CONTRACT
-    """Whose names are written for who has no dialect of their own."""
     front: Front = Front()
-    """Where callers reach it."""
 
 
 class RequestContext(Struct):
-    """A request after access and parsing; models are those its row names."""
+    """A request after access and parsing; its models are those its row names."""
 
     caller: Caller | None
     path: Any
     query: Any
     body: Any
     begins: CountedCall | None = None
-    """Counts an exchange in the commit that begins it."""
     delivery: Any = None
-    """The Delivery of a signed operation."""
 
     @property
     def by(self) -> Caller:
-        """The caller of an operation that needs one."""
         if self.caller is None:
             raise LookupError("an open operation has no caller")
         return self.caller
 
 
 Handler = Callable[[ServiceParts, RequestContext], object]
-"""Returns the answer, or what is awaited for it. It is written as JSON; bytes are JSON already."""
+"""Returns the answer or an awaitable of it.
+
+It is encoded as JSON; bytes are JSON already.
+"""
 
 HANDLERS: Mapping[str, Handler] = {
     "health": lambda parts, call: Health(
@@ -136,7 +133,7 @@ HANDLERS: Mapping[str, Handler] = {
         call.delivery, call.body.model_extra or {}
     ),
 }
-"""Which room answers each row of ``OPERATIONS``, and what of the request it is given."""
+"""Maps each row of ``OPERATIONS`` to the method that answers it."""
 
 if unmatched := HANDLERS.keys() ^ BY_NAME.keys():
     raise LookupError(f"rows without handlers, or handlers without rows: {sorted(unmatched)}")

@@ -1,8 +1,8 @@
-"""Metrics of a service in the text format of Prometheus, and the application that answers them.
+"""Metrics of a service in the text format of Prometheus, and their application.
 
-Requests and transitions are counted as they happen; the rest is
-asked when it is scraped (:mod:`~swapdesk.service.readiness`). Labels are names of the tables of
-this program and of its file: nothing that a caller sends can make a new series.
+Requests and transitions are counted as they happen; the rest is asked at the scrape
+(:mod:`~swapdesk.service.readiness`). Labels are names of this program's tables and of its file:
+callers cannot create series.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from swapdesk.service.store.records import StoredOrder
 
 
 class Family(Struct, frozen=True):
-    """One metric; ``kind`` as Prometheus has it."""
-
     kind: Literal["counter", "gauge", "histogram"]
     labels: tuple[str, ...]
     help: str
@@ -92,7 +90,6 @@ _BREAKER_STATES = ("closed", "open", "half_open")
 
 
 def outcome_of(call: Call) -> str:
-    """What became of a create."""
     if call.status == 200:
         return "repeated" if call.is_repeat else "created"
     if call.status == 502:
@@ -103,8 +100,6 @@ def outcome_of(call: Call) -> str:
 
 
 class Metrics:
-    """Counts what it observes, and asks the rest."""
-
     def __init__(self) -> None:
         # A second series for each one, with the time at which this process began to count.
         disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -134,8 +129,6 @@ class Metrics:
 
 
 class Scrape(Collector):
-    """The gauges of one moment."""
-
     def __init__(self, standing: Standing, parts: ServiceParts) -> None:
         self._standing = standing
         self._parts = parts
@@ -149,7 +142,7 @@ class Scrape(Collector):
             yield gauge
 
     def _samples(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
-        """Each family of gauges; one without a sample cannot be told now."""
+        """Returns each family of gauges; one without samples is unknown now."""
         standing, backlog, pool = (
             self._standing,
             self._standing.backlog,
@@ -195,7 +188,7 @@ class Scrape(Collector):
 
 
 def metrics_app(metrics: Metrics, parts: ServiceParts) -> ASGIApp:
-    """``GET /metrics``, and ``/ready`` for a process that answers nothing else."""
+    """Answers ``GET /metrics``, and ``/ready`` for a process without an API."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

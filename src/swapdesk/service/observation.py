@@ -1,8 +1,7 @@
-"""What whoever runs a service is told of each request and of each transition of an order.
+"""Reports of each request and each transition to whoever runs the service.
 
-Observers get no header, no body, no query and no secret: of the caller the partner's id and, for
-whoever asked for it, the address. What they get of a request is bounded, save for its method and
-the ids that name an order; :class:`Log` writes either as data.
+Observers get no header, body, query or secret: of the caller the partner's id and, on demand, the
+address. Texts are bounded, except the method and the ids of orders; :class:`Log` escapes them.
 """
 
 from __future__ import annotations
@@ -21,31 +20,32 @@ from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.orders import OrderStatusCode
 
 UNROUTED = "none"
-"""The operation of a request that is for none."""
+"""Operation of a request that matches no route."""
 STREAM = "stream"
 READY = "ready"
 """Operations that are not in the table of the API."""
 
 
 class Call(Struct):
-    """A request, as much as is known of it."""
+    """A request, as far as it is known."""
 
     request_id: str
     method: str = ""
     operation: str = UNROUTED
     partner: str | None = None
     order: str | None = None
-    """The order or the group that it was about."""
+    """The order or group it was about."""
     address: str = ""
     status: int = 0
-    """0 for one that was broken off."""
+    """0 for a request that was aborted."""
     seconds: float = 0.0
     is_repeat: bool = False
-    """A create that was answered with the order of an earlier one."""
 
 
 class Observer(Protocol):
-    """Both are called on the way of a request or an order, so they neither wait nor raise."""
+    """Observers are called in the middle of a request or an order: they must neither block nor
+    raise.
+    """
 
     def answered(self, call: Call) -> None: ...
 
@@ -61,11 +61,11 @@ def state_name(status: int) -> str:
 _log = logging.getLogger("swapdesk.service.log")
 
 FIELDS = "fields"
-"""Where a record of the log carries members of its line."""
+"""Attribute of a log record that carries members of its line."""
 
 
 class Log:
-    """One line for each request and each transition, at the level ``info``."""
+    """Writes a line for each request and each transition, at level ``info``."""
 
     def __init__(self, *, addresses: bool = False) -> None:
         self._addresses = addresses
@@ -124,11 +124,11 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
         "error": "the stack of a defect; absent for none",
     },
 }
-"""Members of the lines, by the event of the line."""
+"""Members of the lines, by event."""
 
 
 class JsonLines(logging.Formatter):
-    """One line of printable ASCII for each record, whatever its texts hold."""
+    """Formats a record as one line of printable ASCII, whatever its texts contain."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
@@ -148,12 +148,13 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def write_log(level: str) -> None:
-    """Write lines to standard error from now on: those of the program from ``level``, those of
-    libraries from ``warning``."""
+    """Logs to standard error: the program's records from ``level``, those of libraries from
+    ``warning``.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
-    for earlier in [each for each in root.handlers if type(each) is logging.StreamHandler]:
+    for earlier in [handler for handler in root.handlers if type(handler) is logging.StreamHandler]:
         root.removeHandler(earlier)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

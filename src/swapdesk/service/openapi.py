@@ -1,4 +1,4 @@
-"""The OpenAPI 3.0.3 document of this service, made from the operations table.
+"""Generates the OpenAPI 3.0.3 document of this service from the operations table.
 
 pydantic writes JSON Schema 2020-12; OpenAPI 3.0 has ``nullable`` instead of a null type, no
 ``const``, boolean exclusive bounds, and nothing beside a ``$ref``.
@@ -44,7 +44,6 @@ _UNSUPPORTED = frozenset({"prefixItems", "examples", "patternProperties", "$defs
 
 
 def schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
-    """Component schemas of the models and everything they hold, by name."""
     named = sorted(set(models), key=lambda model: model.__name__)
     _, top = models_json_schema(
         [(model, "validation") for model in named],
@@ -52,25 +51,24 @@ def schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
         ref_template=REF,
         schema_generator=WireJsonSchema,
     )
-    known = _known(named)
+    by_name = _known(named)
     return {
-        name: _completed(converted(schema), known.get(name))
+        name: _completed(converted(schema), by_name.get(name))
         for name, schema in sorted(top["$defs"].items())
     }
 
 
 def _known(models: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
-    """The models and every model inside them, by class name."""
-    found: dict[str, type[BaseModel]] = {}
+    by_name: dict[str, type[BaseModel]] = {}
     waiting = list(models)
     while waiting:
         model = waiting.pop()
-        if model.__name__ in found:
+        if model.__name__ in by_name:
             continue
-        found[model.__name__] = model
+        by_name[model.__name__] = model
         for field in model.model_fields.values():
             waiting.extend(_inside(field.annotation))
-    return found
+    return by_name
 
 
 def _inside(annotation: Any) -> list[type[BaseModel]]:
@@ -80,7 +78,7 @@ def _inside(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _completed(schema: dict[str, Any], model: type[BaseModel] | None) -> dict[str, Any]:
-    """What pydantic cannot know: which fields of an answer are always there, which may be null."""
+    """Adds what pydantic cannot know: fields that are always present, and nullable ones."""
     if model is None or not issubclass(model, WireModel):
         return schema
     properties = schema.get("properties", {})
@@ -113,7 +111,7 @@ _NULL = {"type": "object", "nullable": True, "enum": [None]}
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema, or null; beside a reference nothing may stand in OpenAPI 3.0."""
+    """Makes a schema nullable; a reference has to be wrapped in OpenAPI 3.0."""
     if "$ref" in schema:
         # Beside a reference ``nullable`` says nothing: null is an alternative of its own.
         return {"anyOf": [schema, _NULL], "nullable": True}
@@ -121,13 +119,13 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def not_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without its null."""
+    """Returns the schema without its null."""
     kept = {key: value for key, value in schema.items() if key != "nullable"}
     return kept["anyOf"][0] if kept.get("anyOf", [])[1:] == [_NULL] else kept
 
 
 def converted(schema: Any) -> Any:
-    """One schema of JSON Schema 2020-12 in the dialect of OpenAPI 3.0.
+    """Converts a schema of JSON Schema 2020-12 to the dialect of OpenAPI 3.0.
 
     Raises ValueError for a keyword that has no counterpart.
     """
@@ -164,7 +162,7 @@ def converted(schema: Any) -> Any:
 
 
 def _sentence(docstring: str) -> str:
-    """The first paragraph of a docstring, with the names of the wire."""
+    """Returns the first paragraph of a docstring, with names as on the wire."""
     first = " ".join(docstring.split("\n\n")[0].split())
     return re.sub("``([A-Za-z_.]+)``", lambda name: f"`{to_camel(name[1])}`", first)
 
@@ -319,8 +317,9 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """The whole document; ``version`` is that of the service, ``server`` what stands before the
-    path of its version."""
+    """Returns the whole document; ``version`` is that of the service, ``server`` precedes the
+    versioned path.
+    """
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -356,18 +355,18 @@ def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = ""
 
 @cache
 def encoded_document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> bytes:
-    """The document as JSON; written once, because it depends on these alone."""
+    """Returns the document as JSON, cached."""
     return encode_json(document(version, dialect, server))
 
 
 def _models() -> list[type[BaseModel]]:
-    found: list[type[BaseModel]] = [ErrorBody, ValidationBody]
+    models: list[type[BaseModel]] = [ErrorBody, ValidationBody]
     for operation in OPERATIONS:
         result = operation.result
         for part in (result, *get_args(result), operation.body):
             if isinstance(part, type) and issubclass(part, BaseModel):
-                found.append(part)
-    return found
+                models.append(part)
+    return models
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
@@ -403,14 +402,17 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
-    """One entry per field; a list is a repeated name. Absent and null are no values of a query."""
+    """Returns an entry per field; a list is a repeated name.
+
+    Absent and null are no values of a query.
+    """
     if model is None:
         return []
     schema = model.model_json_schema(
         by_alias=True, mode="validation", schema_generator=WireJsonSchema
     )
     inner = schema.get("$defs", {})
-    found = []
+    parameters = []
     for key, field in model.model_fields.items():
         name = wire_names(key, field)[0]
         value = not_null(converted(_resolved(schema["properties"][name], inner)))
@@ -425,12 +427,12 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
             _bound(value["items"])
             value.setdefault("minItems", 1)
             entry |= {"style": "form", "explode": True}
-        found.append(entry)
-    return found
+        parameters.append(entry)
+    return parameters
 
 
 def _bound(value: dict[str, Any]) -> None:
-    """What holds for every parameter: no empty text, and numbers of bounded size."""
+    """Adds what holds for every parameter: no empty text, and numbers of bounded size."""
     kind = value.get("type")
     if kind == "string" and "enum" not in value:
         value.setdefault("minLength", 1)
@@ -443,7 +445,6 @@ def _bound(value: dict[str, Any]) -> None:
 
 
 def _resolved(schema: Any, inner: dict[str, Any]) -> Any:
-    """The schema with the enumerations of the model put in place."""
     if isinstance(schema, list):
         return [_resolved(item, inner) for item in schema]
     if not isinstance(schema, dict):
@@ -490,14 +491,13 @@ def _responses(operation: Operation) -> dict[str, Any]:
 
 
 def _headers(operation: Operation) -> dict[str, Any]:
-    """What an answer of the operation itself may carry."""
+    """Response headers of the operation itself."""
     counted = {} if operation.access is Access.OPEN else _WINDOW
     page = _PAGE if operation.access is Access.READ else {}
     return {**_HEADERS, **counted, **page}
 
 
 def _paid(operation: Operation) -> dict[str, Any]:
-    """What tells who paid for a call that they did."""
     return {} if operation.price_tier is PriceTier.FREE else _PAID
 
 
@@ -510,7 +510,7 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
-    """The operation ``target`` with inputs taken from an answer, by their JSON pointers there.
+    """Links to the operation ``target``, with inputs from an answer by their JSON pointers.
 
     Raises LookupError for an input the target does not have.
     """

@@ -1,7 +1,7 @@
-"""What a partner earned and how much went through its orders (contract 12.2 to 12.9).
+"""Commissions and volume of a partner (contract 12.2 to 12.9).
 
 An order counts once it is finished, on the UTC day of ``orderFinishedReceived``. Everything is
-answered from the sums of days (:mod:`swapdesk.service.store.books`).
+answered from daily sums (:mod:`swapdesk.service.store.books`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
 from swapdesk.wire.encoding.timestamps import rfc3339
 
 _PLACES = Decimal("0.00000001")
-"""Of every sum on the wire (contract 12.8)."""
+"""Decimal places of every sum on the wire (contract 12.8)."""
 
 USUAL_DAYS = 30
 MOST_POINTS = 400
-"""Of a chart, the last ones: more than a year of days (contract 12.5)."""
+"""Most points of a chart, the last ones: more than a year of days (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
-"""1970-01-01 and 2199-12-31, the first and the last day that a chart has a point for."""
+"""1970-01-01 and 2199-12-31, the first and last day of a chart."""
 
 _WEEK = timedelta(days=7)
 
@@ -47,10 +47,10 @@ Name = TypeVar("Name", str, date)
 
 
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
-    """US dollars that an order earns its partner when it is finished (contract 12.7).
+    """Returns the US dollars that a finished order earns its partner (contract 12.7).
 
-    The markup and, of the fees of its venues, the partner's share; 0 for an order whose value
-    nobody knows. ``partner`` None: the account is gone, and has no share.
+    That is the markup and the partner's share of the venues' fees; 0 for an order of unknown value.
+    ``partner`` None: the account is gone, and has no share.
     """
     if order.amount_in_usd is None:
         return Decimal(0)
@@ -73,18 +73,17 @@ def _percent(amount: Decimal, percent: Decimal) -> Decimal:
     return ROUGH.multiply(amount, percent).scaleb(-2, ROUGH)
 
 
-def _plus(one: Sums, other: Sums) -> Sums:
+def _plus(left: Sums, other: Sums) -> Sums:
     return Sums(
-        orders=one.orders + other.orders,
-        private=one.private + other.private,
-        volume=ROUGH.add(one.volume, other.volume),
-        commission=ROUGH.add(one.commission, other.commission),
-        entries=one.entries + other.entries,
+        orders=left.orders + other.orders,
+        private=left.private + other.private,
+        volume=ROUGH.add(left.volume, other.volume),
+        commission=ROUGH.add(left.commission, other.commission),
+        entries=left.entries + other.entries,
     )
 
 
 def _by_name(days: Iterable[tuple[Name, DaySum]]) -> dict[Name, Sums]:
-    """What the days of one name come to."""
     sums: dict[Name, Sums] = {}
     for name, day in days:
         sums[name] = _plus(sums.get(name, Sums()), day)
@@ -118,7 +117,7 @@ class PartnerAccount:
         return self._clock.now().astimezone(UTC).date()
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
-        """Contract 12.2; ``month`` scopes by when it was earned, payouts included."""
+        """Contract 12.2; ``month`` is when the commission was earned, also for payouts."""
         days, payouts = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(days), self._today()
         if query.month is None:
@@ -137,7 +136,6 @@ class PartnerAccount:
         )
 
     async def volume(self, caller: Caller) -> VolumeStatistics:
-        """Contract 12.3."""
         days, _ = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(days), self._today()
         total = reduce(_plus, days, Sums())
@@ -187,7 +185,6 @@ class PartnerAccount:
         ]
 
     def _dates(self, query: ChartQuery) -> list[str]:
-        """Names of the points, oldest first."""
         end = query.to or self._clock.now()
         if query.from_ is not None and query.from_ > end:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))

@@ -1,8 +1,8 @@
-"""The partners as operators change them, from whichever process.
+"""Follows the partners as operators change them, from whichever process.
 
-Requests read the directory alone, which costs them nothing. It is held against the store once a
-second; a process that could not look for a while asks before it takes a key, which may have been
-revoked meanwhile.
+Requests read the directory alone, which costs nothing. It is compared with the store once a second;
+a process that could not do so for a while asks before it accepts a key, which may have been revoked
+meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from swapdesk.service.access import Directory
 from swapdesk.service.store.store import Store
 
 KNOWN_SECONDS = 5.0
-"""For so long a look counts."""
+"""How long a look stays valid."""
 
 
 class PartnerWatch:
@@ -26,21 +26,23 @@ class PartnerWatch:
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Call it whenever the directory has changed."""
+        """Registers a callback for changes of the directory."""
         self._listeners.append(listener)
 
     async def look(self) -> None:
-        """Know the partners as they stand in the store now. Raises StoreUnavailable."""
+        """Reads the partners from the store. Raises StoreUnavailable."""
         begun = self._clock.monotonic()
         if await self._store.partners.changes() != self._directory.version:
             version, partners = await self._store.partners.read()
-            self._directory.replace([each.terms for each in partners], version)
+            self._directory.replace([partner.terms for partner in partners], version)
             for listener in self._listeners:
                 listener()
         self._looked = begun
 
     async def require(self) -> None:
-        """Look again where the last look counts no longer. Before the first one those partners
-        count that the service was given. Raises StoreUnavailable: nobody is known then."""
+        """Looks again if the last look is too old.
+
+        Raises StoreUnavailable: no key is accepted then.
+        """
         if self._looked is not None and self._clock.monotonic() - self._looked > KNOWN_SECONDS:
             await self.look()

@@ -1,15 +1,15 @@
-"""Calls that are paid one by one: who sends no credentials pays with a signature.
+"""Calls paid one by one: a caller without credentials pays with a signature.
 
 Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4). A payment is
-read strictly and verified before the call is carried out, and settled after it succeeded: what was
-refused costs nothing. Where a settlement fails the answer is withheld. An order that was created
-meanwhile stays, and the store tells nobody of it: whoever pays for the same create again gets it,
-and until then it is carried out unheard, so that it expires.
+read strictly and verified before the call is carried out, and settled after it succeeded: a refused
+call costs nothing. Where the settlement fails, the answer is withheld. An order that was created
+meanwhile stays unannounced: whoever pays for the same create again gets it, and until then it is
+carried out in silence, so that it expires.
 
-A payment serves one call. It is written down before the call, and taken back only when the call
-was refused before anything left: after a crash a payment that may have been settled serves nobody.
-Its transaction is written down before a chain hears of it, so that one which is executed after its
-call was answered, or after a crash, still tells what was paid for.
+A payment serves one call. It is written down before the call, and taken back only when the call was
+refused before anything was sent: after a crash a payment that may have been settled serves nobody.
+Its transaction is written down before a chain gets it, so that one executed later, or after a
+crash, still tells what was paid for.
 """
 
 from __future__ import annotations
@@ -36,21 +36,24 @@ from swapdesk.wire.price_tiers import PRICES, PriceTier
 VERSION = 2
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
-"""A payment has to be good for at least so long when it is settled, or it ends before."""
+"""Least validity of a payment at its settlement; a settlement ends before."""
 CARRYING_SECONDS: Mapping[PriceTier, float] = {PriceTier.EXCHANGE: CARRY_SECONDS}
-"""What the call itself may take until then, where it asks a venue or a chain."""
+"""Time that the call itself may take before, if it asks a venue or a chain."""
 FOLLOWED = timedelta(minutes=10)
-"""How long a transaction is looked for that a chain can no longer take."""
+"""How long a transaction is looked for that a chain can no longer accept."""
 FOLLOW_SECONDS = 5.0
 PAYMENTS_KEPT = timedelta(days=1)
-"""How long a payment is remembered after its end, from which on no chain takes it."""
+"""How long a payment is remembered after its end, from which on no chain accepts it."""
 PAYER_PREFIX = "x402:"
 LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
 
 class CallTerms(Struct, frozen=True):
-    """What calls are paid in, and to whom. ``asset`` and ``pay_to`` have their checksum; ``name``
-    and ``version`` are the asset's EIP-712 domain."""
+    """Asset and receiver of payments for calls.
+
+    ``asset`` and ``pay_to`` have their checksum; ``name`` and ``version`` are the asset's EIP-712
+    domain.
+    """
 
     chain_id: int
     asset: str
@@ -61,7 +64,6 @@ class CallTerms(Struct, frozen=True):
     prices: Mapping[PriceTier, int] = field(default_factory=lambda: PRICES)
 
     def entry(self, tier: PriceTier) -> dict[str, Any]:
-        """The one entry of ``accepts``."""
         return {
             "scheme": "exact",
             "network": f"eip155:{self.chain_id}",
@@ -89,15 +91,18 @@ Reason = Literal[
     "invalid_exact_evm_transaction_failed",
     "chain_unavailable",
 ]
-"""Why a payment was not taken, in the words of the protocol's own facilitators."""
+"""Why a payment was rejected, in the codes of the protocol's own facilitators."""
 
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
 class CallPayment(Struct, frozen=True):
-    """An authorization as it was signed: ``payer`` with its checksum, times in Unix seconds,
-    ``nonce`` and ``signature`` as 0x-hex in lower case."""
+    """A signed authorization.
+
+    ``payer`` has its checksum, times are Unix seconds, ``nonce`` and ``signature`` are lower-case
+    0x-hex.
+    """
 
     payer: str
     units: int
@@ -109,18 +114,20 @@ class CallPayment(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The same for two payments of which the chain executes one."""
+        """Equal for two payments of which the chain executes only one."""
         return f"{self.terms.chain_id} {self.terms.asset} {self.payer} {self.nonce}"
 
     @property
     def ends(self) -> datetime:
-        """From when on no chain takes it; the last day of the calendar for one that never ends."""
+        """When chains stop accepting it; the last day of the calendar for one that never ends."""
         return datetime.fromtimestamp(min(self.valid_before, _LAST_SECOND), UTC)
 
 
 class Settled(Struct, frozen=True):
-    """``transaction`` is the hash on the chain; None where ``reason`` says why there is none that
-    counts. ``open``: nobody knows whether it may still be executed."""
+    """``transaction`` is the hash on the chain; None where ``reason`` says why it does not count.
+
+    ``open``: it may still be executed.
+    """
 
     transaction: str | None = None
     reason: Reason | None = None
@@ -131,24 +138,25 @@ Note = Callable[[str], Awaitable[None]]
 
 
 class Facilitator(Protocol):
-    """Whoever looks at the chain and brings payments there."""
-
     async def objection(self, payment: CallPayment) -> Reason | None:
-        """Why the chain would not take it now; None where it would."""
+        """Returns why the chain would reject it now; None where it would not."""
         ...
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
-        """Have it executed, and wait until it is; ``note`` takes the hash before the chain does.
-        Bounded in time."""
+        """Sends it and waits for its execution, within a bounded time.
+
+        ``note`` gets the hash before the chain does.
+        """
         ...
 
-    async def outcome(self, transaction: str) -> Settled:
-        """What has become of a transaction that was noted."""
-        ...
+    async def outcome(self, transaction: str) -> Settled: ...
 
 
 class PaymentNeeded(Exception):
-    """The answer is 402. ``headers`` say what to pay, and why a payment was not taken."""
+    """The answer is 402.
+
+    ``headers`` say what to pay, and why a payment was rejected.
+    """
 
     def __init__(self, entry: Mapping[str, Any], headers: dict[str, str]) -> None:
         super().__init__("a payment is needed")
@@ -156,7 +164,7 @@ class PaymentNeeded(Exception):
         self.headers = headers
 
     def page(self) -> str:
-        """What a person sees who opens the address in a browser."""
+        """The page for a person who opens the address in a browser."""
         # Programs never see it, and templates take a while to load.
         from swapdesk.web_page import web_page
 
@@ -191,9 +199,9 @@ class CallPayments:
         return tier in self._terms.prices
 
     def needed(
-        self, tier: PriceTier, url: str, reason: Reason | None = None, told: str | None = None
+        self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
-        """The 402 of a call of ``url``; ``told`` is the value of ``payment-response``."""
+        """Returns the 402 of a call of ``url``; ``told`` is the value of ``payment-response``."""
         entry = self._terms.entry(tier)
         required = {
             "x402Version": VERSION,
@@ -202,13 +210,12 @@ class CallPayments:
             "accepts": [entry],
         }
         headers = {"payment-required": _encoded(required), "cache-control": "no-store"}
-        if told is not None:
-            headers["payment-response"] = told
+        if response is not None:
+            headers["payment-response"] = response
         return PaymentNeeded(entry, headers)
 
     async def accept(self, header: str | None, tier: PriceTier, url: str) -> CallPayment:
-        """The payment of a call that is carried out next; it serves no other from here on. Raises
-        PaymentNeeded."""
+        """Reserves the payment for this call; it serves no other. Raises PaymentNeeded."""
         if header is None:
             raise self.needed(tier, url)
         try:
@@ -231,11 +238,14 @@ class CallPayments:
             raise PaymentRefused("invalid_exact_evm_payload_authorization_valid_before")
 
     async def free(self, payment: CallPayment) -> None:
-        """The call was refused, and nothing was sent: the payment may serve another one."""
+        """Frees the payment of a call that was refused before anything was sent."""
         await self._store.payments.free(payment.key)
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
-        """The value of ``payment-response``. Raises PaymentNeeded: the answer is withheld."""
+        """Returns the value of ``payment-response``.
+
+        Raises PaymentNeeded: the answer is withheld.
+        """
         sent: str | None = None
 
         async def note(transaction: str) -> None:
@@ -244,7 +254,7 @@ class CallPayments:
             sent = transaction
 
         settled = await self._facilitator.settle(payment, note)
-        told = _encoded(
+        response = _encoded(
             {
                 "success": settled.transaction is not None,
                 "transaction": settled.transaction or "",
@@ -257,13 +267,12 @@ class CallPayments:
             if not settled.open:
                 await self._store.payments.free(payment.key, sent)
             raise self.needed(
-                tier, url, settled.reason or "invalid_exact_evm_transaction_failed", told
+                tier, url, settled.reason or "invalid_exact_evm_transaction_failed", response
             )
         await self._store.payments.settle(payment.key, settled.transaction)
-        return told
+        return response
 
     async def follow(self) -> None:
-        """Look once at every payment that was sent and has no end yet."""
         since = self._clock.now() - FOLLOWED
         for payment, transaction in await self._store.payments.under_way(since):
             settled = await self._facilitator.outcome(transaction)
@@ -274,14 +283,15 @@ class CallPayments:
 
 
 def payer_of(partner_id: str) -> str | None:
-    """The address of who pays, by the id of their account; None for every other account."""
-    found = partner_id.startswith(PAYER_PREFIX)
-    return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if found else None
+    """Returns the payer's address by account id; None for every other account."""
+    is_payer = partner_id.startswith(PAYER_PREFIX)
+    return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if is_payer else None
 
 
 def caller_of(payment: CallPayment) -> Caller:
-    """Whoever pays has an account of their own, so that orders, lists and the stream show each
-    payer theirs alone."""
+    """Returns the payer's own account, so that orders, lists and the stream show each payer only
+    theirs.
+    """
     partner = Partner(
         partner_id=f"{PAYER_PREFIX}{payment.payer.lower()}",
         name=payment.payer,
@@ -301,8 +311,6 @@ class PaymentRefused(Exception):
 
 
 class _Body(Struct, frozen=True):
-    """The members that are looked at; a payment may have others."""
-
     accepted: dict[str, Any]
     authorization: dict[str, str]
     signature: str
@@ -323,21 +331,23 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
 
 
 def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
-    """A payment of a call of this price, as far as it can be judged without a chain and without a
-    clock. Raises PaymentRefused."""
-    found = _body(header)
-    wanted, told = terms.entry(tier), found.accepted
-    if told.get("scheme") != wanted["scheme"]:
+    """Parses a payment for a call of this price and checks what needs neither chain nor clock.
+
+    Raises PaymentRefused.
+    """
+    payload = _body(header)
+    wanted, accepted = terms.entry(tier), payload.accepted
+    if accepted.get("scheme") != wanted["scheme"]:
         raise PaymentRefused("unsupported_scheme")
-    if told.get("network") != wanted["network"]:
+    if accepted.get("network") != wanted["network"]:
         raise PaymentRefused("network_mismatch")
-    if str(told.get("asset")).lower() != terms.asset.lower():
+    if str(accepted.get("asset")).lower() != terms.asset.lower():
         raise PaymentRefused("invalid_exact_evm_asset_mismatch")
-    given = found.authorization
-    if told.get("amount") != wanted["amount"] or given["value"] != wanted["amount"]:
+    given = payload.authorization
+    if accepted.get("amount") != wanted["amount"] or given["value"] != wanted["amount"]:
         raise PaymentRefused("invalid_exact_evm_payload_authorization_value_mismatch")
     payee = terms.pay_to.lower()
-    if str(told.get("payTo")).lower() != payee or given["to"].lower() != payee:
+    if str(accepted.get("payTo")).lower() != payee or given["to"].lower() != payee:
         raise PaymentRefused("invalid_exact_evm_payload_recipient_mismatch")
     return CallPayment(
         payer=checksummed(given["from"]),
@@ -345,7 +355,7 @@ def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
         valid_after=int(given["validAfter"]),
         valid_before=int(given["validBefore"]),
         nonce=given["nonce"].lower(),
-        signature=found.signature.lower(),
+        signature=payload.signature.lower(),
         terms=terms,
     )
 
@@ -355,18 +365,20 @@ def _body(header: str) -> _Body:
     if len(header) > MAX_HEADER:
         raise unreadable
     try:
-        told = decode_json(base64.b64decode(header, validate=True))
+        document = decode_json(base64.b64decode(header, validate=True))
     except (CodecError, binascii.Error, ValueError):
         raise unreadable from None
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise unreadable
-    if str(told.get("x402Version")) != str(VERSION):
+    if str(document.get("x402Version")) != str(VERSION):
         raise PaymentRefused("invalid_x402_version")
-    payload = told.get("payload")
+    payload = document.get("payload")
     if not isinstance(payload, dict):
         raise unreadable
     try:
-        found = msgspec.convert({**payload, "accepted": told.get("accepted")}, _Body, strict=True)
+        found = msgspec.convert(
+            {**payload, "accepted": document.get("accepted")}, _Body, strict=True
+        )
     except msgspec.ValidationError:
         raise unreadable from None
     given = found.authorization

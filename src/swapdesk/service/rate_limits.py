@@ -1,16 +1,16 @@
 """Admission of a partner's calls by tier or override, and the count of a month's requests.
 
-A window is a minute, hour or day of the service's UTC time. A call passes when all three have
-room and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
+A window is a minute, hour or day of the service's UTC time. A call passes when all three have room
+and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
 ``partner-id`` have windows of their own, and so has each address that calls without credentials
 (contract 2.12). Usage: contract 12.1.
 
 The counts are in the store, for all processes over it. A quote is counted there before it is
-carried out, an exchange in the commit that begins it. Of reads a process takes a share at once,
-a part of what is left, and gives back each second what it did not use: so no window ever lets
-more through than its limit, a killed process leaves at most its share too much in the count, and
-reads do not wait for the disk. An address is counted by each process, and nowhere written down:
-a flood of strangers must not cost a write each.
+carried out, an exchange in the commit that begins it. Of reads a process takes a share in advance,
+a part of what is left, and gives back each second what it did not use: so no window ever admits
+more than its limit, a killed process leaves at most its share too much in the count, and reads do
+not wait for the disk. An address is counted by each process, and written nowhere: a flood of
+strangers must not cost a write each.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ WINDOW_SECONDS = (60, 3_600, 86_400)
 
 
 class RateDecision(Struct):
-    """What the answer's ``ratelimit-*`` headers say of the window that binds.
+    """The window that binds, as ``ratelimit-*`` headers state it.
 
-    ``resets_in``: seconds until that window ends. ``retry_after`` is set on a refused call:
-    whole seconds until every full window has ended.
+    ``resets_in``: seconds until that window ends. ``retry_after`` is set on a refused call: whole
+    seconds until every full window has ended.
     """
 
     limit: int
@@ -53,7 +53,6 @@ class RateDecision(Struct):
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """As they go over the wire."""
         named = [
             (b"ratelimit-limit", b"%d" % self.limit),
             (b"ratelimit-remaining", b"%d" % self.remaining),
@@ -65,8 +64,6 @@ class RateDecision(Struct):
 
 
 class LimitReached(ServiceError):
-    """The 429 of a call that found a full window."""
-
     def __init__(self, rate_class: RateClass, decision: RateDecision) -> None:
         super().__init__(
             ErrorCode.RATE_LIMIT_EXCEEDED,
@@ -77,9 +74,9 @@ class LimitReached(ServiceError):
 
 
 class CallCount(Struct, frozen=True):
-    """How often one partner made one class of calls in the windows that are open at a time.
+    """Calls of one class by a partner in the open windows.
 
-    ``numbers`` and ``used`` stand in the order of ``WINDOW_SECONDS``.
+    ``numbers`` and ``used`` are in the order of ``WINDOW_SECONDS``.
     """
 
     at: float
@@ -88,8 +85,10 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """From the rows of the store. A window that has ended is empty; one that another process
-        sees open already is open."""
+        """Reads the rows of the store.
+
+        A window that has ended is empty; one that another process has opened already is open.
+        """
         seconds = now.timestamp()
         by_length = {row.seconds: row for row in rows}
         numbers, used = [], []
@@ -101,35 +100,30 @@ class CallCount(Struct, frozen=True):
         return cls(seconds, tuple(numbers), tuple(used))
 
     def plus(self, calls: int) -> CallCount:
-        """With so many calls more, or less where it is negative."""
         return CallCount(self.at, self.numbers, tuple(count + calls for count in self.used))
 
     def rows(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
-        """As they are stored."""
         return [
-            Usage(partner_id, rate_class.value, *each)
-            for each in zip(WINDOW_SECONDS, self.numbers, self.used, strict=True)
+            Usage(partner_id, rate_class.value, *window)
+            for window in zip(WINDOW_SECONDS, self.numbers, self.used, strict=True)
         ]
 
     def left(self, limits: RateWindows) -> list[int]:
-        """Calls that each window still takes."""
         most = zip(_most(limits), self.used, strict=True)
         return [max(0, limit - count) for limit, count in most]
 
     def standing(self, limits: RateWindows) -> RateDecision:
-        """What is left in the window that binds."""
         binding = self.binding(limits)
         left = self.left(limits)[binding]
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """The place of the window with the fewest calls left, of equals the one that lasts
-        longer."""
+        """Returns the place of the window with the fewest calls left; among equals the longest."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
     def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
-        """Raises LimitReached, with when to come back, where a window is full."""
+        """Raises LimitReached, with the time to retry, where a window is full."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if full:
             wait = max(_ends_in(place, self.at) for place in full)
@@ -138,7 +132,6 @@ class CallCount(Struct, frozen=True):
 
 
 def _ends_in(place: int, seconds: float) -> int:
-    """Whole seconds until the window at a place ends."""
     length = WINDOW_SECONDS[place]
     return max(1, math.ceil(length - seconds % length))
 
@@ -148,7 +141,7 @@ def _most(limits: RateWindows) -> tuple[int, int, int]:
 
 
 class CountedCall:
-    """One call, counted when the store takes it; ``decision`` is what its headers say then."""
+    """A call that is counted when the store takes it; its headers state ``decision``."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -159,9 +152,9 @@ class CountedCall:
         self._limits = limits
         self._clock = clock
 
-    def take(self, known: list[Usage]) -> list[Usage]:
-        """The counts with this call. Raises LimitReached."""
-        count = CallCount.known(known, self._clock.now())
+    def take(self, usage: list[Usage]) -> list[Usage]:
+        """Returns the counts with this call. Raises LimitReached."""
+        count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         count = count.plus(1)
         self.decision = count.standing(self._limits)
@@ -169,14 +162,14 @@ class CountedCall:
 
 
 SHARE = 16
-"""A process takes one part in so many of the calls that are left, and one at least."""
+"""Divisor of the calls left that gives a process its share, at least one."""
 
 
 class CallShare(CountedCall):
-    """Calls that one process has counted in the store, and lets through without asking it; or
-    that it found a full window there, which it need not ask for again at once.
+    """Calls that a process has counted in the store and admits without asking it.
 
-    ``left`` are those that it has not let through yet.
+    It may also remember a full window, to ask no more for a while. ``left`` are those not admitted
+    yet.
     """
 
     def __init__(
@@ -187,11 +180,11 @@ class CallShare(CountedCall):
         self._count: CallCount | None = None
         self._binding = 0
         self._room = 0
-        """Calls that the window which binds has left beside the share."""
+        """Calls left in the binding window beside the share."""
 
-    def take(self, known: list[Usage]) -> list[Usage]:
-        """The counts with the whole share. Raises LimitReached."""
-        self._count = count = CallCount.known(known, self._clock.now())
+    def take(self, usage: list[Usage]) -> list[Usage]:
+        """Returns the counts with the whole share. Raises LimitReached."""
+        self._count = count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
         self._count = count.plus(self.left)
@@ -201,8 +194,10 @@ class CallShare(CountedCall):
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
-        """One call of the share; None when it has none for this minute or under these limits.
-        Raises LimitReached where a window was full."""
+        """Admits one call; returns None if none is left for this minute or under these limits.
+
+        Raises LimitReached where a window was full.
+        """
         seconds = self._clock.now().timestamp()
         if self._count is None or limits != self._limits:
             return None
@@ -217,7 +212,7 @@ class CallShare(CountedCall):
 
     @property
     def unused(self) -> list[Usage]:
-        """What it gives back: the calls left, in each window that they counted in."""
+        """Returns the calls left, in each window that they counted in."""
         if not self.left or self._count is None:
             return []
         rows = self._count.rows(self.counted, self.rate_class)
@@ -228,19 +223,18 @@ class CallShare(CountedCall):
 
 
 STRANGER_READS = 60
-"""A minute, of each address that calls without credentials; of IPv6 of each network of one
-customer."""
+"""Reads a minute of each address without credentials; IPv6 by the network of one customer."""
 
 
 class AddressMinutes:
-    """How often each address called without credentials within this minute; kept nowhere."""
+    """Calls of each address without credentials in this minute; stored nowhere."""
 
     def __init__(self) -> None:
         self._minute = 0
         self._used: Counter[str] = Counter()
 
     def admit(self, address: str, now: datetime) -> RateDecision:
-        """Count one call. Raises LimitReached."""
+        """Counts one call. Raises LimitReached."""
         address = customer_of(address)
         seconds = now.timestamp()
         minute = int(seconds // WINDOW_SECONDS[0])
@@ -259,8 +253,7 @@ class AddressMinutes:
 class RequestCounter:
     """Authenticated requests by partner and UTC month; written to the store in batches.
 
-    At most the last second of counting is lost when the process is killed, nothing when it is
-    shut down.
+    A killed process loses at most the last second, a shutdown nothing.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -270,21 +263,20 @@ class RequestCounter:
         self._writing = asyncio.Lock()
 
     def _month(self) -> str:
-        """``YYYY-MM``, by which the store has it."""
         return f"{self._clock.now():%Y-%m}"
 
     def count(self, partner: Partner) -> None:
         self._unwritten[self._month()][partner.partner_id] += 1
 
     async def in_month(self, partner: Partner) -> int:
-        """Requests of this month so far, the unwritten ones included."""
+        """Returns the requests of this month, unwritten ones included."""
         month = self._month()
         async with self._writing:
             written = await self._store.calls.in_month(partner.partner_id, month)
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
-        """Write what was counted. What could not be written is kept; raises StoreUnavailable."""
+        """Writes the counts; keeps those that could not be written. Raises StoreUnavailable."""
         async with self._writing:
             for month in list(self._unwritten):
                 counts = self._unwritten.pop(month)
@@ -300,8 +292,6 @@ _BY_SHARES = (RateClass.READ, RateClass.ATTEMPT)
 
 
 class RateLimiter:
-    """The limits of every partner."""
-
     def __init__(self, store: Store, clock: Clock, requests: RequestCounter) -> None:
         self._store = store
         self._clock = clock
@@ -313,15 +303,16 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """One call that counts when what it does is written down; None where nothing is
-        limited."""
+        """Returns a call to be counted by the commit of what it does; None where nothing is
+        limited.
+        """
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
         return CountedCall(_counted(caller), rate_class, limits, self._clock)
 
     async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Count one call; None for operations without a class.
+        """Counts one call; returns None for operations without a class.
 
         Raises LimitReached, and StoreUnavailable when it cannot be written down.
         """
@@ -360,12 +351,14 @@ class RateLimiter:
                 self._shares[key] = share
 
     def admit_stranger(self, address: str) -> RateDecision:
-        """Count one read of an address without credentials. Raises LimitReached."""
+        """Counts a read of an address without credentials. Raises LimitReached."""
         return self._strangers.admit(address, self._clock.now())
 
     async def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """How the windows stand, for an answer to a call that counted in none of them. Raises
-        StoreUnavailable."""
+        """Returns the state of the windows, for a call that counted in none.
+
+        Raises StoreUnavailable.
+        """
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -373,8 +366,10 @@ class RateLimiter:
         return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
-        """Give back what is left of every share, and forget which windows were full. Raises
-        StoreUnavailable; then it stays counted."""
+        """Gives back what is left of every share, and forgets full windows.
+
+        Raises StoreUnavailable; the calls then stay counted.
+        """
         shares = list(self._shares.values())
         self._shares.clear()
         await self._give_back(shares)
@@ -385,7 +380,7 @@ class RateLimiter:
             await self._store.calls.free(unused)
 
     async def limits(self, caller: Caller) -> RateLimits:
-        """The record of ``GET /rateLimits``: the very numbers that are enforced."""
+        """Returns the record of ``GET /rateLimits``: the very numbers that are enforced."""
         partner = caller.partner
         return RateLimits(
             monthly_request_count=await self._requests.in_month(partner),
@@ -395,15 +390,16 @@ class RateLimiter:
 
 
 def _counted(caller: Caller) -> str:
-    """Whose windows a call counts in: those of the account, or those of its public id."""
     partner_id = caller.partner.partner_id
     public = caller.key is None and not caller.pays
     return f"partner-id {partner_id}" if public else partner_id
 
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
-    """What is enforced for a class of calls; None where nothing is. By ``partner-id`` half of
-    what a key may."""
+    """Returns the limits of a class of calls; None without any.
+
+    By ``partner-id`` half of a key's.
+    """
     limits = _of_key(caller.partner, rate_class)
     public = caller.key is None and not caller.pays
     return _halved(limits) if limits is not None and public else limits
@@ -422,6 +418,5 @@ def _of_key(partner: Partner, rate_class: RateClass) -> RateWindows | None:
 
 
 def _halved(limits: RateWindows) -> RateWindows:
-    """Half of each, rounded down; one stays one."""
-    minute, hour, day = (max(each // 2, min(each, 1)) for each in _most(limits))
+    minute, hour, day = (max(calls // 2, min(calls, 1)) for calls in _most(limits))
     return RateWindows(per_minute=minute, per_hour=hour, per_day=day)

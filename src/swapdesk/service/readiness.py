@@ -1,9 +1,7 @@
-"""Whether a service can do its work: the database, its clock, somebody who carries out due orders,
-the nodes.
+"""Readiness: the database, its clock, a worker for due orders, and the nodes.
 
-The parts are asked together, at most once a second however many want to know, and none for longer
-than ``PROBE_SECONDS``. The answer is public, so that it names parts alone; the log says why one is
-silent, once.
+The parts are probed together, at most once a second, and for at most ``PROBE_SECONDS`` each. The
+answer is public, so that it names parts alone; the log says once why one is silent.
 """
 
 from __future__ import annotations
@@ -35,18 +33,20 @@ T = TypeVar("T")
 
 PROBE_SECONDS = 2.0
 OVERDUE_SECONDS = 10.0
-"""Nobody works where an order has been due for longer than this."""
+"""An order due for longer shows that nobody works."""
 ABSENT_SECONDS = 60.0
-"""Nobody works where no worker has been seen for longer than this: more than a restart takes, and
-than the clocks of two processes differ by."""
+"""A worker unseen for longer is absent: more than a restart takes, and than clocks may differ."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
-    """What waits in the store: how long the oldest order has been due, and the oldest change that
-    the streams of this process were not told of; in seconds, 0 for none. None for what a clock that
-    is wrong cannot tell, and for ``untold`` where the process has no streams. ``attended`` where a
-    worker was seen of late, or all work is this process's own."""
+    """What waits in the store, in seconds, 0 for nothing.
+
+    ``overdue`` is the age of the oldest due order, ``untold`` that of the oldest change not
+    delivered to the streams of this process. None where a wrong clock cannot tell, and for
+    ``untold`` without streams. ``attended``: a worker was seen lately, or this process does all the
+    work.
+    """
 
     overdue: float | None
     untold: float | None
@@ -54,9 +54,12 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """What the parts answered; None for one that was silent. ``works`` tells of this process, and
-    its clock was last seen to be right or not: neither counts while the database is silent.
-    ``outgrown``: the database is of a newer release, and this process does not use it any more."""
+    """Answers of the parts; None for a silent one.
+
+    ``works`` concerns this process, and its clock was right or wrong when last compared: neither
+    counts while the database is silent. ``outgrown``: the database belongs to a newer release, and
+    this process no longer uses it.
+    """
 
     backlog: Backlog | None
     outgrown: bool
@@ -92,7 +95,8 @@ class Standing(Struct, frozen=True):
     @property
     def status(self) -> str:
         """``degraded`` while some of several nodes are silent: the other chains are served, and
-        every process would leave its balancer at once."""
+        otherwise every process would leave its balancer at once.
+        """
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
         parts = (self.database, self.clock, self.worker)
@@ -120,8 +124,6 @@ class Standing(Struct, frozen=True):
 
 
 class Readiness:
-    """Asks what a service stands on."""
-
     def __init__(
         self,
         store: Store,
@@ -145,10 +147,10 @@ class Readiness:
         parts = ("the database", *map(_node, chains))
         self._silences = {part: Silence(log, part) for part in parts}
         self.outgrown: SchemaError | None = None
-        """Why all work has ended, once the database is of a newer release."""
+        """Why all work has ended, once the database belongs to a newer release."""
 
     async def look(self) -> Standing:
-        """The standing of a second ago at most."""
+        """Returns the standing, at most a second old."""
         if self._standing is not None and self._clock.monotonic() - self._looked < _FRESH_SECONDS:
             return self._standing
         # One who gives up must not end the look of the others.
@@ -176,9 +178,9 @@ class Readiness:
         # Without them no call is taken.
         await self._partners.require()
         due = await self._store.orders.next_due()
-        told, untold = self._hub.delivered, None
-        if told is not None:
-            oldest = await self._store.outbox.oldest_beyond(told)
+        delivered, untold = self._hub.delivered, None
+        if delivered is not None:
+            oldest = await self._store.outbox.oldest_beyond(delivered)
             untold = _age(oldest, now)
         if not self._timekeeper.is_right:
             return Backlog(None, None, attended=False)

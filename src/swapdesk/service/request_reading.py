@@ -1,5 +1,6 @@
-"""Parameters and body of a request, read strictly; the 422 names what is wrong (contract 1.5 to
-1.14 and 3.4)."""
+"""Strict reading of parameters and bodies; the 422 names what is wrong (contract 1.5 to 1.14 and
+3.4).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""A query parameter that is no credential and never one of ours (contract 2.4)."""
+"""A query parameter that is never a credential and never ours (contract 2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -36,13 +37,13 @@ class NoParameters(RequestModel):
 
 
 def names_api_key(query_string: bytes) -> bool:
-    """Whether ``apiKey`` is among the names of a query string, whatever else is wrong with it."""
+    """Returns True if a query string names ``apiKey``, even in a malformed one."""
     names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
     return any(unquote_to_bytes(name.replace(b"+", b" ")) == _API_KEY for name in names)
 
 
 def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
-    """Decoded names and values of a query string; 422 where the bytes are no UTF-8."""
+    """Decodes names and values of a query string; 422 for bytes that are not UTF-8."""
     pairs = []
     for part in query_string.split(b"&"):
         if part:
@@ -60,7 +61,6 @@ def _decoded(text: bytes) -> str:
 
 
 def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """What was sent under each name: a text, or a list where the name is repeated."""
     sent: dict[str, list[str]] = {}
     for name, value in pairs:
         sent.setdefault(name, []).append(value)
@@ -68,7 +68,7 @@ def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """The parameters as ``model``, or one 422 that names every wrong one."""
+    """Validates parameters as ``model``; one 422 names every wrong one."""
     try:
         return parse_query(model, pairs)
     except QueryError as error:
@@ -84,8 +84,10 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """The bytes of a body: 415 where they are said to be no JSON, or encoded; 413 as soon as it is
-    known to be too long."""
+    """Reads a body:
+
+    415 if declared as something else than JSON, or encoded; 413 as soon as it is too long.
+    """
     content_type = request.headers.get("content-type", "")
     kind, *rest = (part.strip().lower() for part in content_type.split(";"))
     named = (part.partition("=") for part in rest)
@@ -111,7 +113,6 @@ async def raw_body(request: Request) -> bytes:
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """The JSON object of a body: 400 when it is none."""
     try:
         value = decode_json(data, max_bytes=BODY_LIMIT)
     except CodecError as error:
@@ -123,7 +124,7 @@ def json_object(data: bytes) -> dict[str, Any]:
 
 
 def body(model: type[M], sent: dict[str, Any]) -> M:
-    """The body as ``model``, or one 422 that names every wrong field."""
+    """Validates a body as ``model``; one 422 names every wrong field."""
     try:
         return validate(model, sent, side="service")
     except ShapeError as error:
@@ -137,8 +138,7 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """A refusal that says of each field what was sent, as it was sent, and nothing of a field that
-    was not (contract 3.2)."""
+    """Adds to a refusal the value of each field as it was sent, if it was (contract 3.2)."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})
@@ -158,7 +158,6 @@ def _unreadable(fields: dict[str, FieldProblem]) -> ServiceError:
 
 
 def _sent(value: object, path: str) -> object:
-    """What was sent at a dotted path, under whichever name it is read (contract 1.22)."""
     for step in path.split("."):
         if isinstance(value, dict):
             names = (name for name in (step, *VENDOR_NAMES.get(step, ())) if name in value)
@@ -171,7 +170,7 @@ def _sent(value: object, path: str) -> object:
 
 
 def _shown(value: object) -> object:
-    """A value as it was sent; of a long one the begin, and a mark (contract 3.2)."""
+    """Shortens a long value, with a mark (contract 3.2)."""
     if isinstance(value, list):
         return _first_elements(value)
     if isinstance(value, dict):
@@ -187,7 +186,7 @@ def _begin(text: str) -> str:
 
 
 def _first_elements(values: list[object]) -> list[object]:
-    """Those whose JSON fits."""
+    """Returns as many elements as fit as JSON."""
     length = len("[]")
     for place, value in enumerate(values):
         length += len(encode_json(value).decode()) + (len(",") if place else 0)

@@ -1,4 +1,4 @@
-"""What most rooms of a service work with: its store, catalogue, venues, clock and randomness."""
+"""What most rooms of a service share: store, catalogue, venues, clock and randomness."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Shared(Struct, frozen=True):
 
 
 class Room:
-    """A part of the service that is made once, over what all parts share."""
+    """A part of the service over the shared collaborators. One per process."""
 
     def __init__(self, shared: Shared) -> None:
         self._store = shared.store

@@ -1,13 +1,11 @@
-"""Everything between the server and a handler, the same for every request.
+"""The layer between the server and a handler, the same for every request.
 
 Route, method, the own clock, access (or payment, or signature), rate limit, parameters, handler: in
-this order.
-Every answer carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused
-WebSocket handshake. Routes come from the operations table. No redirects: a trailing slash is
-another path (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a
-row, except for the preflight of a page (:mod:`~swapdesk.service.browsers`).
-
-Observers are told of each request by the name of its row, never by a value of the caller's.
+this order. Every answer carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413
+and a refused WebSocket handshake. Routes come from the operations table. No redirects: a trailing
+slash is another path (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method
+without a row, except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get
+the name of a request's row, never a value from the caller.
 """
 
 from __future__ import annotations
@@ -71,12 +69,11 @@ _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
 
 _ENDS = b'"validUntil":{"format":"date-time","type":"string"}'
 _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
-"""Of a fixed rate in Unix seconds."""
+"""Ends of a fixed rate in Unix seconds."""
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
-    """An answer with the names of a dialect. The description of the service has names as values,
-    too."""
+    """Renames the members of an answer, except in the description of the service."""
     if dialect is Dialect.CONTRACT:
         return data
     if operation == "openapi":
@@ -88,18 +85,17 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Seen(Struct):
-    """What the answer to a request, and whoever observes it, need to know."""
+    """What the answer to a request, and its observers, need to know."""
 
     call: Call
     dialect: Dialect
     admission: RateDecision | None = None
     page: _Headers = ()
-    """What lets the page that asks read the answer."""
+    """Headers that let the page which asks read the answer."""
     paid: _Headers = ()
-    """What tells who paid that they did."""
 
     def refused(self, error: ServiceError) -> None:
-        """A call that found a full window tells which, and when to come back."""
+        """Records the full window of a refused call, and when to retry."""
         if isinstance(error, LimitReached):
             self.admission = error.decision
 
@@ -151,7 +147,7 @@ class Router:
         )
 
     def find(self, method: str, path: str) -> Found:
-        """The row of a request. Raises NOT_FOUND, or METHOD_NOT_ALLOWED with ``Allow``."""
+        """Returns the row of a request. Raises NOT_FOUND, or METHOD_NOT_ALLOWED with ``Allow``."""
         prefix, rest = path[: len(self._prefix)], path[len(self._prefix) :]
         if prefix == self._prefix and rest.startswith("/"):
             methods = self._literal.get(rest)
@@ -182,13 +178,15 @@ READY_PATH = "/ready"
 
 
 _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "origin", "host")}
-_AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateClass.ATTEMPT}
-"""What a request counts as when it comes in; an exchange counts when it begins."""
+_AT_THE_DOOR = {rate_class: rate_class for rate_class in RateClass} | {
+    RateClass.EXCHANGE: RateClass.ATTEMPT
+}
+"""Class that a request counts in on arrival; an exchange itself counts when it begins."""
 _JSON = (b"content-type", b"application/json")
 
 
 class _Answer(Struct):
-    """What goes back over HTTP; ``headers`` are those of this answer alone."""
+    """The HTTP answer; ``headers`` are those of this answer alone."""
 
     body: bytes
     status: int = 200
@@ -198,7 +196,7 @@ class _Answer(Struct):
 _PREFLIGHT = _Answer(b"", 204, browsers.PREFLIGHT)
 _NOT_NOW = "The service cannot answer at present. Try again."
 _GONE = _Answer(b"", 499, ())
-"""For the log: the client left before its request was complete."""
+"""Status in the log: the client left before its request was complete."""
 
 
 class Surface:
@@ -235,7 +233,6 @@ class Surface:
         await send({"type": "http.response.body", "body": answer.body})
 
     def _stamp(self, seen: Seen) -> list[tuple[bytes, bytes]]:
-        """The headers that every answer carries."""
         stamp = [
             (b"x-request-id", seen.call.request_id.encode()),
             (b"date", _date(int(self._parts.clock.now().timestamp()))),
@@ -280,7 +277,7 @@ class Surface:
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
-        """Who pays for a handshake without credentials: as much as for a look at a state."""
+        """Returns the payer of a handshake without credentials, which costs as much as a state."""
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
         _no_parameters(scope["query_string"])
@@ -313,7 +310,6 @@ class Surface:
             return _refusal(refused, seen.call.request_id)
 
     def _is_preflight(self, scope: Scope) -> bool:
-        """Whether a browser asks for a page that would read what takes ``partner-id``."""
         if scope["method"] != "OPTIONS":
             return False
         if (b"access-control-request-method", b"GET") not in scope["headers"]:
@@ -333,26 +329,26 @@ class Surface:
         if _path(scope) == self._ready_path:
             seen.call.operation = READY
             return await self._ready(scope)
-        found = self._router.find(scope["method"], _path(scope))
-        operation = found.operation
+        match = self._router.find(scope["method"], _path(scope))
+        operation = match.operation
         seen.call.operation = operation.name
         if origin is not None and operation.access is Access.READ:
             seen.page = browsers.EVERY_PAGE
         if operation.access is not Access.OPEN or operation.signed:
             await self._require_knowledge()
         request = Request(scope, receive)
-        signed = await self._signed(request, found, seen) if operation.signed else None
+        signed = await self._signed(request, match, seen) if operation.signed else None
         if operation.access is not Access.OPEN:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
         if operation.access is not Access.OPEN and self._is_paid(operation.price_tier, sent_by):
             async with self._paid(operation.price_tier, scope, seen) as payer:
-                return await self._carried_out(found, payer, request, seen, origin)
+                return await self._carried_out(match, payer, request, seen, origin)
         caller = self._caller(operation, sent_by)
-        return await self._carried_out(found, caller, request, seen, origin, signed)
+        return await self._carried_out(match, caller, request, seen, origin, signed)
 
     async def _ready(self, scope: Scope) -> _Answer:
-        """For whoever operates the service: no operation of the API, and in no document of it."""
+        """Answers the operator's probe, which is in no document of the API."""
         if scope["method"] != "GET":
             raise _only_get()
         _no_parameters(scope["query_string"])
@@ -361,15 +357,14 @@ class Surface:
 
     async def _carried_out(
         self,
-        found: Found,
+        match: Found,
         caller: Caller | None,
         request: Request,
         seen: Seen,
         origin: str | None,
         signed: tuple[bytes, Delivery] | None = None,
     ) -> object:
-        """What the handler says, once the caller is known, or what was ``signed``."""
-        operation = found.operation
+        operation = match.operation
         if caller is not None:
             if seen.page and origin is not None:
                 # Until it is known to be allowed, the page may not read even the refusal.
@@ -382,15 +377,17 @@ class Surface:
                 at_the_door = _AT_THE_DOOR[operation.rate_class]
                 seen.admission = await self._parts.rates.admit(caller, at_the_door)
             if operation.rate_class is RateClass.EXCHANGE:
-                return await self._begun(found, caller, request, seen)
-        return await self._done(found, caller, request, seen, signed=signed)
+                return await self._begun(match, caller, request, seen)
+        return await self._done(match, caller, request, seen, signed=signed)
 
-    async def _begun(self, found: Found, caller: Caller, request: Request, seen: Seen) -> object:
-        """What the handler says of an exchange. It counts when it begins, and only then: whatever
-        is refused tells how the windows stand."""
+    async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
+        """Returns the handler's answer to an exchange, which counts only when it begins.
+
+        A refusal states the windows without counting in them.
+        """
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
-            result = await self._done(found, caller, request, seen, begins)
+            result = await self._done(match, caller, request, seen, begins)
             seen.call.is_repeat = begins is not None and begins.decision is None
             return result
         finally:
@@ -401,25 +398,24 @@ class Surface:
 
     async def _done(
         self,
-        found: Found,
+        match: Found,
         caller: Caller | None,
         request: Request,
         seen: Seen,
         begins: CountedCall | None = None,
         signed: tuple[bytes, Delivery] | None = None,
     ) -> object:
-        """What the handler says to parameters and body of the right shape."""
-        operation = found.operation
+        operation = match.operation
         pairs = query_pairs(request.scope["query_string"])
         if operation.access is not Access.OPEN:
             pairs = _without_api_key(pairs)
 
         if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
             pairs = known_pairs(operation.query or NoParameters, pairs)
-        path = parameters(operation.path_parameters or NoParameters, found.parameters)
+        path = parameters(operation.path_parameters or NoParameters, match.parameters)
         seen.call.order = getattr(path, "service_id", None) or getattr(path, "multi_id", None)
         query = parameters(operation.query or NoParameters, seen.dialect.asked(pairs))
-        sent, asked = as_sent([*pairs, *found.parameters]), None
+        sent, asked = as_sent([*pairs, *match.parameters]), None
         if operation.body is not None:
             sent = json_object(await raw_body(request) if signed is None else signed[0])
             asked = body(operation.body, sent)
@@ -439,16 +435,18 @@ class Surface:
         return result
 
     def _is_paid(self, tier: PriceTier, sent_by: dict[str, str]) -> bool:
-        """Whether a call has to be paid for: one without credentials, where payments are taken."""
-        known = "authorization" in sent_by or "partner-id" in sent_by
+        """True for a call without credentials, where payments are accepted."""
+        has_credentials = "authorization" in sent_by or "partner-id" in sent_by
         payments = self._parts.payments
-        return payments is not None and not known and payments.priced(tier)
+        return payments is not None and not has_credentials and payments.priced(tier)
 
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
-        """Who pays for a call, once the payment is verified and written down: what succeeds is
-        settled, and the payment of what is refused is free again. Raises PaymentNeeded, also where
-        the answer is withheld."""
+        """Yields the payer once the payment is verified and written down.
+
+        A successful call is settled, the payment of a refused one is free again. Raises
+        PaymentNeeded, also where the answer is withheld.
+        """
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
@@ -461,21 +459,22 @@ class Surface:
         except BaseException:
             await payments.free(payment)
             raise
-        told = await payments.settle(payment, tier, url)
-        seen.paid = ((b"payment-response", told.encode()),)
+        response = await payments.settle(payment, tier, url)
+        seen.paid = ((b"payment-response", response.encode()),)
 
     def _url(self, scope: Scope, headers: Headers) -> str:
-        """What the caller asked for, as the caller knows it."""
         front, path = self._parts.front, str(scope["path"])
         if front.public_url:
             return front.public_url + path.removeprefix(front.prefix)
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
-    async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """The body of a request whose signature is right, and what is known by it. Others count
-        by the address that they come from; those that are right are never held up by them."""
+    async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
+        """Returns the body of a request with the right signature, and its delivery.
+
+        Wrong ones count by their address; right ones are never limited by those.
+        """
         try:
-            source = dict(found.parameters)["source"]
+            source = dict(match.parameters)["source"]
             claimed = self._parts.webhooks.claimed(source, request.headers)
             data = await raw_body(request)
             return data, self._parts.webhooks.verified(claimed, data)
@@ -484,14 +483,16 @@ class Surface:
             raise
 
     async def _require_knowledge(self) -> None:
-        """Windows, prices and payments go by time, and keys are revoked by others. The caller is
-        told nothing of either: another process may answer, or this one later."""
+        """Refuses without a right clock and current keys: windows, prices and payments depend on
+        them.
+
+        The caller learns neither reason: another process may answer, or this one later.
+        """
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:
             raise ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _NOT_NOW)
 
     def _admit_stranger(self, scope: Scope, sent_by: dict[str, str], seen: Seen) -> None:
-        """Count a request without credentials, by the address that it comes from."""
         if "authorization" not in sent_by and "partner-id" not in sent_by:
             self._count_stranger(scope, seen)
 
@@ -509,12 +510,11 @@ class Surface:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> bytes:
-    """The ``Date`` of a second since 1970; many answers leave within the same one."""
+    """Formats ``Date`` of a second since 1970; many answers share one."""
     return formatdate(second, usegmt=True).encode()
 
 
 def _path(scope: Scope) -> str:
-    """The decoded path; empty where a slash came encoded, which separates no segments."""
     if b"%2f" in scope.get("raw_path", b"").lower():
         return ""
     path: str = scope["path"]
@@ -522,14 +522,16 @@ def _path(scope: Scope) -> str:
 
 
 def _sent_by(scope: Scope) -> dict[str, str]:
-    """The headers that say who calls, without the blanks around them (RFC 9110 5.5); repeated ones
-    are joined, so that two are none."""
+    """Returns the credential headers without surrounding blanks (RFC 9110 5.5).
+
+    Repeated ones are joined, so that two are invalid.
+    """
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
-        known = _SAYS_WHO.get(name)
-        if known is not None:
+        header = _SAYS_WHO.get(name)
+        if header is not None:
             text = value.decode("latin-1").strip(" \t")
-            sent[known] = f"{sent[known]}, {text}" if known in sent else text
+            sent[header] = f"{sent[header]}, {text}" if header in sent else text
     return sent
 
 
@@ -538,12 +540,13 @@ def _without_api_key(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _no_parameters(query_string: bytes) -> None:
-    """422 for any parameter of a handshake."""
     parameters(NoParameters, _without_api_key(query_pairs(query_string)))
 
 
 def _refuse_api_key(query_string: bytes, sent_by: dict[str, str]) -> None:
-    """401 where ``apiKey`` is sent without ``Authorization``, whatever else tells who calls."""
+    """Raises 401 where ``apiKey`` is sent without ``Authorization``, whatever the other
+    credentials.
+    """
     if "authorization" not in sent_by and names_api_key(query_string):
         raise ServiceError(
             ErrorCode.INVALID_API_CREDENTIALS,
@@ -558,14 +561,13 @@ def _only_get() -> ServiceError:
 
 
 def _no_handshake(method: str) -> ServiceError:
-    """What a request to the stream is told that is no complete WebSocket handshake."""
     if method != "GET":
         return _only_get()
     return ServiceError(ErrorCode.BAD_REQUEST, "This path takes a WebSocket handshake, version 13.")
 
 
 def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
-    """402: nothing for a program, a page for a person with a browser (contract 3.6)."""
+    """The 402: empty for a program, a page for a person with a browser (contract 3.6)."""
     headers = [(name.encode(), text.encode()) for name, text in needed.headers.items()]
     person = "text/html" in asked.get("accept", "") and "Mozilla" in asked.get("user-agent", "")
     if not person:
@@ -575,7 +577,6 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
 
 
 def _at_present(unavailable: StoreUnavailable, seen: Seen) -> ServiceError:
-    """What a request is told that the store did not answer."""
     logger.warning("store unavailable, request %s: %s", seen.call.request_id, unavailable)
     return ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _NOT_NOW)
 

@@ -1,7 +1,6 @@
-"""Security scans: a token is looked at when it is selected, and again once its verdict is stale.
+"""Security scans: a token is scanned when it is selected, and again once its verdict is stale.
 
-A quote or ``GET /minMax`` selects its tokens; the answer never waits for the scan
-(contract 5.13).
+A quote or ``GET /minMax`` selects its tokens; the answer never waits for the scan (contract 5.13).
 """
 
 from __future__ import annotations
@@ -21,27 +20,25 @@ from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, Unscanned
 
 SCAN_SECONDS = 10.0
 RETRY_AFTER = timedelta(minutes=5)
-"""How long the verdict of a scan that did not come about stands."""
+"""How long the verdict of a failed scan stands."""
 CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
-"""After which a scan whose process was killed may be made by another one."""
+"""Time after which another process may repeat the scan of a killed one."""
 
 logger = logging.getLogger(__name__)
 
 
 class TokenScanner(Protocol):
-    """A screening provider."""
-
     async def scan(self, token: Token) -> TokenSecurityScan:
-        """The verdict now, ``expires_at`` included."""
+        """Returns the current verdict, with ``expires_at``."""
         ...
 
 
 class TokenScans:
-    """Keeps the verdicts in the catalogue and in the store, so that of all processes over it one
-    scans a token, and the others take its verdict.
+    """Keeps the verdicts in the catalogue and in the store.
 
-    Without a scanner nothing is ever scanned. A verdict that went stale stands until there is a
-    newer one, also over a restart: its ``expires_at`` tells its age.
+    One of all processes scans a token, and the others take its verdict; without a scanner nothing
+    is scanned. A stale verdict stands until there is a newer one, also over a restart: its
+    ``expires_at`` tells its age.
     """
 
     def __init__(
@@ -53,17 +50,16 @@ class TokenScans:
         self._clock = clock
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, int] = {}
-        """When the verdicts end that were taken up from the store, by token id."""
+        """Ends of the verdicts that were read from the store, by token id."""
 
     async def catch_up(self) -> None:
-        """Take up the verdicts of other processes, and those that an earlier one left. Raises
-        StoreUnavailable."""
+        """Reads the verdicts of other processes and of earlier ones. Raises StoreUnavailable."""
         for token_id, written, ends in await self._store.scans.newer(self._ends):
             self._ends[token_id] = ends
             self._take_up(token_id, written)
 
     def selected(self, *tokens: Token) -> None:
-        """Have the tokens scanned that have no verdict, or a stale one."""
+        """Scans those tokens that have no verdict, or a stale one."""
         if self._scanner is None:
             return
         for token in tokens:
@@ -89,7 +85,6 @@ class TokenScans:
             del self._under_way[token.id]
 
     def _take_up(self, token_id: str, written: bytes) -> None:
-        """A verdict of the store, where the catalogue has no newer one."""
         token = self._catalog.token(token_id)
         if token is None:
             return
@@ -98,8 +93,8 @@ class TokenScans:
         except CodecError as error:
             logger.warning("stored verdict of token %s: %s", token_id, error)
             return
-        known = token.security_scan
-        if known is None or known.scanned_at < verdict.scanned_at:
+        verdict_held = token.security_scan
+        if verdict_held is None or verdict_held.scanned_at < verdict.scanned_at:
             self._catalog.put_scan(token.id, verdict)
 
     async def _scan(self, scanner: TokenScanner, token: Token) -> TokenSecurityScan:

@@ -1,8 +1,8 @@
-"""Whether the clock of this process agrees with the database's, which is the same for all.
+"""Compares the clock of this process with the database's, which is the same for all.
 
 With a clock that is ahead, orders and bundles would expire whose payers are still in time; with one
 that is behind, a quote would be taken whose price is long gone; and either would count calls in the
-windows of another time. So a process whose clock is wrong does nothing that goes by time.
+windows of another time. So a process whose clock is wrong does nothing that depends on time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 
 
 class Timekeeper:
-    """Without a ``tolerance`` the clock is right: that of a world of its own is nobody else's."""
+    """Without a ``tolerance`` the clock is right by definition: a world of its own shares it with
+    nobody.
+    """
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
         self._store = store
@@ -31,7 +33,7 @@ class Timekeeper:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes may go by the database's clock, too."""
+        """True if other processes may use the database's clock, too."""
         return self._tolerance is not None
 
     @property
@@ -40,7 +42,7 @@ class Timekeeper:
         return self._right.is_set()
 
     async def look(self) -> None:
-        """Hold the clock against the database's. Raises StoreUnavailable."""
+        """Compares the clock with the database's. Raises StoreUnavailable."""
         if self._tolerance is None:
             return
         before = self._clock.now()
@@ -58,8 +60,11 @@ class Timekeeper:
             self._right.set()
 
     async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
-        """Run a part of the background, which is ended when the clock is wrong, as it is at the end
-        of the process, and begun anew when it is right."""
+        """Runs a part of the background while the clock is right.
+
+        It is cancelled when the clock is wrong, as at the end of the process, and restarted when it
+        is right again.
+        """
         while True:
             await self._right.wait()
             running = asyncio.ensure_future(part())

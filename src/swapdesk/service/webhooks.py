@@ -2,10 +2,9 @@
 
 An event is a hint and never a fact. It says which order, or which operation of a bundle, has news;
 the worker then asks the venue, as it does without. So an event that is forged, repeated, late or
-out of order moves neither money nor a state, and one that is lost costs time alone.
-
-Who sends is proved by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes of the
-body. An event counts once by its id.
+out of order moves neither money nor a state, and a lost one costs time alone. The sender is
+authenticated by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes of the body.
+An event counts once by its id.
 """
 
 from __future__ import annotations
@@ -32,15 +31,13 @@ from swapdesk.wire.webhook_signature import (
 from swapdesk.wire.webhooks import WebhookAcknowledgement
 
 BUNDLER = "bundler"
-"""The source that tells of operations; every other one is a venue and tells of orders."""
+"""The source of events about operations; every other one is a venue, with events about orders."""
 
 _LEG = re.compile(r"([0-9A-Za-z]{1,64}):", re.ASCII)
-"""A venue knows an order by the key that it was opened with: our id, and which leg it is."""
+"""A venue knows an order by the key of its leg: our id, and the leg's name."""
 
 
 class Delivery(Struct, frozen=True):
-    """One signed request, verified or only claimed."""
-
     source: str
     event_id: str
     timestamp: int
@@ -48,12 +45,11 @@ class Delivery(Struct, frozen=True):
 
     @property
     def ends(self) -> datetime:
-        """Until when the signature counts."""
         return datetime.fromtimestamp(self.timestamp + WINDOW_SECONDS, UTC)
 
 
 class Webhooks:
-    """``secrets`` by source; ``worker`` and ``bundles`` are woken."""
+    """``secrets`` by source; events wake ``worker`` and ``bundles``."""
 
     def __init__(
         self,
@@ -70,15 +66,20 @@ class Webhooks:
         self._bundles = bundles
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
-        """What the headers say, before the body is read. Raises NOT_FOUND for an unknown source,
-        INVALID_API_CREDENTIALS where no body could make them right."""
+        """Reads the headers, before the body.
+
+        Raises NOT_FOUND for an unknown source, INVALID_API_CREDENTIALS where no body could make
+        them right.
+        """
         now = self._clock.now().timestamp()
         if source not in self._secrets:
             raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
-        said = [headers.getlist(f"webhook-{name}") for name in ("id", "timestamp", "signature")]
-        if any(len(values) != 1 for values in said):
+        headers_sent = [
+            headers.getlist(f"webhook-{name}") for name in ("id", "timestamp", "signature")
+        ]
+        if any(len(values) != 1 for values in headers_sent):
             raise _unsigned()
-        ((event_id,), (time,), (signatures,)) = said
+        ((event_id,), (time,), (signatures,)) = headers_sent
         timestamp = read_timestamp(time)
         if (
             timestamp is None
@@ -89,14 +90,14 @@ class Webhooks:
         return Delivery(source, event_id, timestamp, signatures)
 
     def verified(self, claimed: Delivery, body: bytes) -> Delivery:
-        """The delivery, if its signature is the source's. Raises INVALID_API_CREDENTIALS."""
+        """Returns the delivery if its signature is the source's. Raises INVALID_API_CREDENTIALS."""
         secret = self._secrets[claimed.source]
         if not is_signed(secret, claimed.event_id, claimed.timestamp, body, claimed.signatures):
             raise _unsigned()
         return claimed
 
     async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
-        """Wake who follows what the event names; nothing for one that was taken before.
+        """Wakes whoever follows what the event names; a repeated one does nothing.
 
         Raises VALIDATION_ERROR where the body names another id than the header.
         """
@@ -120,7 +121,7 @@ class Webhooks:
 
 
 def _unsigned() -> ServiceError:
-    """The same for whatever is wrong, so that nobody learns how near they came."""
+    """The same answer for every fault, so that a forger learns nothing."""
     return ServiceError(
         ErrorCode.INVALID_API_CREDENTIALS,
         "The signature of this event is missing, wrong, too old or too early.",

@@ -188,6 +188,12 @@ class Session:
     ) -> None:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
+        """The machine's, or the one handed in."""
+        self.now_clock = self.service_clock = self.clock
+        """The desk's clock, once the catalogue is read (in the sandbox it may run ahead of the
+        machine's); and the service's, by which orders are reckoned, once the desk is open."""
+        self.link: ConnectedDesk | None = None
+        """The connected half of the desk; None while it is not connected."""
         self.background = BackgroundTasks(self.clock)
         self.on_notice: Callable[[str], None] = lambda said: None
         """Hears what no page shows: what a call costs, that a sandbox was put aside."""
@@ -234,24 +240,8 @@ class Session:
         return self._desk is not None
 
     @property
-    def link(self) -> ConnectedDesk | None:
-        """The connected half of the desk; None while it is not connected."""
-        desk = self._desk
-        return desk.link if desk is not None and desk.connected else None
-
-    @property
     def ready(self) -> bool:
         return self.phase == "ready" and self.link is not None
-
-    @property
-    def now_clock(self) -> Clock:
-        """The desk's clock: the service's in the sandbox, the machine's before that and live."""
-        return self.catalog.clock if self.catalog is not None else self.clock
-
-    @property
-    def service_clock(self) -> Clock:
-        """The service's clock, which orders go by; the machine's before it answered."""
-        return self._desk.service_clock if self._desk is not None else self.now_clock
 
     async def begin(self, changed: Callable[[], object]) -> bool:
         """Opens the desk and connects it; returns False with a ``reason`` when that failed."""
@@ -281,9 +271,11 @@ class Session:
         self.done = 1 if self._desk is not None else 0
         if self.catalog is None:
             self.catalog = await self._read_catalog()
+            self.now_clock = self.service_clock = self.catalog.clock
             changed()
         if self._desk is None:
             self._desk = await self._open(self.catalog)
+            self.service_clock = self._desk.service_clock
             step(1)
         desk = self.desk
         await load(LINK, self.rest)
@@ -297,8 +289,10 @@ class Session:
                 self.on_notice(f"{put_aside}.")
             connection = connections.sandbox_connection(ready, self.settings)
         step(2)
+        self.link = None
         await desk.connect(connection)
-        await desk.link.api.health()
+        self.link = desk.link
+        await self.link.api.health()
         self.reached = True
         step(3)
         await desk.refresh_reference()
@@ -367,7 +361,7 @@ class Session:
 
     async def close(self) -> None:
         desk, catalog = self._desk, self.catalog
-        self._desk = self.catalog = None
+        self._desk = self.catalog = self.link = None
         if desk is not None:
             await desk.close()
         elif catalog is not None:

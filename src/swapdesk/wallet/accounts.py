@@ -22,16 +22,16 @@ class Kind(StrEnum):
 
 
 COIN_DECIMALS = {Kind.EVM: 18, Kind.SOLANA: 9}
-"""Of a chain's own coin, which follow from the kind of chain and from nobody's list."""
+"""Decimals of a chain's own coin follow from the kind of chain, not from any list."""
 MAX_DECIMALS = 255
-"""Of a token: they are a byte on EVM chains and on Solana."""
+"""Decimals of a token are one byte on EVM chains and on Solana."""
 
 
 class KeyOrigin(StrEnum):
     """Where a key came from."""
 
     CREATED = "created"
-    """Made here, from the system's randomness; it was never seen in plain text."""
+    """Made here from the system's randomness; never shown in plain text."""
     MNEMONIC = "mnemonic"
     RAW = "raw"
     """32 bytes in hexadecimal."""
@@ -89,10 +89,15 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
 
     def first(self, kind: Kind | None, named: str = "") -> Account | None:
         """The first one of a kind, by name or address where it is ``named``, in any case."""
-        own = (one for one in self.accounts if one.kind is kind)
+        own = (account for account in self.accounts if account.kind is kind)
         wanted = named.lower()
         return next(
-            (one for one in own if wanted in ("", one.name.lower(), one.address.lower())), None
+            (
+                account
+                for account in own
+                if wanted in ("", account.name.lower(), account.address.lower())
+            ),
+            None,
         )
 
 

@@ -55,7 +55,7 @@ def objections(
     findings: Sequence[RuleFinding], severity: Severity = Severity.REFUSE
 ) -> tuple[str, ...]:
     """What the rules say against it so severely, each with its code."""
-    return tuple(one.sentence for one in findings if one.severity is severity)
+    return tuple(finding.sentence for finding in findings if finding.severity is severity)
 
 
 class Match(StrEnum):
@@ -157,7 +157,7 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def refused(self) -> bool:
-        return any(one.severity is Severity.REFUSE for one in self.findings)
+        return any(finding.severity is Severity.REFUSE for finding in self.findings)
 
 
 TransactionCode = Literal["MINED", "FAILED", "REPLACED", "LOST", "ABANDONED"]
@@ -239,7 +239,7 @@ class Signature(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 MAX_ASSETS = 500
-"""Most tokens of one question."""
+"""Most tokens in one question."""
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):

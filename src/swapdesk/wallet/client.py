@@ -116,10 +116,10 @@ class WalletClient:
         on_locked: Callable[[], None] = lambda: None,
         program: Sequence[str] = AGENT,
     ) -> WalletClient:
-        """Start an agent and open a wallet in it; its keys stay locked.
+        """Starts an agent and opens a wallet in it; its keys stay locked. Raises AgentMissing if
+        none can be started, and Refused if the wallet is not safe to open.
 
-        ``on_locked`` is called when the agent drops the keys by itself. Raises AgentMissing
-        when none can be started, and Refused for a wallet that is not safe to open.
+        ``on_locked`` is called when the agent drops the keys by itself.
         """
         agent = await cls._started(on_locked, program)
         try:
@@ -170,7 +170,6 @@ class WalletClient:
         return self._process.pid
 
     async def close(self) -> None:
-        """End the agent; its keys are gone with it."""
         self._requests.close()
         try:
             async with asyncio.timeout(STOP_SECONDS):
@@ -184,12 +183,12 @@ class WalletClient:
     # The conversation
 
     async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
-        """What the agent did; each Secret among the arguments travels as one. Raises AgentGone
-        when the process ended, Refused when it says no."""
+        """Returns the agent's answer; a Secret among the arguments travels as one. Raises AgentGone
+        if the process ended, Refused if it says no."""
         return (await self.frame(operation, **arguments)).head["done"]
 
     async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
-        """The same with the secrets of the answer, which the caller wipes."""
+        """As ``ask``, with the secrets of the answer, which the caller wipes."""
         if self.gone is not None:
             raise self.gone
         self._last_id += 1
@@ -209,20 +208,22 @@ class WalletClient:
         return frame
 
     async def _say(self, head: Mapping[str, Any]) -> None:
-        held = {name: SecretBytes.of(one) for name, one in head.items() if isinstance(one, Secret)}
-        plain = {name: one for name, one in head.items() if name not in held}
+        held = {
+            name: SecretBytes.of(value) for name, value in head.items() if isinstance(value, Secret)
+        }
+        plain = {name: value for name, value in head.items() if name not in held}
         try:
             frame = encode_frame(to_builtins(plain), held)
         except FrameError as error:
-            for one in held.values():
-                one.wipe()
+            for secret in held.values():
+                secret.wipe()
             raise Refused("bad_request", str(error)) from None
         try:
             self._requests.write(frame)
         finally:
             frame[:] = bytes(len(frame))
-            for one in held.values():
-                one.wipe()
+            for secret in held.values():
+                secret.wipe()
         with contextlib.suppress(ConnectionError):
             await self._requests.drain()
 
@@ -232,13 +233,13 @@ class WalletClient:
                 size, head = frame_sizes(await self._answers.readexactly(PREFIX_BYTES))
                 body = bytearray(await self._answers.readexactly(size))
                 self._heard(decode_frame(body, head))
-                # Whoever asked takes the answer first: what it says was true before the next event.
+                # The caller takes the answer first: it was true before the next event.
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, ConnectionError):
             words = None
         except Exception as error:  # noqa: BLE001 (unread, the rest of the pipe means nothing)
-            said = str(error) if isinstance(error, FrameError) else type(error).__name__
-            words = f"the wallet agent cannot be understood: {said}"
+            detail = str(error) if isinstance(error, FrameError) else type(error).__name__
+            words = f"the wallet agent cannot be understood: {detail}"
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
         code = await self._process.wait()
@@ -255,7 +256,7 @@ class WalletClient:
             self.accounts = replace(self.accounts, unlocked=())
             self._on_locked()
         else:
-            # Whoever asked may have gone; then nobody waits for the answer.
+            # The caller may have been cancelled; then nobody waits for the answer.
             waiting = self._waiting.get(frame.head.get("id", 0))
             if waiting is not None and not waiting.done():
                 waiting.set_result(frame)
@@ -265,7 +266,7 @@ class WalletClient:
         for future in (self._ready, *self._waiting.values()):
             if not future.done():
                 future.set_exception(self.gone)
-        # Nobody may be waiting for the first word any more.
+        # Marks the exception as retrieved: nobody may be waiting for ``ready`` any more.
         self._ready.exception()
 
     async def _drain(self) -> None:
@@ -286,25 +287,24 @@ class WalletClient:
     async def unlock(
         self, passphrase: Secret, addresses: Sequence[str] | None = None
     ) -> tuple[UnusableKey, ...]:
-        """Open all keys, or those of ``addresses``; those that did not open and why.
-
-        Raises WrongPassphrase when none opened."""
+        """Opens all keys, or those of ``addresses``; returns those that did not open with the
+        reason. Raises WrongPassphrase if none opened."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
-        return tuple(from_json(UnusableKey, one) for one in answer["closed"])
+        return tuple(from_json(UnusableKey, key) for key in answer["closed"])
 
     async def lock(self) -> Accounts:
         self.accounts = await self._told(Accounts, "lock")
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
-        """A new key, unlocked. The first one sets the pass phrase of the wallet."""
+        """Makes a new key, unlocked. The first one sets the pass phrase of the wallet."""
         return await self._added("create", kind=kind, name=name, passphrase=passphrase)
 
     async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
         address = (await self._told(Account, operation, **arguments)).address
         await self.read_accounts()
-        return next(one for one in self.accounts.accounts if one.address == address)
+        return next(account for account in self.accounts.accounts if account.address == address)
 
     async def preview(
         self,
@@ -315,8 +315,8 @@ class WalletClient:
         paths: Sequence[str | None] | None = None,
         file_passphrase: Secret | None = None,
     ) -> tuple[ImportChoice, ...]:
-        """The addresses that ``material`` leads to, for a mnemonic one for each path (the ones
-        in use when None). Nothing is kept."""
+        """Returns the addresses that ``material`` leads to, of a mnemonic one for each path (by
+        default the usual ones). Keeps nothing."""
         answer = await self.ask(
             "preview",
             kind=kind,
@@ -325,7 +325,7 @@ class WalletClient:
             material=material,
             file_passphrase=file_passphrase,
         )
-        return tuple(from_json(ImportChoice, one) for one in answer)
+        return tuple(from_json(ImportChoice, choice) for choice in answer)
 
     async def import_key(
         self,
@@ -337,7 +337,7 @@ class WalletClient:
         *,
         file_passphrase: Secret | None = None,
     ) -> Account:
-        """Keep the key of a choice that was seen; refused when the material leads elsewhere."""
+        """Keeps the key of a choice that was shown. Refused if the material leads elsewhere."""
         return await self._added(
             "import",
             kind=choice.kind,
@@ -351,8 +351,8 @@ class WalletClient:
         )
 
     async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
-        """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
-        ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
+        """Returns the key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is the
+        typed ``accounts.export_phrase``. The caller wipes the answer."""
         frame = await self.frame("export", address=address, phrase=phrase, passphrase=passphrase)
         return frame.secrets["key"]
 
@@ -360,13 +360,14 @@ class WalletClient:
         return await self._added("rename", address=address, name=name)
 
     async def set_clock(self, offset: float) -> None:
-        """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
+        """Sets how far sandbox time is ahead of the wall clock, in seconds. No effect on a live
+        profile."""
         await self.ask("clock", offset=offset)
 
     # What may be signed at most
 
     async def policy(self) -> PolicyStatus:
-        """The spending policy, and how much of each limit is used."""
+        """Returns the spending policy, with how much of each limit is used."""
         return await self._told(PolicyStatus, "policy")
 
     async def set_policy(
@@ -381,8 +382,9 @@ class WalletClient:
     async def balances(
         self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
     ) -> Balances:
-        """What an account of the wallet has on a chain of its kind, with ``fee`` also what one
-        payment in the coin takes. Refused when the node does not answer or is of another chain."""
+        """Returns what an account of the wallet holds on a chain of its kind, with ``fee`` also
+        what one payment in the coin costs. Refused if the node does not answer or is of another
+        chain."""
         return await self._told(
             Balances,
             "balances",
@@ -393,7 +395,7 @@ class WalletClient:
         )
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
-        """Who may take which of ``tokens``; refused as ``balances``."""
+        """Returns who may take which of ``tokens``. Refused as ``balances``."""
         return await self._told(
             Allowances,
             "allowances",
@@ -405,27 +407,28 @@ class WalletClient:
     async def revocation(
         self, token: str, spender: str, *, permit2: bool = False
     ) -> TransactionPayload:
-        """The call that ends an allowance, to be reviewed and signed as any other payload."""
+        """Returns the call that ends an allowance, to review and sign like any payload."""
         return await self._told(
             TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
         )
 
     async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
-        """The transaction that lets nobody take a token any more; refused as ``balances``."""
+        """Returns the transaction that ends every delegation of a token. Refused as
+        ``balances``."""
         return await self._told(
             SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
         )
 
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
-        """The transaction that pays the deposit of a promise, to be reviewed and signed as any
-        other payload; refused as ``balances``, and for a promise without a deposit."""
+        """Returns the transaction that pays the deposit of a promise, to review and sign like any
+        payload. Refused as ``balances``, and for a promise without a deposit."""
         return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
     ) -> SmartAccount:
-        """What the smart account of an account has on a chain; refused as ``balances``, and where
-        no factory of smart accounts is known."""
+        """Returns what the smart account of an account holds on a chain. Refused as ``balances``,
+        and if no factory of smart accounts is known."""
         return await self._told(
             SmartAccount,
             "smart_account",
@@ -435,8 +438,8 @@ class WalletClient:
         )
 
     async def withdrawal(self, promise: Promise) -> TransactionPayload:
-        """The call by which an account has its smart account pay it what a promise says, to be
-        reviewed and signed as any other payload."""
+        """Returns the call by which an account's smart account pays it what a promise says, to
+        review and sign like any payload."""
         return await self._told(TransactionPayload, "withdrawal", promise=promise)
 
     # Signing
@@ -444,7 +447,7 @@ class WalletClient:
     async def review(
         self, payload: Payload, promise: Promise, *, replaces: str | None = None
     ) -> Review:
-        """What the agent makes of a payload. ``replaces`` is the hash of a transaction whose
+        """Returns the agent's review of a payload. ``replaces`` is the hash of a transaction whose
         nonce it takes, for a higher fee."""
         review = await self._told(
             Review,
@@ -456,10 +459,9 @@ class WalletClient:
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """What the agent makes of the same call on the nonce of a transaction that waits, for a
-        higher fee: judged against the promise that it was signed under, of which only the most
-        that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
-        agent's records have it."""
+        """Reviews the call of a waiting transaction for a higher fee on its nonce; returns the call
+        as the agent's records have it, with the review. It is judged by the promise that it was
+        signed under, with gas raised to at most ``gas_units`` of the native coin."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
@@ -467,38 +469,40 @@ class WalletClient:
     async def sign(
         self, review: Review, phrase: str | None = None
     ) -> Signature | SignedTransaction:
-        """Sign what was reviewed. A transaction is written down and not sent yet."""
+        """Signs what was reviewed. A transaction is recorded and not sent yet."""
         answer = await self.ask("sign", review=review.id, digest=review.digest, phrase=phrase)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
-        """What was signed, for one intent or ever, in that order."""
-        found: list[SignedTransaction] = []
+        """Returns what was signed, for one intent or ever, oldest first."""
+        transactions: list[SignedTransaction] = []
         after: int | None = 0
         while after is not None:
             page = await self.ask("transactions", intent=intent_id, after=after)
-            found += [from_json(SignedTransaction, one) for one in page["transactions"]]
+            transactions += [
+                from_json(SignedTransaction, transaction) for transaction in page["transactions"]
+            ]
             after = page["after"]
-        return tuple(found)
+        return tuple(transactions)
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
-        """Send the bytes that were signed; the same ones however often."""
+        """Sends the signed bytes; however often, the same ones."""
         return await self._told(SignedTransaction, "broadcast", hash=hash_)
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
-        """What became of a transaction. One that the chain does not have is sent again, unless
-        ``resend`` is False."""
+        """Finds out what became of a transaction. One that the chain does not have is sent again,
+        unless ``resend`` is False."""
         return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
 
     async def abandon(self, hash_: str) -> SignedTransaction:
-        """Give up a transaction that was never sent."""
+        """Gives up a transaction that was never sent."""
         return await self._told(SignedTransaction, "abandon", hash=hash_)
 
 
 def _environment() -> dict[str, str]:
-    """All that the agent learns of the desk's."""
+    """The only variables of the desk that the agent gets."""
     file = authorities()
     return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
 
@@ -506,8 +510,8 @@ def _environment() -> dict[str, str]:
 async def _streams(
     asking: socket.socket, hearing: socket.socket
 ) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
-    """One way each. As of a pipe, what is written is copied at once: a frame is wiped after it was
-    given away, and the transport of a socket would keep the frame itself."""
+    """One stream for each direction. What is written is copied at once, as by a pipe: a frame is
+    wiped after it was given away, and the transport of a socket would keep the frame itself."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
@@ -518,18 +522,18 @@ async def _streams(
 
 
 def _refusal(refused: Any) -> Exception:
-    """A code that this desk does not know is told as a defect."""
+    """A code that this desk does not know becomes ``defect``."""
     try:
-        findings = tuple(from_json(RuleFinding, one) for one in refused["findings"])
+        findings = tuple(from_json(RuleFinding, finding) for finding in refused["findings"])
         code, words = refused["code"], str(refused["words"])
     except (MessageError, KeyError, TypeError):
         return AgentGone("the wallet agent answered something else than it should")
-    known: RefusalCode = next((one for one in REFUSALS if one == code), "defect")
-    # The agent lists accounts without the packages that it makes and opens keys with.
-    if known == "defect" and (lacking := _without_packages()) is not None:
+    reason: RefusalCode = next((refusal for refusal in REFUSALS if refusal == code), "defect")
+    # The agent can list accounts without the packages that make and open keys.
+    if reason == "defect" and (lacking := _without_packages()) is not None:
         return lacking
-    kind = WrongPassphrase if known == "wrong_passphrase" else Refused
-    return kind(known, words, findings)
+    kind = WrongPassphrase if reason == "wrong_passphrase" else Refused
+    return kind(reason, words, findings)
 
 
 def _how_it_ended(code: int) -> str:
@@ -538,7 +542,8 @@ def _how_it_ended(code: int) -> str:
 
 
 def _without_packages() -> AgentMissing | None:
-    """What signing lacks, and the command that installs it; None where nothing is missing."""
+    """The packages that signing lacks, and the command that installs them; None if none is
+    missing."""
     lacking = missing("wallet")
     if not lacking:
         return None
@@ -546,6 +551,6 @@ def _without_packages() -> AgentMissing | None:
 
 
 def _not_started(gone: AgentGone) -> AgentMissing:
-    said = f" ({gone.said[-1]})" if gone.said else ""
-    words = f"the wallet agent could not start: {gone.words}{said}"
+    detail = f" ({gone.said[-1]})" if gone.said else ""
+    words = f"the wallet agent could not start: {gone.words}{detail}"
     return _without_packages() or AgentMissing(words)

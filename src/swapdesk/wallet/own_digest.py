@@ -36,20 +36,20 @@ _OPERATION = (
 
 
 def operation_digest(payload: OperationPayload) -> bytes:
-    """32 bytes. Raises KeyError, ValueError and OverflowError for what is no operation, for one
-    that somebody else would pay, and for a release that is not known here."""
-    told = payload.operation
-    if any(name.startswith("paymaster") for name in told):
+    """Returns 32 bytes. Raises KeyError, ValueError and OverflowError for anything but an
+    operation, for one that somebody else would pay, and for an unknown EntryPoint release."""
+    operation = payload.operation
+    if any(name.startswith("paymaster") for name in operation):
         raise ValueError("somebody else would pay for the operation")
     words = b"".join(
         (
-            _address_word(told["sender"]),
-            _address_word(told["nonce"]),
-            keccak(_octets(told, "factory") + _octets(told, "factoryData")),
-            keccak(_octets(told, "callData")),
-            _halves(told["verificationGasLimit"], told["callGasLimit"]),
-            _address_word(told["preVerificationGas"]),
-            _halves(told["maxPriorityFeePerGas"], told["maxFeePerGas"]),
+            _address_word(operation["sender"]),
+            _address_word(operation["nonce"]),
+            keccak(_octets(operation, "factory") + _octets(operation, "factoryData")),
+            keccak(_octets(operation, "callData")),
+            _halves(operation["verificationGasLimit"], operation["callGasLimit"]),
+            _address_word(operation["preVerificationGas"]),
+            _halves(operation["maxPriorityFeePerGas"], operation["maxFeePerGas"]),
             keccak(b""),
         )
     )
@@ -64,8 +64,8 @@ def operation_digest(payload: OperationPayload) -> bytes:
     return keccak(b"\x19\x01" + keccak(domain) + keccak(keccak(_OPERATION.encode()) + words))
 
 
-def _octets(told: Mapping[str, str], name: str) -> bytes:
-    return bytes.fromhex(told.get(name, "0x").removeprefix("0x"))
+def _octets(operation: Mapping[str, str], name: str) -> bytes:
+    return bytes.fromhex(operation.get(name, "0x").removeprefix("0x"))
 
 
 def _address_word(text: str) -> bytes:
@@ -74,7 +74,7 @@ def _address_word(text: str) -> bytes:
 
 
 def _halves(high: str, low: str) -> bytes:
-    return b"".join(int(one, 16).to_bytes(_HALF, "big") for one in (high, low))
+    return b"".join(int(number, 16).to_bytes(_HALF, "big") for number in (high, low))
 
 
 DIFFERS = "DESK_DIGEST_DIFFERS"
@@ -93,8 +93,8 @@ Rlp = bytes | list["Rlp"]
 
 
 def held_against(review: Review, payload: Payload) -> Review:
-    """The review with ``agreed`` as the desk finds it. A digest that is another one than the
-    desk's, or that it cannot compute, is a finding to refuse: nothing is signed then."""
+    """Returns the review with ``agreed`` set by the desk. A digest that differs from the desk's, or
+    that the desk cannot compute, adds a finding that refuses."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -106,24 +106,24 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """0x-hex of the 32 bytes that are signed (of Solana: of SHA-256 of the message; of a
-    UserOperation: of its hash, which EntryPoint v0.7 has signed by EIP-191); None where it cannot
-    be computed. ``terms`` is what the agent adds to an EVM transaction."""
+    """Returns the 32 bytes that are signed as 0x-hex (of Solana SHA-256 of the message; of a
+    UserOperation its hash, which EntryPoint v0.7 has signed by EIP-191); None if they cannot be
+    computed. ``terms`` is what the agent adds to an EVM transaction."""
     try:
         match payload:
             case TypedDataPayload():
-                found = _typed(payload.document)
+                digest = _typed(payload.document)
             case TransactionPayload() if terms is not None:
-                found = _transaction(payload, terms)
+                digest = _transaction(payload, terms)
             case SolanaPayload():
-                found = _solana(b64decode(payload.transaction, validate=True))
+                digest = _solana(b64decode(payload.transaction, validate=True))
             case OperationPayload():
-                found = operation_digest(payload)
+                digest = operation_digest(payload)
             case _:
                 return None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
         return None
-    return f"0x{found.hex()}"
+    return f"0x{digest.hex()}"
 
 
 # Typed data (EIP-712)
@@ -144,22 +144,25 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any], dept
     if depth > _DEEPEST:
         raise RecursionError
     fields = types[name]
-    words = [_word(types, one["type"], values[one["name"]], depth + 1) for one in fields]
+    words = [_word(types, field["type"], values[field["name"]], depth + 1) for field in fields]
     return keccak(keccak(_declared(types, name).encode()) + b"".join(words))
 
 
 def _declared(types: Mapping[str, Any], name: str) -> str:
-    """``Mail(Person from,string text)Person(address wallet)``: the struct, then those it needs
-    by name."""
+    """``Mail(Person from,string text)Person(address wallet)``: the struct, then those it uses by
+    name."""
     needed, waiting = {name}, [name]
     while waiting:
-        for one in types[waiting.pop()]:
-            kind = one["type"].partition("[")[0]
+        for field in types[waiting.pop()]:
+            kind = field["type"].partition("[")[0]
             if kind in types and kind not in needed:
                 needed.add(kind)
                 waiting.append(kind)
     return "".join(
-        kind + "(" + ",".join(" ".join((one["type"], one["name"])) for one in types[kind]) + ")"
+        kind
+        + "("
+        + ",".join(" ".join((field["type"], field["name"])) for field in types[kind])
+        + ")"
         for kind in (name, *sorted(needed - {name}))
     )
 
@@ -167,7 +170,7 @@ def _declared(types: Mapping[str, Any], name: str) -> str:
 def _word(types: Mapping[str, Any], kind: str, value: Any, depth: int) -> bytes:
     if kind.endswith("]"):
         inner = kind[: kind.rindex("[")]
-        return keccak(b"".join(_word(types, inner, one, depth) for one in value))
+        return keccak(b"".join(_word(types, inner, item, depth) for item in value))
     if kind in types:
         return _struct(types, kind, value, depth)
     if kind == "string":
@@ -189,7 +192,7 @@ def _word(types: Mapping[str, Any], kind: str, value: Any, depth: int) -> bytes:
 def _transaction(payload: TransactionPayload, terms: EvmTerms) -> bytes:
     numbers = (terms.chain_id, terms.nonce, terms.max_priority, terms.max_fee, terms.gas)
     items: list[Rlp] = [
-        *(_whole(one) for one in numbers),
+        *(_whole(number) for number in numbers),
         bytes.fromhex(payload.to[2:]),
         _whole(payload.value),
         bytes.fromhex(payload.data[2:]),
@@ -204,7 +207,7 @@ def _whole(number: int) -> bytes:
 
 def _rlp(item: Rlp) -> bytes:
     if isinstance(item, list):
-        return _headed(0xC0, b"".join(_rlp(one) for one in item))
+        return _headed(0xC0, b"".join(_rlp(part) for part in item))
     return item if len(item) == 1 and item[0] < 0x80 else _headed(0x80, item)
 
 
@@ -219,7 +222,7 @@ def _headed(base: int, body: bytes) -> bytes:
 
 
 def _solana(transaction: bytes) -> bytes:
-    """Behind the signatures, of which there are fewer than 128, stands the message."""
+    """The message follows the signatures, of which there are fewer than 128."""
     count = transaction[0]
     if count >= 0x80:
         raise ValueError("more signatures than a transaction has room for")

@@ -38,9 +38,9 @@ class Purpose(StrEnum):
     BUNDLE = "bundle"
     """A UserOperation by which the account's smart account pays deposits of a group."""
     DEPLOY = "deploy"
-    """The account's own smart account is put where its address says."""
+    """Creates the account's own smart account at its address."""
     WITHDRAW = "withdraw"
-    """The account's own smart account pays what it holds to the account."""
+    """The account's own smart account pays its holdings to the account."""
     CALL = "call"
     """A signed payment of one call of the API, which is its ``deposit`` (EIP-3009, x402)."""
 
@@ -83,7 +83,7 @@ class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TakenOut(Struct, frozen=True, forbid_unknown_fields=True):
-    """``units`` of a token that a smart account pays its owner."""
+    """An amount, in base units, that a smart account pays its owner."""
 
     asset: Asset
     units: int
@@ -136,12 +136,12 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def least(self) -> Decimal:
-        """What must arrive, in whole tokens."""
+        """The least that must arrive, in whole tokens."""
         return short(from_base_units(self.least_units, self.buy.decimals))
 
 
 class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a document stands in a chain of signatures; ``step`` counts from 0."""
+    """The place of a document in a chain of signatures; ``step`` counts from 0."""
 
     key: str
     step: int

@@ -39,7 +39,7 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, r
 
 VERSION = 3
 MAX_FRAME = 2 << 20
-"""Most bytes behind the first length. A larger frame ends the conversation."""
+"""Most bytes after the first length. A larger frame ends the conversation."""
 MAX_SECRET = 16 << 10
 _PREFIX = struct.Struct(">II")
 PREFIX_BYTES = _PREFIX.size
@@ -104,7 +104,7 @@ RefusalCode = Literal[
     "records",
     "defect",
 ]
-"""Why the agent did not do what it was asked; nothing was signed and nothing was sent."""
+"""Why the agent refused; nothing was signed and nothing was sent."""
 
 
 REFUSALS: dict[RefusalCode, str] = {
@@ -141,7 +141,7 @@ REFUSALS: dict[RefusalCode, str] = {
     "records": "transactions.db cannot be written, so nothing is signed.",
     "defect": "The wallet has a defect.",
 }
-"""What each means."""
+"""The meaning of each code."""
 
 
 class WalletError(Exception):
@@ -153,9 +153,9 @@ class WalletError(Exception):
 
 
 class AgentGone(WalletError):
-    """The process ended or cannot be understood. What it was asked may or may not be done:
-    ``WalletClient.transactions`` of a new one tells. ``said`` is the end of what it wrote to
-    its standard error, with all that could be a secret taken out."""
+    """The process ended or cannot be understood. Its last request may or may not have been done:
+    ``WalletClient.transactions`` of a new agent tells. ``said`` is the end of its standard error,
+    with anything that could be a secret removed."""
 
     def __init__(self, words: str, said: tuple[str, ...] = ()) -> None:
         super().__init__(words)
@@ -163,8 +163,8 @@ class AgentGone(WalletError):
 
 
 class AgentMissing(WalletError):
-    """No agent could be started, or it can do nothing with keys: the extra ``wallet`` is not
-    installed, or no process more. ``mend`` is the command that installs what is missing."""
+    """No agent could be started, or it cannot use keys: the extra ``wallet`` is not installed, or
+    the system allows no more processes. ``mend`` is the command that installs what is missing."""
 
     def __init__(self, words: str, mend: str = "") -> None:
         super().__init__(words)
@@ -176,7 +176,7 @@ class DeskReadsOnly(WalletError):
 
 
 class Refused(WalletError):
-    """The agent said no, by this code; ``findings`` are the gate's, where it was the gate."""
+    """The agent refused with this code; ``findings`` are the gate's, if it was the gate."""
 
     def __init__(
         self, code: RefusalCode, words: str, findings: tuple[RuleFinding, ...] = ()
@@ -187,7 +187,7 @@ class Refused(WalletError):
 
 
 class WrongPassphrase(Refused):
-    """No key opened with it."""
+    """The pass phrase opens no key."""
 
 
 class FrameError(Exception):
@@ -204,19 +204,20 @@ class Frame(Struct, frozen=True):
 def encode_frame(
     head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
 ) -> bytearray:
-    """The bytes of a frame, which the caller wipes once they are written, if they hold secrets.
-
+    """Returns the bytes of a frame; the caller wipes them after writing if they hold secrets.
     Raises FrameError for one that the other side would not take."""
     held = dict(secrets or {})
-    whole = {**head, "secrets": {name: len(one) for name, one in held.items()}} if held else head
+    whole = (
+        {**head, "secrets": {name: len(secret) for name, secret in held.items()}} if held else head
+    )
     text = json.dumps(whole, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-    size = len(text) + sum(len(one) for one in held.values())
-    if size > MAX_FRAME or any(len(one) > MAX_SECRET for one in held.values()):
+    size = len(text) + sum(len(secret) for secret in held.values())
+    if size > MAX_FRAME or any(len(secret) > MAX_SECRET for secret in held.values()):
         raise FrameError("a message is too large for the wallet agent")
     frame = bytearray(_PREFIX.pack(size, len(text)))
     frame += text
-    for one in held.values():
-        frame += one.reveal()
+    for secret in held.values():
+        frame += secret.reveal()
     return frame
 
 
@@ -235,11 +236,12 @@ def _number(text: str) -> float:
 
 
 _READER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_number)
-"""Both sides read the same: nothing stands twice, and every number is one."""
+"""Both sides parse alike: no member twice, only finite numbers."""
 
 
 def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
-    """(bytes that follow, bytes of the head among them); FrameError out of bounds."""
+    """Returns (bytes that follow, bytes of the head among them). Raises FrameError out of
+    bounds."""
     size, head = _PREFIX.unpack(prefix)
     if size > MAX_FRAME or head > size:
         raise FrameError("a frame of impossible size")
@@ -247,7 +249,7 @@ def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
 
 
 def decode_frame(body: bytearray, head: int) -> Frame:
-    """The frame of what follows a prefix. ``body`` is wiped where secrets stood in it."""
+    """Parses what follows a prefix; wipes the secrets in ``body``. Raises FrameError."""
     try:
         words = bytes(memoryview(body)[:head])
         refuse_deep(words)
@@ -259,7 +261,7 @@ def decode_frame(body: bytearray, head: int) -> Frame:
     sizes = whole.pop("secrets", {})
     if (
         not isinstance(sizes, dict)
-        or any(type(one) is not int or not 0 <= one <= MAX_SECRET for one in sizes.values())
+        or any(type(size) is not int or not 0 <= size <= MAX_SECRET for size in sizes.values())
         or head + sum(sizes.values()) != len(body)
     ):
         raise FrameError("a frame with secrets of other lengths than it says")
@@ -274,7 +276,7 @@ def decode_frame(body: bytearray, head: int) -> Frame:
 S = TypeVar("S", bound=Struct)
 
 _PLACE = re.compile(r"(?:field|at) `(?:\$\.)?([^`]+)`")
-"""The fields that an error names; beside them it says values of the other side."""
+"""The fields that an error names; its other words may quote values."""
 _PAYLOADS: dict[str, type[Any]] = {
     "typed_data": TypedDataPayload,
     "transaction": TransactionPayload,
@@ -286,16 +288,15 @@ MAX_DOCUMENT = 256 << 10
 
 
 class MessageError(ValueError):
-    """Not what both sides agreed on. The words name fields, never values."""
+    """An object that the protocol does not allow. The words name fields, never values."""
 
 
 def to_json(value: Struct) -> Any:
-    """A struct of this room as plain JSON values."""
     return msgspec.to_builtins(value)
 
 
 def from_json(kind: type[S], value: object) -> S:
-    """The struct again. Raises MessageError."""
+    """Parses a struct. Raises MessageError."""
     try:
         return msgspec.json.decode(json.dumps(value), type=kind)
     except msgspec.ValidationError as error:
@@ -306,9 +307,9 @@ def from_json(kind: type[S], value: object) -> S:
 
 
 def payload_to_json(payload: Payload) -> dict[str, Any]:
-    """A payload with its kind. A typed-data document travels as the JSON text it is, so that a
-    number stays a number with the digits it came with."""
-    kind = next(name for name, one in _PAYLOADS.items() if isinstance(payload, one))
+    """A payload with its kind. A typed-data document travels as the JSON text it is, so that each
+    number keeps its digits."""
+    kind = next(name for name, form in _PAYLOADS.items() if isinstance(payload, form))
     if not isinstance(payload, TypedDataPayload):
         return {"kind": kind, "payload": to_json(payload)}
     document = encode_json(payload.document).decode()

@@ -4,7 +4,7 @@ why a payload is not read (``agent.shapes``). A swap or bundle that is refused e
 from __future__ import annotations
 
 CALL_PAYEE_CHANGED = "CALL_PAYEE_CHANGED"
-"""The one warning that is agreed to by a phrase of its own: the end of the new payee."""
+"""The only warning with a phrase of its own: the last characters of the new payee."""
 
 RULES: dict[str, str] = {
     "ACCOUNT_DIFFERS": "key is the confirmed account",
@@ -117,7 +117,7 @@ RULES: dict[str, str] = {
     "WITHDRAWAL_PAYMENTS_DIFFER": "it makes the promised payments alone",
     "WITHDRAWAL_TOKEN_DIFFERS": "each payment is of its token",
 }
-"""What holds where the rule does not refuse or warn."""
+"""What holds if the rule has nothing to object."""
 
 PAYLOADS: dict[str, str] = {
     "ADDRESS": "an address of the document cannot be read",

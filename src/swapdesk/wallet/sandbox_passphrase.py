@@ -12,10 +12,8 @@ FILE = "wallet.passphrase"
 
 
 def sandbox_passphrase(places: ProfilePlaces) -> Secret:
-    """The phrase of the sandbox profile at ``places``, made (0600) at first use.
-
-    Raises UnsafePlace for a file that others could read.
-    """
+    """Returns the pass phrase of the sandbox profile at ``places``; makes it (0600) at first use.
+    Raises UnsafePlace if others could read the file."""
     private_directory(places.root)
     path = places.root / FILE
     with contextlib.suppress(FileExistsError):

@@ -17,7 +17,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 RULE = "POLICY_"
-"""What the codes of its findings begin with."""
+"""Prefix of the codes of its findings."""
 
 
 class SpendWindow(StrEnum):
@@ -119,13 +119,12 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def chain_names(self) -> tuple[str, ...] | None:
-        return None if self.chains is None else tuple(one.name for one in self.chains)
+        return None if self.chains is None else tuple(chain.name for chain in self.chains)
 
     @property
     def known_tokens(self) -> Iterator[PolicyToken]:
-        """Every token that it names."""
-        yield from (one.token for one in self.limits if one.token is not None)
-        yield from (one.token for one in self.prices)
+        yield from (limit.token for limit in self.limits if limit.token is not None)
+        yield from (price.token for price in self.prices)
         yield from self.tokens or ()
 
 
@@ -152,24 +151,24 @@ class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
-    """Whether ``new`` refuses all that ``old`` refuses."""
-    limits = {one.key: one.exact for one in new.limits}
-    if any(one.key not in limits or limits[one.key] > one.exact for one in old.limits):
+    """True if ``new`` refuses all that ``old`` refuses."""
+    limits = {limit.key: limit.exact for limit in new.limits}
+    if any(limit.key not in limits or limits[limit.key] > limit.exact for limit in old.limits):
         return False
-    known = {one.key for one in old.limits}
-    if any(one.window is SpendWindow.CALL and one.key not in known for one in new.limits):
-        # It ends the bound that the contract gives.
+    keys = {keys.key for keys in old.limits}
+    if any(limit.window is SpendWindow.CALL and limit.key not in keys for limit in new.limits):
+        # It would replace the bound that the contract sets.
         return False
     if new.call_payees != old.call_payees and (
         old.call_payees is None or not _within(new.call_payees, old.call_payees)
     ):
-        # Whom it names is paid without a question.
+        # The payees that it names are paid without a question.
         return False
-    if any(one.token is None for one in old.limits):
-        # A price that is missing refuses; a lower one lets more through.
-        prices = {one.token.key: one.exact for one in old.prices}
-        for one in new.prices:
-            if one.token.key not in prices or one.exact < prices[one.token.key]:
+    if any(limit.token is None for limit in old.limits):
+        # A missing price refuses; a lower one lets more through.
+        prices = {price.token.key: price.exact for price in old.prices}
+        for price in new.prices:
+            if price.token.key not in prices or price.exact < prices[price.token.key]:
                 return False
     return (
         _within(_ids(new.chains), _ids(old.chains))
@@ -180,11 +179,11 @@ def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
 
 
 def _ids(chains: tuple[PolicyChain, ...] | None) -> list[int | None] | None:
-    return None if chains is None else [one.chain_id for one in chains]
+    return None if chains is None else [chain.chain_id for chain in chains]
 
 
 def _keys(tokens: tuple[PolicyToken, ...] | None) -> list[TokenKey] | None:
-    return None if tokens is None else [one.key for one in tokens]
+    return None if tokens is None else [token.key for token in tokens]
 
 
 def _within(new: Iterable[object] | None, old: Iterable[object] | None) -> bool:
@@ -192,7 +191,7 @@ def _within(new: Iterable[object] | None, old: Iterable[object] | None) -> bool:
 
 
 def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:
-    """``1,000.5``: every digit that counts, a fraction rounded up to so many decimals."""
+    """``1,000.5``: every significant digit; a fraction is rounded up to ``decimals``."""
     if isinstance(value, Fraction):
         whole = -(-value.numerator * 10**decimals // value.denominator)
         value = Decimal(f"{whole}e-{decimals}")

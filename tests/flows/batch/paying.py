@@ -17,6 +17,7 @@ from msgspec import field
 from flows.dex.swapping import PACE, Place, SolanaPlace, Swapper
 from flows.faulty_network import changed, on
 from flows.orders import group_of
+from sandbox.evm.evm_world import KEY, embedded
 from sandbox.solana.solana_world import StandingTime, running
 from service.dex.solana_floor import SolanaFloor, over_solana
 from service.dex.trading import AgeingClock, Floor
@@ -39,7 +40,6 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
-from wallet.signing import KEY, served
 from world import open_world, sandbox_goods
 
 CHAIN = "base"
@@ -209,7 +209,7 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
     """Worker and bundle watch run by themselves."""
     faults, clock = ActiveFaults(), AgeingClock()
     goods = sandbox_goods(clock.now())
-    async with served(directory / "chains") as chains:
+    async with embedded(directory / "chains") as chains:
         onchain = build_onchain(
             chains.url(CHAIN), KEY, goods["chains"], goods["tokens"], clock, Market(7)
         )

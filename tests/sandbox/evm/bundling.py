@@ -12,6 +12,7 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 from msgspec import Struct
 
+from sandbox.evm.evm_world import World, embedded
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.smart_account import UserOperation, operation_json
@@ -19,7 +20,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.service.bundling import Build, Landed, NodeBundler, OperationPayment
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
-from wallet.signing import CHAIN, CHAIN_ID, USDC, Chains, served
+from wallet.signing import CHAIN, CHAIN_ID, USDC
 
 DOLLAR = str(USDC.contract)
 
@@ -40,7 +41,7 @@ def signed(operation: UserOperation, hash_: bytes, by: LocalAccount) -> UserOper
 
 
 class Bundling(Struct):
-    world: Chains
+    world: World
     client: EvmClient
     bundler: NodeBundler
 
@@ -87,7 +88,7 @@ class Bundling(Struct):
 
 @asynccontextmanager
 async def bundling(directory: Path) -> AsyncIterator[Bundling]:
-    async with served(directory) as world:
+    async with embedded(directory) as world:
         made = over(world)
         try:
             yield made
@@ -95,7 +96,7 @@ async def bundling(directory: Path) -> AsyncIterator[Bundling]:
             await made.client.close()
 
 
-def over(world: Chains) -> Bundling:
+def over(world: World) -> Bundling:
     client = EvmClient(world.url(CHAIN), deadline=30)
     place = ChainPlace(CHAIN, CHAIN_ID, world.url(CHAIN), DOLLAR, 2)
     reader = OnchainReader(place, client, SystemClock())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -11,13 +11,14 @@ from typing import Any
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from msgspec import Struct
+from starlette.types import ASGIApp
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
 from service.loopback import on_port
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server
-from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI
+from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI, Embedding
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
     OPERATOR,
@@ -41,6 +42,8 @@ class World(Struct):
     node: EvmNode
     faults: ActiveFaults
     port: int
+    included: list[str] = []
+    """Operations of which the bundlers told that they came into a block."""
 
     def url(self, chain: str) -> str:
         return f"http://127.0.0.1:{self.port}/evm/{chain}"
@@ -106,3 +109,24 @@ async def running(
             yield World(node, faults, port)
     finally:
         await node.close()
+
+
+@asynccontextmanager
+async def embedded(
+    directory: Path,
+    ids: ChainIds = "sandbox",
+    before: Callable[[ASGIApp], ASGIApp] = lambda door: door,
+) -> AsyncIterator[World]:
+    """The chains with all that stands on them, and bundlers. ``before`` stands between the wire and
+    the nodes."""
+    clock, faults = SystemClock(), ActiveFaults()
+    world = WorldClock(clock, None, FAST)
+    chains = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
+    included: list[str] = []
+    chains.on_inclusion = included.append
+    server = build_server(before(Door(faults, chains.call, chains.call)), clock)
+    try:
+        async with on_port(server) as port:
+            yield World(chains.open(), faults, port, included)
+    finally:
+        await chains.close()

@@ -58,8 +58,7 @@ async def empty(run: DeskRun) -> None:
 
 @scene("account", after=home.empty, back=("escape",), fed=False)
 async def account(run: DeskRun) -> None:
-    await run.press("a")
-    await run.settle(lambda: isinstance(run.app.screen, AccountScreen), "the page")
+    await run.press("a", to=AccountScreen)
     await run.see("No order was finished yet.")
     screen = run.screen(AccountScreen)
     screen.take(reading(screen.now()))

@@ -64,7 +64,7 @@ def one_order(name: str, make: Callable[[ManualClock], Known]) -> Scene:
     async def opened(run: DeskRun) -> None:
         await run.ready()
         run.app.navigation.open_order(make(ManualClock()).id)
-        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.on(OrderScreen)
         await run.see("Order id")
 
     return opened
@@ -75,5 +75,4 @@ OPENED = {name: one_order(name, make) for name, make in ONES.items()}
 
 @scene("order-raw", after=OPENED["exchanging"])
 async def raw(run: DeskRun) -> None:
-    await run.press("J")
-    await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")
+    await run.press("J", to=RawOrderScreen)

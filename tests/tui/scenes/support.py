@@ -16,8 +16,7 @@ MESSAGE = f"My order {REFUND} is stuck. I sent 0.5 BTC, transaction {HASH}. Wher
 
 @scene("inspect", after=home.empty, back=("escape",))
 async def page(run: DeskRun) -> None:
-    await run.press("i")
-    await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
+    await run.press("i", to=InspectScreen)
     await run.see("Paste whatever names the order")
 
 
@@ -29,8 +28,7 @@ async def read(run: DeskRun) -> None:
 
 @scene("inspect-several", after=orders.orders)
 async def several(run: DeskRun) -> None:
-    await run.press("i")
-    await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
+    await run.press("i", to=InspectScreen)
     await run.enter(REFUND, sees="4 orders")
 
 
@@ -43,7 +41,7 @@ async def found(run: DeskRun) -> None:
     await run.settle(lambda: any(name in call.target for call in log), "the order is asked for")
     log._ring.clear()
     run.app.push_screen(InspectScreen(run.app.session, name))
-    await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
+    await run.on(InspectScreen)
     await run.see("rule held")
 
 
@@ -53,13 +51,11 @@ def without_request(run: DeskRun, text: str) -> str:
 
 @scene("inspect-history", after=found, back=("escape",), mask=without_request, also=(NORMAL, ROOMY))
 async def history(run: DeskRun) -> None:
-    await run.press("h")
-    await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the time line")
+    await run.press("h", to=OrderHistoryScreen)
     await run.press("left_square_bracket", sees="1 of 2")
 
 
 @scene("inspect-bundle", after=found, back=("escape",))
 async def bundle(run: DeskRun) -> None:
-    await run.press("B")
-    await run.settle(lambda: isinstance(run.app.screen, BundleScreen), "what is in the file")
+    await run.press("B", to=BundleScreen)
     await run.see("may be posted publicly")

@@ -72,8 +72,7 @@ async def to_card(run: DeskRun, line: str) -> None:
         lambda: isinstance(run.app.screen, (DepositScreen, TypedConfirm)), "the card or a question"
     )
     if isinstance(run.app.screen, TypedConfirm):
-        await run.enter("yes")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.enter("yes", to=DepositScreen)
 
 
 @scene("deposit-tag", apart="deposit-tag", decides=True, mask=masked)

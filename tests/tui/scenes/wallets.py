@@ -93,8 +93,7 @@ async def opened(run: DeskRun) -> WalletsScreen:
     wallet = run.app.session.desk.wallet
     wallet._program = CHEAP
     wallet.links = ()
-    await run.press("w")
-    await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
+    await run.press("w", to=WalletsScreen)
     screen = run.app.screen
     assert isinstance(screen, WalletsScreen)
     await run.settle(lambda: screen.told is not None and not screen.busy, "the accounts")
@@ -132,7 +131,7 @@ async def smart(run: DeskRun) -> None:
 @scene("wallets-limits", after=smart, decides=True, also=(NORMAL,))
 async def limits(run: DeskRun) -> None:
     await run.press("m", sees="at most")
-    await run.settle(lambda: isinstance(run.app.screen, TextOverlay), "the limits")
+    await run.on(TextOverlay)
 
 
 @scene("wallets-empty", after=limits)

@@ -32,7 +32,7 @@ from swapdesk.wallet.rule_codes import RULES
 NEVER_ARRIVES: tuple[TransactionCode, ...] = ("ABANDONED", "REPLACED")
 
 MOVING: frozenset[Act] = frozenset({"allow", "order", "swap", "pay", "bundle"})
-"""What may take the token sold from its owner. A withdrawal pays the owner."""
+"""Acts that may take the token sold from its owner. A withdrawal pays the owner."""
 
 
 class Taking(Struct, frozen=True):
@@ -56,21 +56,21 @@ class Taking(Struct, frozen=True):
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """What a claim lets be taken; of 0 units for one that takes nothing of the token sold."""
+    """Returns what a claim lets be taken; 0 units if nothing of the token sold."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
     if claim.target == "token" and by == PERMIT2:
-        # The way of what is signed for Permit2, which takes nothing without it.
+        # Permit2 takes nothing without this signature.
         return Taking(0, by)
     allowed = sum(
-        # Beyond every bound by typed consent: then it is what was confirmed.
-        min(one.units, promise.sell_units)
-        if promise.unlimited and one.units == claim.limitless
-        else one.units
-        for one in claim.allowed
+        # Unlimited by typed consent: counted as the confirmed amount.
+        min(outflow.units, promise.sell_units)
+        if promise.unlimited and outflow.units == claim.limitless
+        else outflow.units
+        for outflow in claim.allowed
     )
-    leaving = sum(one.units for one in claim.outflows if one.field.meaning != "value")
+    leaving = sum(outflow.units for outflow in claim.outflows if outflow.field.meaning != "value")
     units = max(allowed, leaving)
     if not claim.typed:
         return Taking(units, by, grants)
@@ -89,7 +89,7 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Who takes, nobody by name where the signature is all it needs, and whether the signature
+    """Returns who takes (empty where the signature is all it needs), and whether the signature
     itself lets it."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
@@ -101,22 +101,22 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """What documents have in common of which the chain executes one; None for none."""
+    """Returns what identifies documents of which the chain executes one; None if nothing does."""
     if nonce is None or claim.nonce_kind == "none":
         return None
-    told = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
-    # Permit2 counts the nonces of each spender by themselves.
+    text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
+    # Permit2 counts nonces for each spender separately.
     whose = spender if claim.nonce_kind == "permit2 allowance" else ""
-    return f"{claim.nonce_kind} {claim.contract} {whose} {told}"
+    return f"{claim.nonce_kind} {claim.contract} {whose} {text}"
 
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
-    """The most that can be taken by all of them, each with what makes it be executed once."""
+    """Returns the most that all of them can take, given each with its ``once``."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
-    for once, one in signed:
-        way = granted[one.by] if one.grants else used[one.by]
-        way[once] = max(one.units, way.get(once, 0))
+    for once, taking in signed:
+        way = granted[taking.by] if taking.grants else used[taking.by]
+        way[once] = max(taking.units, way.get(once, 0))
     return sum(max(sum(granted[by].values()), sum(used[by].values())) for by in {*granted, *used})
 
 
@@ -146,9 +146,9 @@ class PastSignature(Struct, frozen=True):
 
     @property
     def spent(self) -> bool:
-        """Nothing can come of it any more: another transaction took its place, or it never left,
-        or its blockhash on Solana has expired."""
-        # Not even a failure: a node can tell a wrong one, and the money leaves twice.
+        """True if nothing can come of it any more: it was replaced, never left, or its blockhash on
+        Solana has expired."""
+        # Not even after a failure: a node can report a wrong one, and the money would leave twice.
         if self.code == "LOST":
             return self.chain_id is None
         return self.code in NEVER_ARRIVES
@@ -185,20 +185,21 @@ class Policy(Struct, frozen=True):
 
     @property
     def smart_account(self) -> str | None:
-        """Where the account's own one stands, or would; None where the profile makes none."""
+        """The address of the account's own smart account, whether or not it exists yet; None where
+        the profile makes none."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
-        """The contracts of the provider of a quote; of none for none."""
-        return tuple(one for one in self.venues if one.provider == provider)
+        """The contracts of the provider of a quote; none where no provider is named."""
+        return tuple(venue for venue in self.venues if venue.provider == provider)
 
 
 _WITHOUT_CHECKSUM = re.compile(r"0x([0-9a-f]{40}|[0-9A-F]{40})", re.ASCII)
 
 
 def spelled(address: str) -> str:
-    """With its checksum where it came without one; anything else as it is."""
+    """The address with its checksum if it came without one; anything else unchanged."""
     return checksummed(address) if _WITHOUT_CHECKSUM.fullmatch(address) else address
 
 
@@ -206,7 +207,7 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """The numbers that a contract returned; None unless they are exactly ``count`` words."""
+    """The numbers that a contract returned; None unless there are exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
@@ -220,14 +221,14 @@ class Read(Struct, frozen=True):
 
 
 class GasPlan(Struct, frozen=True):
-    """What a transaction will be given: ``limit`` in gas, ``fee`` its highest price in wei."""
+    """Gas of a transaction: ``limit`` in gas, ``fee`` the highest price in wei."""
 
     limit: int
     fee: int
 
     @property
     def most(self) -> int:
-        """The most that it can cost, in wei."""
+        """The most that the gas can cost, in wei."""
         return self.limit * self.fee
 
 
@@ -268,17 +269,17 @@ class Facts(Struct, frozen=True):
     problem: str | None = None
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
-        """The answer as exactly ``count`` numbers, or None where it is not that."""
+        """The answer as exactly ``count`` numbers; None if it is anything else."""
         return words_of(self.answers.get(read), count)
 
 
 def needed(
     claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
 ) -> tuple[set[str], set[Read]]:
-    """The addresses whose code, and the calls whose answers the rules ask for on an EVM chain, so
-    that all of it can be read in one batch."""
+    """Returns the addresses whose code and the calls whose answers the rules need on an EVM chain,
+    so that one batch reads all of it."""
     parties = claim.of("spender", "receiver", "payee", "smart account")
-    code = {str(one.value) for one in parties}
+    code = {str(party.value) for party in parties}
     if claim.contract is not None:
         code.add(claim.contract)
     reads = _asset_reads(claim, promise)
@@ -286,24 +287,25 @@ def needed(
         read = operation_nonce_read(claim)
         return code, reads if read is None else {read, *reads}
     reads |= {read for _, read in nonce_reads(claim, policy.account)}
-    reads |= {read for one in memory if (read := unused_read(one)) is not None}
+    reads |= {read for past in memory if (read := unused_read(past)) is not None}
     if claim.typed and claim.contract is not None:
         reads.add(read_of(claim.contract, erc20.DOMAIN_SEPARATOR))
     reads |= {
         read_of(token, erc20.BALANCE_OF, policy.account)
-        for token in {one.token for one in claim.outflows + claim.allowed}
+        for token in {flow.token for flow in claim.outflows + claim.allowed}
         if token is not None
     }
     return code, reads
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Tokens of the promise on the chain that is paid on, in whose units the claim is counted; none
-    where no amount of the promise is signed: an allowance can be ended of any token."""
+    """Returns the tokens of the promise on the chain that is paid on, in whose units the claim
+    is counted. Empty where no amount of the promise is signed: an allowance of any token can be
+    ended."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     taken = () if promise.withdrawal is None else promise.withdrawal.taken
-    here = [promise.sell, *(one.asset for one in taken)]
+    here = [promise.sell, *(payment.asset for payment in taken)]
     if claim.act in ("order", "swap") and promise.chain_out == promise.chain:
         here.append(promise.buy)
     return tuple(dict.fromkeys(here))
@@ -311,15 +313,15 @@ def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
 
 def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
     return {
-        read_of(spelled(one.contract), method)
-        for one in assets_here(claim, promise)
-        if one.contract is not None
+        read_of(spelled(asset.contract), method)
+        for asset in assets_here(claim, promise)
+        if asset.contract is not None
         for method in (erc20.DECIMALS, erc20.SYMBOL)
     }
 
 
 def operation_nonce_read(claim: Claim) -> Read | None:
-    """The call that tells the next nonce of an operation's key."""
+    """The call that returns the next nonce of an operation's key."""
     nonces = [nonce for _, nonce in claim.numbers("nonce")]
     senders = [sender for _, sender in claim.texts("smart account")]
     if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
@@ -329,16 +331,16 @@ def operation_nonce_read(claim: Claim) -> Read | None:
 
 @lru_cache(maxsize=1024)
 def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
-    """Several rules ask for the same, and each look does: a call is encoded once."""
+    """A call, encoded once: several rules ask for the same, and each look does."""
     return Read(contract, method.call(*arguments))
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
-    """Each nonce of the claim with the call that tells whether it may be used."""
+    """Each nonce of the claim, with the call that tells whether it is unused."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
-    nonces = [one.value for one in claim.of("nonce")]
+    nonces = [field.value for field in claim.of("nonce")]
     if kind == "permit2 allowance":
         spender = next(text for _, text in claim.texts("spender"))
         tokens = [text for _, text in claim.texts("sold token")]
@@ -356,8 +358,8 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 
 def unused_read(signed: PastSignature) -> Read | None:
-    """The call that tells whether a document that was signed before was used; None for what is
-    no document with an end."""
+    """The call that tells whether a document signed earlier was used; None for anything but a
+    document with an end."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -391,9 +393,8 @@ def _number(value: object) -> int:
 
 
 class Case(Struct, frozen=True):
-    """A claim beside everything it is held against. ``step`` is None for transactions, and
-    ``replaces`` the hash of the one whose nonce it takes; ``nonce`` is that of an EVM
-    transaction."""
+    """A claim and everything it is held against. ``step`` is None for transactions. ``replaces`` is
+    the hash of the transaction whose nonce it takes; ``nonce`` is that of an EVM transaction."""
 
     claim: Claim
     purpose: Purpose
@@ -407,7 +408,7 @@ class Case(Struct, frozen=True):
 
 
 class Objection(Struct, frozen=True):
-    """What a rule has to say, in words, and about which field if about one."""
+    """What a rule objects to, and the field it is about, if any."""
 
     words: str
     field: ClaimField | None = None
@@ -417,7 +418,7 @@ Objections = Iterator[Objection]
 
 
 class Rule(Struct, frozen=True):
-    """``code`` names it for ever. ``binds`` are the meanings whose fields it holds to the
+    """``code`` never changes. ``binds`` are the meanings whose fields the rule holds to the
     promise: a field that no rule binds is shown as not in the quote."""
 
     code: str
@@ -430,7 +431,7 @@ class Rule(Struct, frozen=True):
 
 
 def refuses(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Makes a rule that refuses out of a function that yields objections."""
+    """Makes a rule that refuses from a function that yields objections."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.REFUSE, frozenset(binds), check)
 

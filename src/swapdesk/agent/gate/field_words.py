@@ -22,11 +22,11 @@ FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
 """What is signed, and what was promised for it."""
 
 HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"})
-"""Unbound, and still no more than labels."""
+"""Meanings that no rule binds and that are mere labels."""
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
-    """What a field is that nothing was promised for; without a quote it can be in none."""
+    """The words for a field that nothing was promised for."""
     if field.meaning == "proof":
         return "checked by the chain"
     if field.meaning == "fee part":
@@ -45,8 +45,6 @@ def unbound(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _said(promised: str) -> FieldWords:
-    """The value itself beside a sentence of what was promised for it."""
-
     def words(case: Case, field: ClaimField) -> tuple[str, str]:
         promise = case.promise
         return plain(field.value), promised.format(
@@ -59,7 +57,7 @@ def _said(promised: str) -> FieldWords:
 
 
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
-    """In the token's own unit where it is the promised token, else in base units."""
+    """Whole tokens if it is the promised token, else base units."""
     if not isinstance(field.value, int):
         return plain(field.value)
     claim = case.claim
@@ -81,13 +79,13 @@ def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
-    said = {
+    words = {
         "token": f"the token {case.promise.sell.symbol}",
         "permit2": "Permit2",
         "factory": "the factory of your smart account",
         "venue": _of_venue(case.promise),
     }
-    return plain(field.value), said.get(case.claim.target, of_no_rule(case, field))
+    return plain(field.value), words.get(case.claim.target, of_no_rule(case, field))
 
 
 def _of_venue(promise: Promise) -> str:
@@ -182,7 +180,7 @@ def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
     deposit = case.promise.deposit
-    # A memo is never grouped: what is signed has no blanks that it does not show.
+    # A memo is never grouped: every blank on the screen is one that is signed.
     promised = (deposit.tag or "none needed") if deposit else of_no_rule(case, field)
     return safe_text(str(field.value), LONGEST_TEXT), promised
 
@@ -248,10 +246,10 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """The deposit that a field of a payment stands for: both are in one order."""
+    """The deposit that a field of a payment belongs to; fields and deposits have the same order."""
     bundle = case.promise.bundle
-    same = [one for one in case.claim.fields if one.meaning is field.meaning]
-    place = next((i for i, one in enumerate(same) if one is field), -1)
+    same = [other for other in case.claim.fields if other.meaning is field.meaning]
+    place = next((i for i, other in enumerate(same) if other is field), -1)
     if bundle is None or not 0 <= place < len(bundle.deposits):
         return None
     return bundle.deposits[place]
@@ -275,8 +273,8 @@ def _bundle_units(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _factory(case: Case, field: ClaimField) -> tuple[str, str]:
-    known = case.policy.smart_accounts
-    return plain(field.value), grouped(SANDBOX_ACCOUNT_FACTORY) if known else "nobody"
+    accounts = case.policy.smart_accounts
+    return plain(field.value), grouped(SANDBOX_ACCOUNT_FACTORY) if accounts else "nobody"
 
 
 def _bundle_nonce(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -305,7 +303,7 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """The payment that a field is of: both are in one order."""
+    """The payment that a field belongs to; fields and payments have the same order."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)
@@ -313,20 +311,20 @@ def _promised(case: Case, field: ClaimField) -> TakenOut | None:
 
 
 def _withdrawal_units(case: Case, field: ClaimField) -> tuple[str, str]:
-    one = _promised(case, field)
+    deposit = _promised(case, field)
     flow = next(flow for flow in case.claim.outflows if flow.field is field)
-    if one is None:
+    if deposit is None:
         return f"{flow.units:,} base units", "nothing"
-    same = flow.token == one.asset.contract
-    signed = amount(flow.units, one.asset) if same else f"{flow.units:,} base units"
-    return signed, amount(one.units, one.asset)
+    same = flow.token == deposit.asset.contract
+    signed = amount(flow.units, deposit.asset) if same else f"{flow.units:,} base units"
+    return signed, amount(deposit.units, deposit.asset)
 
 
 def _withdrawal_token(case: Case, field: ClaimField) -> tuple[str, str]:
-    one = _promised(case, field)
-    if one is None or one.asset.contract is None:
+    deposit = _promised(case, field)
+    if deposit is None or deposit.asset.contract is None:
         return plain(field.value), "no token"
-    return plain(field.value), f"{one.asset.symbol} {grouped(one.asset.contract)}"
+    return plain(field.value), f"{deposit.asset.symbol} {grouped(deposit.asset.contract)}"
 
 
 WITHDRAWAL_WORDS: dict[Meaning, FieldWords] = {

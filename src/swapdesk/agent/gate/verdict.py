@@ -64,7 +64,7 @@ OPERATION_RULES: tuple[Rule, ...] = (
     *bundle.GROUP_RULES,
     steps.all_of_it_together_is_within_what_was_confirmed,
 )
-"""Those that judge a UserOperation: it is no transaction and no document, and pays many."""
+"""Rules for a UserOperation, which is neither transaction nor document and pays several."""
 
 SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     *envelope.CHAIN_RULES,
@@ -80,7 +80,7 @@ SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     steps.all_of_it_together_is_within_what_was_confirmed,
     amounts.account_can_pay_the_gas,
 )
-"""Those that judge a transaction on Solana that pays many."""
+"""Rules for a transaction on Solana that pays several."""
 
 WITHDRAWAL_RULES: tuple[Rule, ...] = (
     *envelope.CHAIN_RULES,
@@ -99,7 +99,7 @@ WITHDRAWAL_RULES: tuple[Rule, ...] = (
     amounts.transaction_was_simulated,
     amounts.simulation_succeeds,
 )
-"""Those that judge a call by which an owner takes out what the smart account holds."""
+"""Rules for a call by which an owner takes out what the smart account holds."""
 
 BUNDLE_RULES: tuple[Rule, ...] = tuple(dict.fromkeys((*OPERATION_RULES, *SOLANA_BUNDLE_RULES)))
 
@@ -118,7 +118,7 @@ _BOUND_IN = {
     "bundle": frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
     "withdraw": frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
 }
-"""The same of payloads with rules of their own."""
+"""The same for acts with rules of their own."""
 
 _AMOUNTS = frozenset(
     {
@@ -131,9 +131,9 @@ _AMOUNTS = frozenset(
     }
 )
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
-"""Warnings of a field that says less than was promised, which harms nobody."""
+"""Warnings that a field says less than was promised, which harms nobody."""
 _OF_WEIGHT = frozenset({"TOKEN_SYMBOL"})
-"""Warnings after which the field is not what was promised, until a person says that it is."""
+"""Warnings after which a person must confirm that the field is what was promised."""
 _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
     "bundle": BUNDLE_WORDS,
     "withdraw": WITHDRAWAL_WORDS,
@@ -141,15 +141,15 @@ _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
 
 
 def lines_of(case: Case, findings: Iterable[RuleFinding]) -> tuple[ReviewLine, ...]:
-    """A line for each field of the claim, in its order."""
-    refused = {one.field for one in findings if one.severity is Severity.REFUSE}
-    warned = {one.field: one.code for one in findings if one.severity is Severity.WARN}
-    lines = tuple(_line(case, one, refused, warned) for one in case.claim.fields)
+    refused = {finding.field for finding in findings if finding.severity is Severity.REFUSE}
+    warned = {
+        finding.field: finding.code for finding in findings if finding.severity is Severity.WARN
+    }
+    lines = tuple(_line(case, field, refused, warned) for field in case.claim.fields)
     return lines + tuple(_gas(case))
 
 
 def words_of(act: Act) -> dict[Meaning, FieldWords]:
-    """The words of each meaning in a payload that does this."""
     return {**FIELD_WORDS, **_WORDS_OF.get(act, {})}
 
 
@@ -167,10 +167,10 @@ def _line(
         return ReviewLine(
             field.label, signed, f"{promised}, see below", Match.UNMATCHED, True, units
         )
-    # What a document of unknown shape says is bound by nobody, its chain excepted.
-    known = act != "unknown" or field.meaning == "chain"
+    # Of a document of unknown shape only the chain is bound by a rule.
+    bindable = act != "unknown" or field.meaning == "chain"
     bound = _BOUND_IN.get(act, BOUND)
-    if field.meaning in bound and known and not _free_memo(case, field):
+    if field.meaning in bound and bindable and not _free_memo(case, field):
         promised = f"{promised}, see below" if field.label in warned else promised
         return ReviewLine(field.label, signed, promised, Match.EQUAL, units=units)
     weight = field.meaning not in HARMLESS and field.meaning != "tag"
@@ -178,7 +178,6 @@ def _line(
 
 
 def _gas(case: Case) -> Iterator[ReviewLine]:
-    """The gas of an EVM transaction, which the signer adds to what it was given."""
     plan, bound = case.facts.gas, case.promise.gas_units
     if plan is not None and not case.claim.typed and not case.claim.solana:
         match = Match.EQUAL if plan.most <= bound else Match.DIFFERS
@@ -193,7 +192,7 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
-    """A memo is bound by a deposit alone; that of a swap is a label."""
+    """True for a memo that no rule binds: only a deposit's is bound, that of a swap is a label."""
     if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
@@ -207,11 +206,11 @@ _ADDRESSES = frozenset({"account", "address", "contract", "known", "recipient", 
 
 
 def spelled_in(value: Any, field: str = "") -> Any:
-    """The same promise or policy with every EVM address in its one spelling."""
+    """The same promise or policy, with every EVM address in checksum form."""
     if isinstance(value, str):
         return spelled(value) if field in _ADDRESSES else value
     if isinstance(value, tuple | frozenset):
-        return type(value)(spelled_in(one, field) for one in value)
+        return type(value)(spelled_in(item, field) for item in value)
     if isinstance(value, Struct):
         names = value.__struct_fields__
         return replace(value, **{name: spelled_in(getattr(value, name), name) for name in names})
@@ -220,29 +219,31 @@ def spelled_in(value: Any, field: str = "") -> Any:
 
 NOTHING_ALLOWED = "An approval of nothing: the allowance ends"
 WEIGHT_PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"
-"""Typed where a field that can move money stands in no quote."""
+"""Typed when a field that can move money is not in the quote."""
 
 
 _BLOCK = timedelta(milliseconds=400)
-"""Between two blocks of Solana; it is never less."""
+"""The shortest time between two blocks of Solana."""
 
 
 def judge(case: Case) -> Review:
-    """Every rule is asked, also after one has refused, so that all reasons are seen. ``digest`` is
-    of the content of the claim; whoever keeps the review gives it the ``id`` to sign it by."""
+    """Judges by every rule, even after a refusal, so that all reasons are shown. ``digest`` covers
+    the content of the claim; whoever keeps the review sets its ``id``."""
     case = replace(case, promise=spelled_in(case.promise), policy=spelled_in(case.policy))
     findings = tuple(
-        RuleFinding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
+        RuleFinding(
+            rule.code, rule.severity, finding.words, finding.field.label if finding.field else None
+        )
         for rule in rules_for(case.claim)
-        for said in rule(case)
+        for finding in rule(case)
     )
     lines = lines_of(case, findings)
     phrase = None
     if case.claim.act == "unknown":
         phrase = "0x" + case.claim.content.hex()
-    elif any(one.weight for one in lines):
+    elif any(line.weight for line in lines):
         phrase = WEIGHT_PHRASE
-    elif any(one.code == CALL_PAYEE_CHANGED for one in findings):
+    elif any(finding.code == CALL_PAYEE_CHANGED for finding in findings):
         phrase = "".join(payee[-4:] for _, payee in case.claim.texts("payee"))
     title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
     return Review(
@@ -260,19 +261,21 @@ def judge(case: Case) -> Review:
 
 
 def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Review:
-    """Of a payload that says nothing that could be judged; its ``digest`` is empty."""
+    """The review of a payload that cannot be judged; its ``digest`` is empty."""
     finding = RuleFinding(refusal.code, Severity.REFUSE, refusal.words)
     title = "A payload that cannot be read"
     return Review("", title, promise.account, promise.chain, "", (), (finding,), None, now)
 
 
 def _valid_until(case: Case) -> datetime:
-    """The earliest of all ends, of which the promise's own always exists."""
+    """The earliest of all expiries; the promise always has one."""
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires
     elif case.purpose is Purpose.BUNDLE and case.promise.bundle is not None:
-        last = min((one.expires for one in case.promise.bundle.deposits), default=case.facts.now)
+        last = min(
+            (deposit.expires for deposit in case.promise.bundle.deposits), default=case.facts.now
+        )
     elif case.purpose in (Purpose.REVOKE, Purpose.CANCEL):
         last = case.facts.now + timedelta(minutes=5)
     else:

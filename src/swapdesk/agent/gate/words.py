@@ -13,17 +13,17 @@ from swapdesk.wallet.spending import plain_amount
 from swapdesk.wire.encoding.text import safe_text
 
 LONGEST_TEXT = 2_000
-"""Characters of a text that are shown; a longer one ends with an ellipsis."""
+"""Characters of a text that are shown; a longer text ends with an ellipsis."""
 
 NO_FACTORY = (
     "This profile has no smart accounts: the contract that makes them is known in the sandbox"
     " alone."
 )
 ONE_BY_ONE = "Let these orders expire unpaid, and swap each row by itself."
-"""What can be done where no bundle can be signed: the desk shows no deposit address of a batch."""
+"""What to do where no bundle can be signed: the desk shows no deposit address of a batch."""
 
 COIN = Asset("of the chain's coin", COIN_DECIMALS[Kind.EVM], None)
-"""The coin of any EVM chain: the gate knows chains by id and no name of their coins."""
+"""The coin of any EVM chain: the gate knows chains by id, not the names of their coins."""
 SOL = Asset("SOL", COIN_DECIMALS[Kind.SOLANA], None)
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
@@ -33,13 +33,13 @@ LAST_SECOND = 253_402_300_799
 
 
 def amount(units: int, asset: Asset) -> str:
-    """``1,000.5 USDC``: every digit that counts."""
+    """``1,000.5 USDC``, with every significant digit."""
     whole = Decimal(units).scaleb(-asset.decimals, _EXACT)
     return f"{plain_amount(whole)} {asset.symbol}"
 
 
 def moment(seconds: int, now: datetime) -> str:
-    """``14:22:11, 19m 41s`` left; the date too where it is another day's."""
+    """``14:22:11, 19m 41s left``, with the date if it is on another day."""
     if not 0 <= seconds <= LAST_SECOND:
         return "no end"
     then = datetime.fromtimestamp(seconds, UTC)
@@ -59,8 +59,7 @@ def _duration(seconds: int) -> str:
 
 
 def plain(value: int | bool | str | bytes) -> str:
-    """A value as it is: addresses and bytes in groups of four, what a terminal could take for
-    more than text spelled out."""
+    """The value as text: addresses and bytes in groups of four, control characters spelled out."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):

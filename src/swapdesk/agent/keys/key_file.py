@@ -50,12 +50,12 @@ from swapdesk.wire.encoding.codec import refuse_deep
 MAX_N = 1 << 18
 """The cost of files that are written here."""
 MAX_MEMORY = 256 << 20
-"""Bytes that a derivation may use: ``128 * n * r`` of scrypt, what the file with the most of them
-written by the wallets in use needs."""
+"""Bytes that a derivation may use (``128 * n * r`` of scrypt): as many as the costliest file of
+the wallets in use needs."""
 MAX_WORK = 1 << 23
-"""``n * r * p`` of scrypt, about two seconds: four times that of such a file."""
+"""``n * r * p`` of scrypt, about two seconds: four times the work of such a file."""
 MAX_ITERATIONS = 2_000_000
-"""Of pbkdf2, about two seconds."""
+"""Of PBKDF2, about two seconds."""
 KEY_BYTES = 32
 _SALT = re.compile(r"(0x)?([0-9a-fA-F]{2}){8,64}", re.ASCII)
 
@@ -75,7 +75,7 @@ class Scrypt(Struct, frozen=True):
     def derive(self, passphrase: SecretBytes) -> SecretBytes:
         if self.n >= 1 << 16 * self.r:
             return self._derive_narrow(passphrase)
-        # OpenSSL wants the whole of its memory allowed: 128 * r * (n + p + 2), and some more.
+        # OpenSSL needs a limit above all its memory, which is 128 * r * (n + p + 2).
         memory = 128 * self.r * (self.n + self.p + 2) + (1 << 20)
         return SecretBytes(
             hashlib.scrypt(
@@ -90,12 +90,12 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """With r below what RFC 7914 lets go with n, as in the example of Keystore v3 itself:
-        OpenSSL refuses it."""
+        """OpenSSL refuses an r smaller than RFC 7914 allows for n, as in the example of Keystore v3
+        itself."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
-        # The stub of the library knows texts alone.
+        # The library's stub accepts only str.
         key: Any = scrypt(held, self.salt, KEY_BYTES, self.n, self.r, self.p)  # type: ignore[arg-type]
         return SecretBytes(key)
 
@@ -127,18 +127,18 @@ Derivation = Scrypt | Pbkdf2
 
 
 def read_derivation(name: object, parameters: object) -> Derivation:
-    """The derivation a file asks for. Raises Refused outside the bounds."""
+    """The key derivation of a file. Raises Refused outside the bounds."""
     if not isinstance(parameters, dict):
         raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")
     if type(salt) is not str or _SALT.fullmatch(salt) is None:
         raise Refused("key_file", "the salt of the key file cannot be read")
-    # Further bytes are used for nothing, and the first ones are the same without them.
+    # Further bytes would be unused, and the first ones are the same without them.
     if _number(parameters, "dklen") < KEY_BYTES:
         raise Refused("key_file", f"the key file derives fewer than {KEY_BYTES} bytes")
     raw = bytes.fromhex(salt.removeprefix("0x"))
     if name == "scrypt":
-        n, r, p = (_number(parameters, one) for one in ("n", "r", "p"))
+        n, r, p = (_number(parameters, name) for name in ("n", "r", "p"))
         if n < 2 or n & (n - 1):
             raise Refused("key_file", "scrypt n of the key file is no power of two")
         if r < 1 or p < 1:
@@ -222,7 +222,7 @@ def _cipher(key: bytearray, start: bytes) -> Any:
 
 
 def fixed_bytes(text: object, length: int) -> bytes:
-    """Exactly ``length`` bytes of hexadecimal digits, with or without 0x."""
+    """Decodes exactly ``length`` bytes of hexadecimal, with or without 0x."""
     if type(text) is not str or _HEX.fullmatch(text) is None:
         raise Refused("key_file", "the encrypted part of the key file cannot be read")
     digits = text.removeprefix("0x")
@@ -281,8 +281,6 @@ def file_name(kind: Kind, address: str) -> str:
 
 
 class KeyFile(Struct, frozen=True):
-    """A file that was read and not yet opened."""
-
     account: Account
     _crypto: Keystore | Sealed
     _binding: bytes
@@ -292,8 +290,8 @@ class KeyFile(Struct, frozen=True):
         return self._crypto.derivation
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """The 32 bytes of the key (EVM) or its seed (Solana). Raises Refused, also
-        when what stands in plain is not what was written."""
+        """The 32 bytes of the key (EVM) or of its seed (Solana). Raises Refused, also if the plain
+        part of the file was changed."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)
@@ -334,7 +332,7 @@ def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: S
 
 
 def read_key(name: str, content: bytes) -> KeyFile:
-    """The file of this name. Raises Refused."""
+    """Parses a key file. Raises Refused."""
     whole = _object(content)
     about = whole.get("swapdesk")
     if not isinstance(about, dict):
@@ -361,7 +359,7 @@ def read_key(name: str, content: bytes) -> KeyFile:
 
 
 def read_foreign_keystore(content: bytes) -> Keystore:
-    """A keystore v3 of another program. Raises Refused."""
+    """Parses a keystore v3 of another program. Raises Refused."""
     whole = {str(name).lower(): value for name, value in _object(content).items()}
     if whole.get("version") != 3:
         raise Refused("key_file", "the file is no keystore of version 3")
@@ -431,24 +429,23 @@ _PREFIXES = ("evm-", "solana-")
 
 
 class KeyDirectory:
-    """Files of mode 0600 in a directory of mode 0700, all ours, none behind a link.
-
-    Raises UnsafePlace when the directory itself is not so; a single file that is not so is
-    listed as unusable.
-    """
+    """Files of mode 0600 in a directory of mode 0700, owned by this user and behind no link. Raises
+    UnsafePlace if the directory is not; a file that is not is listed as unusable."""
 
     def __init__(self, path: Path, profile: str) -> None:
         self.path = private_directory(path)
         self._profile = profile
 
     def read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
-        """Every key file, and those that are not used with the reason."""
+        """Returns every key file, and the unusable ones with the reason."""
         private_directory(self.path)
         names = self._names()
-        found: list[KeyFile] = []
+        key_files: list[KeyFile] = []
         unusable: list[UnusableKey] = []
         entries = sorted(
-            one for one in os.listdir(self.path) if one.startswith(_PREFIXES) and ".json" in one
+            entry
+            for entry in os.listdir(self.path)
+            if entry.startswith(_PREFIXES) and ".json" in entry
         )
         for entry in entries[:MAX_KEYS]:
             try:
@@ -462,12 +459,14 @@ class KeyDirectory:
             else:
                 address = file.account.address
                 named = replace(file.account, name=names.get(address, short_name(address)))
-                found.append(replace(file, account=named))
-        unusable += [UnusableKey(one, f"more than {MAX_KEYS} keys") for one in entries[MAX_KEYS:]]
-        return tuple(found), tuple(unusable)
+                key_files.append(replace(file, account=named))
+        unusable += [
+            UnusableKey(entry, f"more than {MAX_KEYS} keys") for entry in entries[MAX_KEYS:]
+        ]
+        return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """A new key file, on disk when this returns. FileExistsError when there is one."""
+        """Writes a new key file durably. Raises FileExistsError if there is one."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
         keep_names(self.path)
@@ -478,7 +477,7 @@ class KeyDirectory:
         write_private(self.path / NAMES_FILE, content, replace=True)
 
     def _names(self) -> dict[str, str]:
-        # Names are a comfort: a file of them that cannot be read takes nothing else away.
+        # Names are a convenience: without a readable file of names everything else still works.
         names: object = {}
         with contextlib.suppress(OSError, ValueError):
             kept = read_private(self.path / NAMES_FILE)
@@ -498,19 +497,20 @@ def short_name(address: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Whether an account may be called so: short, printable and without blanks at its ends."""
+    """True for a valid account name: short, printable, no blanks at its ends."""
     return 0 < len(name) <= MAX_NAME and name.isprintable() and name == name.strip()
 
 
 class WalletLock:
-    """Who may sign: one process per directory, for as long as it lives."""
+    """Who may sign: one process for each directory, for as long as it lives."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / LOCK_FILE
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Whether the lock is ours; asked anew each time, as the other desk may have ended."""
+        """True if the lock is ours. Asks the system anew each time: the other desk may have
+        ended."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -126,13 +126,13 @@ _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
 _SOLANA_PATH = re.compile(r"m/44'/501'(/[0-9]{1,10}'){0,2}", re.ASCII)
 _RAW = re.compile(r"(0x)?([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 _MARKS = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb,;.:"
-"""What stands around a key that was copied out of a sentence, a table or a program."""
+"""Characters around a key that was copied from a sentence, a table or a program."""
 _BASE58_KEY = 64
 """Bytes of a Solana key as wallets export it: the seed and the public key."""
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _WORDS = (12, 15, 18, 21, 24)
 _TOKEN = re.compile(r"[0-9]+|[\u3400-\u9fff]|[^\s0-9\u3400-\u9fff]+")
-"""A number, a word of Chinese, which is one character, or any other word."""
+"""A number, a Chinese word (one character), or any other word."""
 _BLANK = ("Zs", "Zl", "Zp", "Cc", "Cf")
 _BASE58_LONGEST = 90
 
@@ -140,12 +140,12 @@ SUGGESTED: dict[Kind, tuple[str | None, ...]] = {
     Kind.EVM: tuple(f"m/44'/60'/0'/0/{i}" for i in range(5)),
     Kind.SOLANA: ("m/44'/501'/0'/0'", "m/44'/501'/0'", "m/44'/501'", None),
 }
-"""Paths that wallets use, each to another address of one phrase. None is what solana-keygen
-does without a path."""
+"""Paths that wallets use, each with another address for the same phrase. None is what
+solana-keygen does without a path."""
 
 
 class KeyMaterial(Struct, frozen=True):
-    """A key that is not stored yet: 32 bytes of it (EVM) or of its seed (Solana)."""
+    """A key that is not stored yet: its 32 bytes (EVM) or those of its seed (Solana)."""
 
     kind: Kind
     address: str
@@ -155,7 +155,7 @@ class KeyMaterial(Struct, frozen=True):
 
 
 def address_of(kind: Kind, secret: SecretBytes) -> str:
-    """The address a key signs for. Raises Refused for 32 bytes that are no key."""
+    """The address that a key signs for. Raises Refused if the 32 bytes are no key."""
     if len(secret) != 32:
         raise Refused("bad_key", "a key has 32 bytes")
     raw = bytes(secret.reveal())
@@ -172,7 +172,6 @@ def address_of(kind: Kind, secret: SecretBytes) -> str:
 
 
 def fresh(kind: Kind) -> KeyMaterial:
-    """A new key from the system's randomness."""
     while True:
         secret = SecretBytes(secrets.token_bytes(32))
         try:
@@ -182,7 +181,7 @@ def fresh(kind: Kind) -> KeyMaterial:
 
 
 def from_mnemonic(words: SecretBytes, kind: Kind, path: str | None) -> KeyMaterial:
-    """The key at ``path`` below a BIP-39 phrase without a pass phrase of its own."""
+    """The key at ``path`` of a BIP-39 phrase without a passphrase of its own."""
     if path is None and kind is Kind.EVM:
         raise Refused("bad_key", "an EVM key needs its path")
     if path is not None and not _is_path(kind, path):
@@ -199,8 +198,8 @@ def _is_path(kind: Kind, path: str) -> bool:
 
 
 def _phrase(pasted: SecretBytes) -> str:
-    """The words alone, as a list of them, a table or a sentence had them, in the order that the
-    numbers before them tell where each has one."""
+    """Returns the words alone, from a list, a table or a sentence; in the order of their numbers
+    where each has one."""
     drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
     tokens = _TOKEN.findall(drawn)
     words = [token for token in tokens if not token.isdigit()]
@@ -209,7 +208,7 @@ def _phrase(pasted: SecretBytes) -> str:
         for number, word in pairwise(tokens)
         if number.isdigit() and not word.isdigit()
     )
-    # "Word 1: legal" has a label before each number, which is no word of the phrase.
+    # "Word 1: legal" has a label before each number, which is not part of the phrase.
     labels = {word for word, number in pairwise(tokens) if number.isdigit() and not word.isdigit()}
     labelled = len(words) == 2 * len(numbered) and len(labels) == 1
     whole = [number for number, _ in numbered] == list(range(1, len(numbered) + 1))
@@ -223,8 +222,8 @@ def _phrase(pasted: SecretBytes) -> str:
 
 
 def _of_phrase(character: str) -> str:
-    """Letters with their marks and digits; what is drawn as nothing, as a mark of direction, is
-    nothing, and all else parts words."""
+    """Keeps letters with their marks and digits, drops invisible characters such as marks of
+    direction; everything else separates words."""
     category = unicodedata.category(character)
     if category[0] in "LM" or character in string.digits:
         return character
@@ -238,17 +237,18 @@ def _text(secret: SecretBytes) -> str:
 
 
 def _require_listed(phrase: str) -> None:
-    """Raises Refused unless a list of BIP-39 has this phrase, by places and never by words."""
+    """Raises Refused unless one BIP-39 list has this phrase; names places, never words."""
     from eth_account.hdaccount.mnemonic import Mnemonic
     from eth_account.types import Language
 
     words = phrase.split(" ")
-    lists = [Mnemonic(Language(one)) for one in Mnemonic.list_languages()]
+    lists = [Mnemonic(Language(language)) for language in Mnemonic.list_languages()]
     unknown = [
-        [place for place, word in enumerate(words, 1) if word not in one.wordlist] for one in lists
+        [place for place, word in enumerate(words, 1) if word not in language.wordlist]
+        for language in lists
     ]
-    whole = [one for one, places in zip(lists, unknown, strict=True) if not places]
-    if any(one.is_mnemonic_valid(phrase) for one in whole):
+    whole = [language for language, places in zip(lists, unknown, strict=True) if not places]
+    if any(language.is_mnemonic_valid(phrase) for language in whole):
         return
     if whole:
         raise Refused("bad_key", "every word is known, but the last one does not fit the others")
@@ -279,13 +279,13 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
             return bytes(Keypair.from_seed_phrase_and_passphrase(phrase, "").secret())
         return bytes(Keypair.from_seed_and_derivation_path(seed, path).secret())
     except (ValidationError, ValueError):
-        # The library's own words quote the phrase, so not even its exception goes on.
+        # The library's message quotes the phrase, so its exception is not chained.
         pass
     raise Refused("bad_key", "no key follows from this phrase and path")
 
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
-    """An EVM key in 64 hexadecimal digits, however they are grouped and quoted."""
+    """An EVM key in 64 hexadecimal digits, however grouped and quoted."""
     bare = _bare(text).strip(f"<>()[]{{}}{_MARKS}")
     match = _RAW.fullmatch(bare)
     if match is None:
@@ -302,13 +302,15 @@ def from_raw(text: SecretBytes) -> KeyMaterial:
 
 
 def _bare(text: SecretBytes) -> str:
-    """What was pasted, without blanks, line breaks and the quotes around it."""
+    """The pasted text without blanks, line breaks and surrounding quotes."""
     plain = unicodedata.normalize("NFKC", _text(text))
-    return "".join(one for one in plain if unicodedata.category(one) not in _BLANK).strip(_MARKS)
+    return "".join(
+        character for character in plain if unicodedata.category(character) not in _BLANK
+    ).strip(_MARKS)
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
-    """An EVM key out of a keystore v3. Raises Refused."""
+    """The EVM key of a keystore v3. Raises Refused."""
     file = read_foreign_keystore(bytes(content.reveal()))
     key = file.derivation.derive(passphrase)
     try:
@@ -319,8 +321,8 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
 
 
 def from_keygen(content: SecretBytes) -> KeyMaterial:
-    """A Solana key, the seed and the public key: the 64 numbers of a file of solana-keygen, or the
-    base58 that wallets export."""
+    """A Solana key, seed and public key: the 64 numbers of a file of solana-keygen, or the base58
+    that wallets export."""
     bare, text = _bare(content), _text(content).strip("\ufeff")
     if not bare.startswith("["):
         return _solana(_base58_bytes(bare), "the key")
@@ -332,7 +334,7 @@ def from_keygen(content: SecretBytes) -> KeyMaterial:
     if (
         not isinstance(numbers, list)
         or len(numbers) != 64
-        or any(type(one) is not int or not 0 <= one < 256 for one in numbers)
+        or any(type(number) is not int or not 0 <= number < 256 for number in numbers)
     ):
         raise Refused("bad_key", "the file is no list of 64 numbers as solana-keygen writes it")
     return _solana(bytes(numbers), "the file")

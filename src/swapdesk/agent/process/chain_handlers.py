@@ -158,24 +158,27 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def evm_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset], *more: Request
 ) -> tuple[tuple[Balance, ...], list[Any]]:
-    """Balances in the units of each token's own contract, and the answers to ``more`` out of the
-    same batch. A token that does not say how many decimals it has was not read: its amount would
-    be whatever a list makes of it. Raises Refused."""
+    """Returns balances in the units of each token's own contract, and the answers to ``more`` from
+    the same batch. Raises Refused.
+
+    A token that does not state its decimals counts as unread: its amount would be whatever a list
+    makes of it.
+    """
     asked = [
         balance_of(account)
-        if one.contract is None
-        else calling(Call(one.contract, BALANCE_OF.call(account)))
-        for one in assets
+        if asset.contract is None
+        else calling(Call(asset.contract, BALANCE_OF.call(account)))
+        for asset in assets
     ]
     answers = await chains.answers(link, [*more, *asked])
     held = [
-        told(quantity, answer) if one.contract is None else (words_in(answer) or (None,))[0]
-        for one, answer in zip(assets, answers[len(more) :], strict=True)
+        told(quantity, answer) if asset.contract is None else (words_in(answer) or (None,))[0]
+        for asset, answer in zip(assets, answers[len(more) :], strict=True)
     ]
     counted = [
-        one.contract
-        for one, units in zip(assets, held, strict=True)
-        if one.contract is not None and units
+        asset.contract
+        for asset, units in zip(assets, held, strict=True)
+        if asset.contract is not None and units
     ]
     by_chain = await chains.decimals(link, counted) if counted else []
     decimals: dict[str | None, int | None] = dict(zip(counted, by_chain, strict=True))
@@ -195,28 +198,30 @@ def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
 async def _solana_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset]
 ) -> tuple[Balance, ...]:
-    """Of the coin and of all token accounts of the owner together. Raises Refused."""
+    """Balances of the coin and of all token accounts of the owner together. Raises Refused."""
     held: dict[str | None, int] = {}
     decimals: dict[str | None, int] = {None: COIN_DECIMALS[Kind.SOLANA]}
     async with chains.asking(link) as client:
         held[None] = await client.balance(account)
-        for told in await token_accounts(client, account):
-            for one in read_holdings(told):
-                held[one.mint] = held.get(one.mint, 0) + one.units
-                decimals[one.mint] = one.decimals
+        for holder in await token_accounts(client, account):
+            for holding in read_holdings(holder):
+                held[holding.mint] = held.get(holding.mint, 0) + holding.units
+                decimals[holding.mint] = holding.decimals
     return tuple(
-        _balance(one, held.get(one.contract, 0), decimals.get(one.contract)) for one in assets
+        _balance(asset, held.get(asset.contract, 0), decimals.get(asset.contract))
+        for asset in assets
     )
 
 
 TRANSFER_GAS = 21_000
 FEE_ROOM = 2
-"""Times the fee of now: prices rise until it is signed, and an exchange may take its deposits by a
-contract."""
+"""Multiple of the present fee: prices may rise before the signature, and an exchange may receive
+deposits through a contract."""
 
 
 async def payment_fee(client: EvmClient) -> int | None:
-    """What a payment in the coin takes by the node's own figures; None where it states none."""
+    """What a payment in the coin costs by the node's own figures, in wei; None if it states
+    none."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
     except NodeError:
@@ -224,7 +229,7 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """The signature, and what an account keeps that is not emptied. Raises Refused."""
+    """Lamports for the signature, and those that an account must keep. Raises Refused."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
@@ -267,17 +272,17 @@ def _smart_account(place: WalletPlace, owner: str) -> str:
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
-    """What the owner of a promise calls to be paid what it says."""
+    """The call by which the owner of a promise is paid what it says."""
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
         raise Refused("bad_request", "nothing was confirmed that could be taken out")
     try:
         calls = [
-            InnerCall(owner, one.units)
-            if one.asset.contract is None
-            else InnerCall(one.asset.contract, 0, TRANSFER.call(owner, one.units))
-            for one in whole.taken
+            InnerCall(owner, payment.units)
+            if payment.asset.contract is None
+            else InnerCall(payment.asset.contract, 0, TRANSFER.call(owner, payment.units))
+            for payment in whole.taken
         ]
         if whole.prepaid:
             calls.append(InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(owner, whole.prepaid)))
@@ -295,20 +300,20 @@ def _calling(purpose: Purpose, to: str, data: bytes) -> TransactionPayload:
 # What others may take
 
 LOG_ADDRESSES = 100
-"""Contracts of one question for events."""
+"""Contracts in one query of events."""
 MOST_PAIRS = 1_000
-"""Approvals that are looked at; somebody may fill the events with more."""
+"""Approvals that are checked at most; a stranger may fill the events with more."""
 
 _APPROVED = "0x" + keccak(b"Approval(address,address,uint256)").hex()
 _GRANTED = (
     "0x" + keccak(b"Approval(address,address,address,uint160,uint48)").hex(),
     "0x" + keccak(b"Permit(address,address,address,uint160,uint48,uint48)").hex(),
 )
-"""Permit2's: by a transaction of the owner, and by what the owner signed."""
+"""Events of Permit2: a grant by a transaction of the owner, and one by a signature."""
 
 
 class _Pair(Struct, frozen=True):
-    """Who may have been allowed which token, and whether Permit2 keeps it."""
+    """A spender that may have been allowed a token; ``granted`` if Permit2 holds the allowance."""
 
     token: str
     spender: str
@@ -325,14 +330,14 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     if account.kind is Kind.SOLANA:
         makers = {key: provider for provider, key in opened.place.makers}
-        told = await _solana_allowances(
+        allowed = await _solana_allowances(
             opened.chains, link, account, argument(frame, "assets", Assets), makers
         )
     else:
-        told = await _evm_allowances(
+        allowed = await _evm_allowances(
             opened, link, account.address, argument(frame, "assets", Assets)
         )
-    return to_json(told), {}
+    return to_json(allowed), {}
 
 
 async def _evm_allowances(
@@ -340,44 +345,46 @@ async def _evm_allowances(
 ) -> Allowances:
     """Raises Refused when the node does not answer or is of another chain."""
     chains, place = opened.chains, opened.place
-    by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
-    names = {} if place.live else {one.address: one.provider for one in SANDBOX_VENUES}
+    by_contract = {
+        checksummed(token.contract): token for token in tokens if token.contract is not None
+    }
+    names = {} if place.live else {venue.address: venue.provider for venue in SANDBOX_VENUES}
     given, complete = await _told(chains, link, account, list(by_contract))
-    pairs = [_Pair(token, one) for token in by_contract for one in (*names, PERMIT2)]
+    pairs = [_Pair(token, spender) for token in by_contract for spender in (*names, PERMIT2)]
     if not complete:
-        # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
-        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in names]
+        # Permit2 emits an event for every grant, so other spenders need not be asked about.
+        pairs += [_Pair(token, name, granted=True) for token in by_contract for name in names]
     pairs = list(dict.fromkeys(pairs + given))
     if len(pairs) > MOST_PAIRS:
-        # What the chain told comes first: it was really given once.
+        # Pairs from events come first: those were really approved once.
         pairs, complete = list(dict.fromkeys(given + pairs))[:MOST_PAIRS], False
     asked = [Request("eth_getBlockByNumber", ("latest", False))]
-    block, *answers = await chains.answers(link, asked + [one.request(account) for one in pairs])
+    block, *answers = await chains.answers(link, asked + [pair.request(account) for pair in pairs])
     head = told(read_head, block)
     if head is None:
         raise Refused("chain_unreachable", f"{link.name}: it tells no newest block")
-    found = []
+    allowed_pairs = []
     for pair, answer in zip(pairs, answers, strict=True):
         words = words_in(answer, 3 if pair.granted else 1)
         if answer == "0x":
-            # No contract stands there, or one without allowances: nobody can take anything.
+            # No contract is there, or one without allowances: nobody can take anything.
             continue
         if words is None:
             complete = False
         elif words[0] and not (pair.granted and words[1] < head.timestamp):
-            found.append((pair, words))
-    allowed = list(dict.fromkeys(pair.token for pair, _ in found))
+            allowed_pairs.append((pair, words))
+    allowed = list(dict.fromkeys(pair.token for pair, _ in allowed_pairs))
     counted = await chains.decimals(link, allowed) if allowed else []
     counted_by = dict(zip(allowed, counted, strict=True))
     allowed_by = tuple(
         _allowance(pair, words, _told_by(by_contract[pair.token], counted_by[pair.token]), names)
-        for pair, words in found
+        for pair, words in allowed_pairs
     )
     return Allowances(allowed_by, complete)
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """An allowance is told whatever its token says of itself: then in base units."""
+    """An allowance is listed whatever its token says of itself; without decimals in base units."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -397,15 +404,15 @@ def _allowance(
 async def _told(
     chains: Chains, link: ChainLink, account: str, tokens: list[str]
 ) -> tuple[list[_Pair], bool]:
-    """Everybody whom the chain's events tell as allowed by the account, and whether it told
-    all of them."""
+    """Returns every spender that the chain's events name for the account, and whether the events
+    are complete."""
     owner = "0x" + "00" * 12 + account[2:].lower()
     asked = [
         _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
         for at in range(0, len(tokens), LOG_ADDRESSES)
     ]
     asked.append(_logs([PERMIT2], list(_GRANTED), owner))
-    found: dict[_Pair, None] = {}
+    pairs: dict[_Pair, None] = {}
     complete, mine = True, set(tokens)
     for answer in await chains.answers(link, asked):
         logs = told(_read_logs, answer)
@@ -413,12 +420,12 @@ async def _told(
         for log in logs or ():
             pair = _pair(log, owner)
             if pair is not None and pair.token in mine:
-                found[pair] = None
-    return list(found), complete
+                pairs[pair] = None
+    return list(pairs), complete
 
 
 def _read_logs(answer: Any) -> list[Log]:
-    return [read_log(one) for one in items(answer)]
+    return [read_log(item) for item in items(answer)]
 
 
 def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
@@ -432,7 +439,7 @@ def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
 
 
 def _pair(log: Log, owner: str) -> _Pair | None:
-    """Whom an event of this owner is about; None for any other."""
+    """The spender that an event of this owner is about; None for any other event."""
     topics = log.topics
     if len(topics) < 3 or topics[1] != owner:
         return None
@@ -455,22 +462,24 @@ async def _solana_allowances(
     tokens: Sequence[Asset],
     makers: dict[str, str],
 ) -> Allowances:
-    """Of the token accounts of these tokens. Raises Refused when the node does not answer or
-    is of another chain."""
-    by_mint = {one.contract: one for one in tokens if one.contract is not None}
+    """Delegations of the token accounts of these tokens. Raises Refused if the node does not answer
+    or is of another chain."""
+    by_mint = {token.contract: token for token in tokens if token.contract is not None}
     async with chains.asking(link) as client:
-        told = await token_accounts(client, account.address)
-        found = [one for each in told for one in read_delegations(each)]
+        token_list = await token_accounts(client, account.address)
+        delegations = [
+            delegation for holder in token_list for delegation in read_delegations(holder)
+        ]
     allowances = tuple(
         Allowance(
-            replace(by_mint[one.mint], decimals=one.decimals),
-            one.delegate,
-            one.units,
-            one.units == _UNLIMITED,
-            makers.get(one.delegate),
+            replace(by_mint[delegation.mint], decimals=delegation.decimals),
+            delegation.delegate,
+            delegation.units,
+            delegation.units == _UNLIMITED,
+            makers.get(delegation.delegate),
         )
-        for one in found
-        if one.units and one.mint in by_mint
+        for delegation in delegations
+        if delegation.units and delegation.mint in by_mint
     )
     return Allowances(allowances, complete=True)
 
@@ -493,8 +502,8 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
-    """The transaction that ends every delegation of a token. Refused for a token of which the
-    account holds none."""
+    """The transaction that ends every delegation of a token. Refused if the account holds none of
+    it."""
     account, link = _looked_at(opened, frame)
     _require_solana(account, link)
     async with opened.chains.asking(link) as client:
@@ -507,8 +516,8 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Over the newest blockhash, the account pays the fee. The memo is the order's, else its id:
-    two payments that are alike are never one transaction."""
+    """Uses the newest blockhash; the account pays the fee. The memo is the order's, else its id, so
+    that two equal payments are never one transaction."""
     promise = promised(frame)
     account = opened.keys.account(promise.account)
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
@@ -539,8 +548,8 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """The transfer; the token account of the deposit address is opened where there may be none,
-    unless the address is a token account itself."""
+    """The transfer, after opening the token account of the deposit address if it may be missing and
+    the address is no token account itself."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)
@@ -596,39 +605,39 @@ async def sign(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def broadcast(opened: OpenedWallet, frame: Frame) -> Answer:
-    one = _signed(opened, frame)
+    transaction = _signed(opened, frame)
     async with opened.one_at_a_time:
-        return to_json(await _delivery(opened, one).send(one)), {}
+        return to_json(await _delivery(opened, transaction).send(transaction)), {}
 
 
 async def resolve(opened: OpenedWallet, frame: Frame) -> Answer:
-    one, resend = _signed(opened, frame), frame.head.get("resend", True) is not False
+    transaction, resend = _signed(opened, frame), frame.head.get("resend", True) is not False
     async with opened.one_at_a_time:
-        return to_json(await _delivery(opened, one).resolve(one, resend=resend)), {}
+        return to_json(await _delivery(opened, transaction).resolve(transaction, resend=resend)), {}
 
 
 async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
-    one = _signed(opened, frame)
+    transaction = _signed(opened, frame)
     records = opened.records
-    if not records.move(one.hash, State.REFUSED, "ABANDONED", among=(State.PREPARED,)):
+    if not records.move(transaction.hash, State.REFUSED, "ABANDONED", among=(State.PREPARED,)):
         raise Refused("unresolved", "it was sent, so it cannot be given up any more")
-    return to_json(records.find(one.hash) or one), {}
+    return to_json(records.find(transaction.hash) or transaction), {}
 
 
 def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
     opened.require_writing()
-    one = opened.records.find(argument(frame, "hash", TransactionHash))
-    if one is None:
+    transaction = opened.records.find(argument(frame, "hash", TransactionHash))
+    if transaction is None:
         raise Refused("no_transaction", "this wallet signed no such transaction")
-    return one
+    return transaction
 
 
-def _delivery(opened: OpenedWallet, one: SignedTransaction) -> EvmDelivery | SolanaDelivery:
+def _delivery(opened: OpenedWallet, transaction: SignedTransaction) -> EvmDelivery | SolanaDelivery:
     chains = opened.chains
-    if one.nonce is None:
-        link = chains.link(one.chain, Kind.SOLANA)
+    if transaction.nonce is None:
+        link = chains.link(transaction.chain, Kind.SOLANA)
         return SolanaDelivery(chains.solana(link), opened.records)
-    link = chains.link(one.chain, Kind.EVM)
+    link = chains.link(transaction.chain, Kind.EVM)
     return EvmDelivery(chains.evm(link), opened.records, link.confirmations)
 
 

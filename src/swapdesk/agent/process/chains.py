@@ -32,12 +32,12 @@ from swapdesk.wallet.protocol import Refused
 
 T = TypeVar("T")
 AT_ONCE = 25
-"""Calls of one request. Each executes a contract, and a request that a busy node cannot answer
+"""Calls in one request. Each executes a contract, and a request that a busy node cannot answer
 within its deadline is lost whole."""
 
 
 def told(read: Callable[[Any], T], answer: Any) -> T | None:
-    """What ``read`` makes of an answer; None for a refused one and for one of another shape."""
+    """The answer as ``read`` parses it; None if it was refused or has another shape."""
     try:
         return None if isinstance(answer, EvmRefused) else read(answer)
     except NodeError:
@@ -49,7 +49,7 @@ def block_hash(answer: Any) -> str:
 
 
 def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
-    """Numbers that a contract returned; None unless they are exactly so many words."""
+    """The numbers that a contract returned; None unless there are exactly ``count`` words."""
     return words_of(told(octets, answer), count)
 
 
@@ -60,7 +60,7 @@ TOKEN_PROGRAMS = (
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
-    """What the node tells of the token accounts of an owner, by program."""
+    """The node's entries for the token accounts of an owner, for each token program."""
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
@@ -71,13 +71,13 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
 
 
 async def program_of(client: SolanaClient, address: str) -> str | None:
-    """The program that owns an account; None where there is none."""
-    found = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
-    return str(found.get("owner")) if isinstance(found, dict) else None
+    """The program that owns an account; None if there is no account."""
+    account = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
+    return str(account.get("owner")) if isinstance(account, dict) else None
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
-    """Of a token. Raises Refused for what is none."""
+    """The token program of a mint. Raises Refused if it is no mint."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
         raise Refused("bad_request", "this is no token of the chain")
@@ -90,23 +90,23 @@ MAINNET_SOLANA = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
 _MINT_BYTES = 82
 _MINT_DECIMALS = 44
-"""Where an account of a token's mint has them, in both programs."""
+"""Offset of the decimals in a mint's account, the same in both token programs."""
 
 
 async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
-    found = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
-    if not isinstance(found, dict) or found.get("owner") not in TOKEN_PROGRAMS:
+    account = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
+    if not isinstance(account, dict) or account.get("owner") not in TOKEN_PROGRAMS:
         return None
     try:
-        data = b64decode(found["data"][0], validate=True)
+        data = b64decode(account["data"][0], validate=True)
     except (KeyError, IndexError, TypeError, ValueError):
         return None
     return data[_MINT_DECIMALS] if len(data) >= _MINT_BYTES else None
 
 
 class Chains:
-    """Links by the short name of their chain. ``genesis`` gives the hash of block 0 of a chain that
-    was signed for before, None for any other."""
+    """The chains of a profile by short name. ``genesis`` returns the hash of block 0 of a chain
+    that was signed for before, None for any other."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -117,20 +117,20 @@ class Chains:
         self._solana: dict[str, SolanaClient] = {}
 
     def link(self, name: str, kind: Kind) -> ChainLink:
-        """Raises Refused for a chain that the profile does not have, or of another kind."""
+        """Raises Refused if the profile has no such chain, or one of another kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
             raise Refused("other_chain", f"this profile has no node of the chain {name[:32]!r}")
         return link
 
     def known(self, name: str, chain_id: int | None) -> ChainLink | None:
-        """The chain of this name, if it is also the one with this EVM id (None: of Solana)."""
+        """The chain of this name if it also has this EVM id (None: Solana)."""
         link = self._links.get(name)
         return link if link is not None and link.chain_id == chain_id else None
 
     def with_id(self, chain_id: int | None) -> ChainLink | None:
-        """The chain with this EVM id, or Solana for None."""
-        return next((one for one in self._links.values() if one.chain_id == chain_id), None)
+        """The chain with this EVM id; Solana for None."""
+        return next((link for link in self._links.values() if link.chain_id == chain_id), None)
 
     def evm(self, link: ChainLink) -> EvmClient:
         if link.name not in self._evm:
@@ -143,8 +143,8 @@ class Chains:
         return self._solana[link.name]
 
     async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
-        """One answer for each from the node of an EVM chain, a refused one as EvmRefused. Raises
-        Refused when it does not answer or is of another chain."""
+        """Returns one answer for each request to the node of an EVM chain, a refused one as
+        EvmRefused. Raises Refused if the node does not answer or is of another chain."""
         client, genesis = self.evm(link), self._genesis(link.name)
         identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         try:
@@ -161,8 +161,8 @@ class Chains:
 
     @asynccontextmanager
     async def asking(self, link: ChainLink) -> AsyncIterator[SolanaClient]:
-        """A client of the node of a Solana chain. Raises Refused when it does not answer or
-        is of another chain."""
+        """A client of the node of a Solana chain. Raises Refused if it does not answer or is of
+        another chain."""
         genesis = self._genesis(link.name)
         try:
             if genesis and await self.solana(link).genesis_hash() != genesis:
@@ -172,17 +172,20 @@ class Chains:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
-        """Of each contract or mint, as the chain says; None where it says none. Raises Refused
-        when the node does not answer or is of another chain."""
+        """Decimals of each contract or mint as the chain states them, else None. Raises Refused if
+        the node does not answer or is of another chain."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
-                return [await _mint_decimals(client, one) for one in tokens]
-        asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
-        words = [words_in(one) for one in await self.answers(link, asked)]
-        return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in words]
+                return [await _mint_decimals(client, token) for token in tokens]
+        asked = [calling(Call(token, DECIMALS.call())) for token in tokens]
+        words = [words_in(answer) for answer in await self.answers(link, asked)]
+        return [
+            answer[0] if answer is not None and answer[0] <= MAX_DECIMALS else None
+            for answer in words
+        ]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
-        """Of a contract of an EVM chain; None where it says none. Raises Refused."""
+        """The symbol that a contract of an EVM chain states, else None. Raises Refused."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         return read_symbol(told(octets, answer) or b"")
 
@@ -192,11 +195,9 @@ def _another_chain(link: ChainLink) -> Refused:
 
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
-    """A key of the sandbox signs for the sandbox's chains only, and no other key for them.
-
-    A sandbox that stands in for real chains carries their ids; there only keys sign that were
-    made in the sandbox, which hold nothing anywhere else. Raises Refused.
-    """
+    """Raises Refused if a key of the sandbox would sign for a live chain, or another key for a
+    chain of the sandbox. A sandbox that stands in for real chains carries their ids; there only
+    keys sign that were made in the sandbox, which hold nothing anywhere else."""
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
             raise Refused("other_chain", "a key of the sandbox never signs for the main network")

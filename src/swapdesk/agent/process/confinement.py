@@ -17,12 +17,9 @@ _PT_DENY_ATTACH = 31
 
 
 def confine(parent: int) -> bool:
-    """No core file, no debugger, no word from the keyboard, and gone with ``parent``: by a signal
-    on Linux, by the end of the pipe everywhere. False where the parent ended before it could be
-    watched.
-
-    Raises OSError when debuggers cannot be kept out.
-    """
+    """Allows no core file, no debugger and no signal from the keyboard, and ends with ``parent``:
+    by a signal on Linux, by the end of the pipe everywhere. Returns False if the parent ended
+    before it could be watched. Raises OSError when debuggers cannot be kept out."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -40,16 +37,15 @@ def confine(parent: int) -> bool:
     elif sys.platform == "darwin":
         import ctypes
 
-        # One that is attached already ends the process here.
+        # If a debugger is attached already, the process ends here.
         if ctypes.CDLL(None, use_errno=True).ptrace(_PT_DENY_ATTACH, 0, None, 0) != 0:
             raise OSError("the memory of this process cannot be closed to debuggers")
-    # Asked after the signal is set: a parent that ends later is told by it.
+    # Checked after the signal is set, which covers a parent that ends later.
     return os.getppid() == parent
 
 
 def place_of(error: BaseException) -> str:
-    """The type of an exception and the line of ours it came from; its words could quote what was
-    handled."""
+    """The type of an exception and our line that raised it; its words could quote secrets."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
@@ -60,7 +56,7 @@ def place_of(error: BaseException) -> str:
 
 
 def say_no_more_than_types() -> None:
-    """Of an exception that nobody catches ``place_of`` alone is told."""
+    """Reports an uncaught exception by ``place_of`` alone."""
 
     def tell(error: BaseException) -> None:
         os.write(2, f"{place_of(error)}\n".encode())
@@ -68,13 +64,13 @@ def say_no_more_than_types() -> None:
     import threading
 
     sys.excepthook = lambda kind, error, trace: tell(error)
-    threading.excepthook = lambda told: tell(told.exc_value or told.exc_type())
-    sys.unraisablehook = lambda told: tell(told.exc_value or told.exc_type())
+    threading.excepthook = lambda failure: tell(failure.exc_value or failure.exc_type())
+    sys.unraisablehook = lambda failure: tell(failure.exc_value or failure.exc_type())
 
 
 def take_pipes() -> tuple[int, int]:
-    """Descriptors of the pipes from and to the desk. Standard input and output become nothing,
-    so that no stray ``print`` of any library stands between two frames."""
+    """Returns the descriptors of the pipes from and to the desk. Standard input and output become
+    nothing, so that no stray ``print`` of a library gets between two frames."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

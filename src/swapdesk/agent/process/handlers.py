@@ -76,8 +76,7 @@ async def unlock(opened: OpenedWallet, frame: Frame) -> Answer:
     addresses = argument(frame, "addresses", list[str] | None)
     closed = await opened.keys.unlock(secret(frame, "passphrase"), addresses)
     opened.idle.start()
-    told = [to_json(one) for one in closed]
-    return {"accounts": to_json(opened.told()), "closed": told}, {}
+    return {"accounts": to_json(opened.told()), "closed": [to_json(key) for key in closed]}, {}
 
 
 async def lock(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -150,7 +149,7 @@ async def export(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 def _exported(kind: Kind, key: SecretBytes) -> SecretBytes:
-    """As other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
+    """The key as other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
     if kind is Kind.EVM:
         written = SecretBytes(b"0x" + key.reveal().hex().encode())
     else:
@@ -176,13 +175,13 @@ async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 PAGE = 500
-"""Transactions of one answer: with the longest words of a node they fit into a frame."""
+"""Transactions in one answer: even with the longest messages of a node they fit into a frame."""
 
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
     intent = argument(frame, "intent", Text | None)
     signed, last = opened.records.page(intent, argument(frame, "after", Whole), PAGE)
-    return {"transactions": [to_json(one) for one in signed], "after": last}, {}
+    return {"transactions": [to_json(transaction) for transaction in signed], "after": last}, {}
 
 
 # The spending policy: everything that is set is read strictly
@@ -191,7 +190,7 @@ MAX_ENTRIES = 200
 """Of each kind in one policy."""
 MOST = Decimal(10) ** 60
 FINEST = 36
-"""Decimals of an amount and of a price."""
+"""Most decimals of an amount or a price."""
 _DIGITS = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 _EVM = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _SOLANA = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
@@ -213,11 +212,11 @@ def _status(opened: OpenedWallet) -> PolicyStatus:
 
 
 async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Lower without the pass phrase, anything else with it. The first policy needs it too: it is
-    what seals it."""
-    told = frame.head.get("policy")
-    policy = _checked(from_json(SpendingPolicy, told))
-    _refuse_odd_digits(told)
+    """Lowering needs no pass phrase, anything else does. So does the first policy, since the pass
+    phrase seals it."""
+    written = frame.head.get("policy")
+    policy = _checked(from_json(SpendingPolicy, written))
+    _refuse_odd_digits(written)
     opened.require_writing()
     sealing = frame.secrets.get("passphrase") is not None
     await _refuse_miscounted(opened, policy, sealing=sealing)
@@ -233,26 +232,26 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused where a token has other decimals on its chain than the policy counts it
-    by. Only ``sealing`` asks again for what the policy there is says in the same way: lowering a
-    limit needs no node."""
+    """Raises Refused if the policy counts a token by other decimals than its chain. Only
+    ``sealing`` checks again what the present policy says as well: lowering a limit needs no
+    node."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:
             held = opened.policy.read()
         except PolicyUnknown:
             held = None
-        for one in () if held is None else held.policy.known_tokens:
-            asked.pop(one, None)
+        for token in () if held is None else held.policy.known_tokens:
+            asked.pop(token, None)
     by_chain: dict[int | None, list[PolicyToken]] = {}
-    for one in asked:
-        call = call_asset(one.chain_id, one.contract)
-        if one.contract is None:
-            _require(one, COIN_DECIMALS[Kind.SOLANA if one.chain_id is None else Kind.EVM])
+    for token in asked:
+        call = call_asset(token.chain_id, token.contract)
+        if token.contract is None:
+            _require(token, COIN_DECIMALS[Kind.SOLANA if token.chain_id is None else Kind.EVM])
         elif call is not None:
-            _require(one, call.decimals)
+            _require(token, call.decimals)
         else:
-            by_chain.setdefault(one.chain_id, []).append(one)
+            by_chain.setdefault(token.chain_id, []).append(token)
     for chain_id, tokens in by_chain.items():
         link = opened.chains.with_id(chain_id)
         if link is None:
@@ -262,10 +261,10 @@ async def _refuse_miscounted(
                 f" {tokens[0].symbol} has",
             )
         await opened.loaded()
-        contracts = [one.contract or "" for one in tokens]
-        told = await opened.chains.decimals(link, contracts)
-        for one, decimals in zip(tokens, told, strict=True):
-            _require(one, decimals)
+        contracts = [token.contract or "" for token in tokens]
+        counted = await opened.chains.decimals(link, contracts)
+        for token, decimals in zip(tokens, counted, strict=True):
+            _require(token, decimals)
 
 
 def _require(token: PolicyToken, decimals: int | None) -> None:
@@ -308,8 +307,8 @@ def _bad(words: str) -> Refused:
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:
-    """The same policy with addresses in their one spelling. Raises Refused for one that
-    cannot be counted with, or says something twice."""
+    """The same policy with addresses in checksum form. Raises Refused if it says something twice or
+    cannot be counted with."""
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")
@@ -324,21 +323,23 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
         if many is not None and len(many) > MAX_ENTRIES:
             raise _bad(f"a policy has up to {MAX_ENTRIES} entries of a kind")
     limits = tuple(
-        Limit(one.window, _amount(one.most), None if one.token is None else _token(one.token))
-        for one in policy.limits
+        Limit(
+            limit.window, _amount(limit.most), None if limit.token is None else _token(limit.token)
+        )
+        for limit in policy.limits
     )
     prices = tuple(Price(_token(o.token), _amount(o.usd)) for o in policy.prices)
     chains = (
         None
         if policy.chains is None
-        else tuple(PolicyChain(_id(one.chain_id), _name(one.name)) for one in policy.chains)
+        else tuple(PolicyChain(_id(chain.chain_id), _name(chain.name)) for chain in policy.chains)
     )
-    tokens = None if policy.tokens is None else tuple(_token(one) for one in policy.tokens)
-    payees = None if policy.payees is None else tuple(_address(one) for one in policy.payees)
+    tokens = None if policy.tokens is None else tuple(_token(token) for token in policy.tokens)
+    payees = None if policy.payees is None else tuple(_address(payee) for payee in policy.payees)
     called = policy.call_payees
-    called = None if called is None else tuple(_address(one) for one in called)
-    _once([one.key for one in limits], "a limit")
-    _once([one.token.key for one in prices], "a price")
+    called = None if called is None else tuple(_address(payee) for payee in called)
+    _once([limit.key for limit in limits], "a limit")
+    _once([price.token.key for price in prices], "a price")
     checked = replace(
         policy,
         limits=limits,
@@ -350,16 +351,16 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
         until=None if until is None else until.astimezone(UTC),
     )
     decimals: dict[object, int] = {}
-    for one in checked.known_tokens:
-        if decimals.setdefault(one.key, one.decimals) != one.decimals:
-            raise _bad(f"{one.symbol} has one number of decimals")
+    for token in checked.known_tokens:
+        if decimals.setdefault(token.key, token.decimals) != token.decimals:
+            raise _bad(f"{token.symbol} has one number of decimals")
     return checked
 
 
-def _refuse_odd_digits(told: Any) -> None:
-    """Amounts of a policy that could be read: digits as everybody writes them, in a text."""
-    amounts = [one["most"] for one in told.get("limits", ())]
-    for digits in (*amounts, *(one["usd"] for one in told.get("prices", ()))):
+def _refuse_odd_digits(written: Any) -> None:
+    """Amounts must be texts of plain digits. The policy itself is readable by now."""
+    amounts = [limit["most"] for limit in written.get("limits", ())]
+    for digits in (*amounts, *(price["usd"] for price in written.get("prices", ()))):
         if type(digits) is not str or _DIGITS.fullmatch(digits) is None:
             raise _bad("an amount is digits with at most one point")
 
@@ -403,12 +404,12 @@ def _name(name: str) -> str:
 
 
 def _address(address: str) -> str:
-    """An EVM address with its checksum, a Solana one as it is."""
+    """An EVM address with its checksum; a Solana address unchanged."""
     if _EVM.fullmatch(address):
-        one, digits = checksummed(address), address[2:]
-        if address != one and digits not in (digits.lower(), digits.upper()):
+        spelled, digits = checksummed(address), address[2:]
+        if address != spelled and digits not in (digits.lower(), digits.upper()):
             raise _bad(f"the checksum of {address} is wrong")
-        return one
+        return spelled
     if _SOLANA.fullmatch(address) is None:
         raise _bad("a payee or contract is no address of an EVM chain or of Solana")
     return address

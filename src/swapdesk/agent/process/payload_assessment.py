@@ -99,10 +99,10 @@ from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
 
 NATIVE = checksummed("0x" + "ee" * 20)
-"""Stands for the chain's own coin in the transfers that a simulation tells."""
+"""Stands for the chain's own coin in the transfers of a simulation."""
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 GAS_MARGIN_PERCENT = 20
-"""More gas than the estimate, because the state may move before the block."""
+"""Added to the estimate, because the state may change before the block."""
 
 
 async def read_facts(
@@ -112,18 +112,18 @@ async def read_facts(
     now: datetime,
     call: Call | None = None,
 ) -> Facts:
-    """Everything that the gate ``needed``, at once. What cannot be read is missing, and the gate
-    refuses what it misses; ``problem`` says why. ``call`` is the transaction to
-    simulate, from the account."""
-    code, reads = sorted(needs[0]), sorted(needs[1], key=lambda one: (one.contract, one.data))
+    """Reads everything that the gate ``needed`` in one batch. What cannot be read is absent, which
+    the gate refuses; ``problem`` says why. ``call`` is the transaction to simulate, from the
+    account."""
+    code, reads = sorted(needs[0]), sorted(needs[1], key=lambda call: (call.contract, call.data))
     account = promise.account
     requests = [
         Request("eth_chainId"),
         Request("eth_getBlockByNumber", ("0x0", False)),
         Request("eth_getBlockByNumber", ("latest", False)),
         balance_of(account),
-        *(code_at(one) for one in code),
-        *(calling(Call(one.contract, one.data)) for one in reads),
+        *(code_at(address) for address in code),
+        *(calling(Call(read.contract, read.data)) for read in reads),
     ]
     if call is not None:
         requests += [
@@ -141,13 +141,13 @@ async def read_facts(
         chain_id=told(quantity, answers[0]),
         genesis_hash=told(block_hash, answers[1]),
         code={
-            one: found
-            for one, answer in zip(code, answers[4:at], strict=True)
+            address: found
+            for address, answer in zip(code, answers[4:at], strict=True)
             if (found := told(octets, answer)) is not None
         },
         answers={
-            one: found
-            for one, answer in zip(reads, answers[at : at + len(reads)], strict=True)
+            read: found
+            for read, answer in zip(reads, answers[at : at + len(reads)], strict=True)
             if (found := told(octets, answer))
         },
         native=told(quantity, answers[3]),
@@ -155,7 +155,7 @@ async def read_facts(
     )
     if call is None or head is None:
         return facts
-    nonce, priority, gas = (told(quantity, one) for one in answers[-3:])
+    nonce, priority, gas = (told(quantity, answer) for answer in answers[-3:])
     simulation = _evm_simulation(outcome, head, gas, promise)
     plan = None
     if gas is not None and priority is not None:
@@ -178,8 +178,8 @@ async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | No
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
-    """A price that holds when the base fee doubles, or less where that is more than was
-    confirmed and the next blocks can still be paid."""
+    """A price that holds if the base fee doubles; less if that is more than was confirmed and the
+    next blocks can still be paid."""
     limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
     fee = 2 * base_fee + priority
     allowed = most // limit
@@ -196,7 +196,7 @@ def _evm_simulation(
     if not outcome.succeeded:
         return Simulation(head.number, (), outcome.gas_used or 0, outcome.words or "it reverts")
     if outcome.logs is None:
-        # Without transfers nobody knows what moves.
+        # Without transfers it is unknown what moves.
         return None
     try:
         changes = tuple(_evm_changes(outcome.logs, promise))
@@ -208,7 +208,7 @@ def _evm_simulation(
 def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
     moved: dict[tuple[str, str], int] = defaultdict(int)
     for log in logs:
-        # Four topics are a transfer of a single thing (ERC-721), which has no amount.
+        # Four topics mean a transfer of a single item (ERC-721), which has no amount.
         if len(log.topics) != 3 or log.topics[0] != _TRANSFER or len(log.data) != 32:
             continue
         units = int.from_bytes(log.data, "big")
@@ -225,26 +225,26 @@ def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
 def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
-    """``coin`` is how a token is called that the promise does not name."""
-    known = _asset(contract, promise) or coin
-    if known is None:
+    """``coin`` is the name of a token that the promise does not name."""
+    asset = _asset(contract, promise) or coin
+    if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
-    return BalanceChange(holder, known.symbol, contract, known.decimals, units)
+    return BalanceChange(holder, asset.symbol, contract, asset.decimals, units)
 
 
 def _asset(contract: str | None, promise: Promise) -> Asset | None:
     if contract == promise.sell.contract:
         return promise.sell
-    for one in promise.withdrawal.taken if promise.withdrawal is not None else ():
-        if contract == one.asset.contract:
-            return one.asset
+    for payment in promise.withdrawal.taken if promise.withdrawal is not None else ():
+        if contract == payment.asset.contract:
+            return payment.asset
     same_chain = promise.chain_out == promise.chain
     return promise.buy if same_chain and contract == promise.buy.contract else None
 
 
 class SigningRequest(Struct, frozen=True):
-    """What is looked at: a payload, what was confirmed for it, and who would sign it where.
-    ``replaces`` is the hash of a transaction whose nonce it takes."""
+    """A payload, what was confirmed for it, and who would sign it on which chain. ``replaces`` is
+    the hash of a transaction whose nonce it takes."""
 
     payload: Payload
     promise: Promise
@@ -254,11 +254,9 @@ class SigningRequest(Struct, frozen=True):
 
 
 class Looked(Struct, frozen=True):
-    """One look at a payload: the claim, what the chain said and what the gate made of it.
-
-    ``plan`` is what makes a transaction of the call that would be signed, and ``taken`` the most
-    that could be taken then by all that was signed under the intent.
-    """
+    """One look at a payload: the claim, the answers of the chain and the verdict of the gate.
+    ``plan`` makes a transaction of the call that would be signed; ``taken`` is the most that
+    everything signed under the intent could then take."""
 
     claim: Claim | None
     facts: Facts
@@ -266,11 +264,11 @@ class Looked(Struct, frozen=True):
     plan: EvmTerms | None = None
     taken: int = 0
     spending: Spending | None = None
-    """What leaves by it, to be counted with its signature."""
+    """What leaves by the payload, counted with its signature."""
 
 
 class Looking:
-    """Raises Refused for what is no matter of the gate."""
+    """Raises Refused for whatever the gate does not decide."""
 
     def __init__(
         self,
@@ -287,7 +285,7 @@ class Looking:
         self._clock = clock
 
     async def look(self, subject: SigningRequest, before: Looked | None = None) -> Looked:
-        """``before`` is the first look at the same subject."""
+        """``before`` is the first look at the same request."""
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
@@ -304,8 +302,7 @@ class Looking:
         memory = self._records.given(promise.intent_id)
         facts = await self._read(subject, claim, policy, memory, now)
         if not policy.genesis_hash:
-            # First use: the chain is the one the node serves, and from the first signature on
-            # no other.
+            # On first use the node's chain is accepted; from the first signature on it is pinned.
             policy = replace(policy, genesis_hash=facts.genesis_hash or "")
         facts = await self._with_bought(facts, claim, promise)
         plan = None
@@ -326,8 +323,8 @@ class Looking:
         verdict = judge(case)
         extra: list[RuleFinding] = []
         if facts.problem is not None:
-            said = f"The chain could not be read: {facts.problem}."
-            extra.append(RuleFinding(CHAIN_UNREAD, Severity.REFUSE, said))
+            words = f"The chain could not be read: {facts.problem}."
+            extra.append(RuleFinding(CHAIN_UNREAD, Severity.REFUSE, words))
         if isinstance(payload, TypedDataPayload) and before is None:
             extra += _second_opinion(payload, claim)
         spending = spending_of(
@@ -358,8 +355,8 @@ class Looking:
         *,
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
-        """What the person's spending policy says. A call, which has a ``tier``, is signed without
-        a question and needs one; for a signature the pass phrase must have opened it."""
+        """Findings of the person's spending policy. A call, which has a ``tier``, is signed without
+        a question and needs a policy; for a signature the pass phrase must have opened it."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -368,8 +365,8 @@ class Looking:
                 held = keeper.read()
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
-            said = str(unknown)
-            return (refused("CHANGED", f"{said[:1].upper()}{said[1:]}."),)
+            words = str(unknown)
+            return (refused("CHANGED", f"{words[:1].upper()}{words[1:]}."),)
         if tier is not None and not (policy is not None and bounds(policy, spending)):
             return (refused("NEEDED", NEEDED),)
         if policy is None:
@@ -381,8 +378,8 @@ class Looking:
         )
 
     def _calls(self) -> frozenset[PaidCall]:
-        """What calls were paid in before, and to whom. Where the person's policy names payees it
-        has answered what would be asked."""
+        """Tokens and payees of earlier paid calls. A policy that names payees has answered the
+        question already."""
         try:
             held = self._spending_policy.read()
         except PolicyUnknown:
@@ -412,8 +409,8 @@ class Looking:
         return await read_facts(self._chains.evm(link), needs, promise, now, call)
 
     async def _with_bought(self, facts: Facts, claim: Claim, promise: Promise) -> Facts:
-        """With the decimals of what arrives on another chain. The node of that chain tells them,
-        and by it that the name and the id are of one chain."""
+        """Adds the decimals of what arrives on another chain, as that chain's node states them; it
+        also proves that name and id are of one chain."""
         if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
             return facts
         link = self._chains.known(promise.chain_out, promise.chain_out_id)
@@ -450,7 +447,7 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Nonce, gas and fees to sign. On the second look they are those of the first."""
+        """Nonce, gas and fees to sign; on the second look those of the first."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -476,15 +473,16 @@ class Looking:
 
 
 def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
-    """By which the gate holds every amount of the promise, each as its chain says."""
+    """The decimals by which the gate counts each amount of the promise, as the chain states
+    them."""
     chain = promise.chain_id
-    found: dict[TokenKey, int] = {
+    counted: dict[TokenKey, int] = {
         (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
     }
-    for one in assets_here(claim, promise):
-        contract = None if one.contract is None else spelled(one.contract)
-        found.setdefault((chain, contract), one.decimals)
-    return found
+    for asset in assets_here(claim, promise):
+        contract = None if asset.contract is None else spelled(asset.contract)
+        counted.setdefault((chain, contract), asset.decimals)
+    return counted
 
 
 def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[RuleFinding]:
@@ -496,13 +494,13 @@ def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[RuleFinding
 
 
 LIFETIME = 150
-"""Blocks for which a blockhash is good, on every network of Solana."""
+"""Blocks for which a blockhash is valid, on every network of Solana."""
 
 
 async def read_solana_facts(
     client: SolanaClient, payload: SolanaPayload, promise: Promise, now: datetime
 ) -> Facts:
-    """What cannot be read is missing, and the gate refuses what it misses."""
+    """What cannot be read is absent, which the gate refuses."""
     raw = b64decode(payload.transaction)
     message = read_transaction(raw).message
     blockhash = str(message.recent_blockhash)
@@ -535,8 +533,8 @@ async def read_solana_facts(
 def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
-    """No node tells the age of a blockhash that is not the newest. What the payload says of it
-    is taken up to the newest's own end: a wrong word costs an attempt and no money."""
+    """No node states the age of a blockhash that is not the newest. The payload's own claim is
+    accepted up to the newest one's end: a wrong claim costs an attempt and no money."""
     if not good:
         return 0
     if blockhash == newest.blockhash:
@@ -558,16 +556,16 @@ def _solana_simulation(
 
 
 def _solana_changes(moves: BalanceChanges, promise: Promise) -> list[BalanceChange]:
-    found = [
+    changes = [
         _change(account, None, after - before, promise, SOL)
         for account, (before, after) in moves.lamports.items()
         if after != before
     ]
-    deposits = {one.address for one in promise.bundle.deposits} if promise.bundle else set()
+    deposits = {deposit.address for deposit in promise.bundle.deposits} if promise.bundle else set()
     if promise.deposit is not None:
         deposits.add(promise.deposit.address)
     for move in moves.tokens:
         # A venue may name a token account itself as where a deposit goes.
         holder = move.account if move.account in deposits else move.owner
-        found.append(_change(holder, move.mint, move.after - move.before, promise))
-    return found
+        changes.append(_change(holder, move.mint, move.after - move.before, promise))
+    return changes

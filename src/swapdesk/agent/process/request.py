@@ -19,12 +19,12 @@ from swapdesk.wallet.protocol import Frame, Refused, from_json
 from swapdesk.wire.encoding.time_range import within_range
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]
-"""What is answered: JSON values, and secrets that the pipe wipes once they are written."""
+"""JSON values, and secrets that the pipe wipes once they are written."""
 
 MAX_OFFSET = 100 * 365 * 86_400.0
-"""Seconds that a sandbox's time may be ahead of the wall."""
+"""Seconds that a sandbox's time may be ahead of the wall clock."""
 MAX_NUMBER = 1 << 256
-"""What no amount, id or time of a chain reaches."""
+"""Above any amount, id or time of a chain."""
 
 AnyText = Annotated[str, Meta(max_length=1024)]
 Text = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -35,14 +35,14 @@ Assets = Annotated[list[Asset], Meta(max_length=MAX_ASSETS)]
 
 
 def secret(frame: Frame, name: str) -> SecretBytes:
-    found = frame.secrets.get(name)
-    if found is None or not len(found):
+    given = frame.secrets.get(name)
+    if given is None or not len(given):
         raise Refused("bad_request", f"{name} is missing")
-    return found
+    return given
 
 
 def argument(frame: Frame, name: str, form: Any) -> Any:
-    """What stands under this name, None where nothing does."""
+    """The argument of this name, None if it is absent. Raises Refused if it has another form."""
     try:
         value = convert(frame.head.get(name), form)
     except (ValidationError, ValueError):
@@ -53,20 +53,20 @@ def argument(frame: Frame, name: str, form: Any) -> Any:
 
 
 def refuse_far_clock(offset: float) -> None:
-    """An offset of the clock, in seconds, from which times can still be counted."""
+    """Raises Refused for an offset, in seconds, that takes times out of the calendar."""
     if abs(offset) > MAX_OFFSET:
         raise Refused("bad_request", "the clock would be more than a hundred years ahead")
 
 
 def promised(frame: Frame) -> Promise:
-    """What was confirmed, with numbers and times that can be counted with."""
-    found = from_json(Promise, frame.head.get("promise"))
-    _refuse_odd(found)
-    return found
+    """The promise of a request. Raises Refused for numbers or times out of range."""
+    promise = from_json(Promise, frame.head.get("promise"))
+    _refuse_odd(promise)
+    return promise
 
 
 def _refuse_odd(value: object) -> None:
-    """A struct with an amount beyond 256 bits or a time of no calendar."""
+    """Raises Refused for an amount beyond 256 bits or a time outside the calendar."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
             raise Refused("bad_request", "a time is none that can be counted with")
@@ -74,8 +74,8 @@ def _refuse_odd(value: object) -> None:
         if abs(value) >= MAX_NUMBER:
             raise Refused("bad_request", "a number is larger than any amount")
     elif isinstance(value, tuple):
-        for one in value:
-            _refuse_odd(one)
+        for item in value:
+            _refuse_odd(item)
     elif isinstance(value, Struct):
         if isinstance(value, Asset) and not 0 <= value.decimals <= MAX_DECIMALS:
             raise Refused("bad_request", "a token has 0 to 255 decimals")

@@ -43,9 +43,9 @@ END_OF_DESK = 0
 BROKEN_CONVERSATION = 3
 """Exit code after bytes that are no frame."""
 MAX_HEARD = 64
-"""Frames that were read and that nobody took yet."""
+"""Most frames that were read and not yet handled."""
 MAX_UNREAD = 1 << 20
-"""Bytes that were said and that the desk has not read, beyond which nothing more is taken."""
+"""Bytes written and not yet read by the desk, beyond which no request is taken."""
 
 
 class DeskPipe:
@@ -67,7 +67,7 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """The next frame, once the desk has read what was said."""
+        """The next frame, once the desk has read what was written."""
         await self._room.wait()
         frame = await self._frames.get()
         self._heard.release()
@@ -76,8 +76,8 @@ class DeskPipe:
     def say(
         self, head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
     ) -> None:
-        """Have a frame written, whole and in its turn. Raises FrameError for one that is too
-        large; then nothing is written."""
+        """Writes a frame, whole and in its turn. Raises FrameError if it is too large; then nothing
+        is written."""
         frame = encode_frame(head, secrets)
         self._count(len(frame))
         self._said.put((frame, bool(secrets)))
@@ -145,12 +145,12 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     "policy": handlers.policy,
     "set_policy": handlers.set_policy,
 }
-"""What may be asked once a wallet is open and needs no library of a chain."""
+"""Requests to an open wallet that need no chain library."""
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """The answer to any operation but ``open``. Raises Refused, and what ``AgentService`` makes
-    one of."""
+    """Answers any operation but ``open``. Raises Refused, and whatever ``AgentService`` turns into
+    one."""
     handler = OPERATIONS.get(operation)
     if handler is None:
         await opened.loaded()
@@ -161,7 +161,7 @@ async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame
 
 
 class AgentService:
-    """One desk's agent, from its first frame to the end of the pipe. ``cost`` is scrypt's n of
+    """The agent of one desk, from its first frame to the end of the pipe. ``cost`` is scrypt's n of
     new key files."""
 
     def __init__(self, pipe: DeskPipe, *, cost: int = MAX_N) -> None:
@@ -233,9 +233,9 @@ class AgentService:
         self._pipe.say({"event": "locked"})
 
     def _refuse(self, frame: Frame, refusal: Refused) -> None:
-        said = {
+        answer = {
             "code": refusal.code,
             "words": refusal.words,
-            "findings": [to_json(one) for one in refusal.findings],
+            "findings": [to_json(finding) for finding in refusal.findings],
         }
-        self._pipe.say({"id": frame.head.get("id"), "refused": said})
+        self._pipe.say({"id": frame.head.get("id"), "refused": answer})

@@ -58,20 +58,20 @@ from swapdesk.wallet.protocol import to_json as as_json
 
 
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
-    """What a transaction was signed for, as the records keep it. Raises MessageError for what
-    another release wrote in another way."""
-    told = json.loads(text)
-    payload = payload_from_json(told.get("payload"))
+    """The payload and promise that a transaction was signed for, from the records. Raises
+    MessageError if another release wrote them in another form."""
+    entry = json.loads(text)
+    payload = payload_from_json(entry.get("payload"))
     if not isinstance(payload, TransactionPayload):
         raise MessageError("a payload of another kind")
-    return payload, from_json(Promise, told.get("promise"))
+    return payload, from_json(Promise, entry.get("promise"))
 
 
 MAX_REVIEWS = 64
 
 
 class Reviewing:
-    """Raises Refused for what is no matter of the gate; then no signature has left."""
+    """Raises Refused for whatever the gate does not decide; then no signature has left."""
 
     def __init__(
         self,
@@ -91,11 +91,10 @@ class Reviewing:
         """Reviews that may be signed: what they were about, and what was seen."""
 
     def forget(self) -> None:
-        """Nothing that was reviewed can be signed any more."""
         self._pending.clear()
 
     async def review(self, payload: Payload, promise: Promise, replaces: str | None) -> Review:
-        """Judge a payload. Nothing is signed, also for a wallet that is locked."""
+        """Judges a payload, also for a locked wallet. Signs nothing."""
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
@@ -105,7 +104,7 @@ class Reviewing:
         refuse_foreign_chain(account, link, looked.facts.genesis_hash)
         digest = looked.verdict.digest
         if looked.plan is not None and isinstance(payload, TransactionPayload):
-            # With its nonce and fees; anything else is signed as its content.
+            # A transaction with its nonce and fees; anything else by its content.
             digest = f"0x{signing_hash(payload, looked.plan).hex()}"
         review = replace(
             looked.verdict,
@@ -121,29 +120,30 @@ class Reviewing:
         return review
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Judge the call of a transaction that waits once more, on its nonce for a higher fee,
-        against the promise it was signed under. ``gas_units`` is the most that it may pay for
-        gas now, where that is more than was confirmed then. Nothing is signed."""
-        one = self._records.find(hash_)
-        asked = None if one is None else self._records.asked(hash_)
-        if one is None or asked is None:
+        """Judges the call of a waiting transaction once more, on its nonce for a higher fee,
+        against the promise it was signed under. ``gas_units`` is the most that it may now pay for
+        gas if that is more than was confirmed. Signs nothing."""
+        transaction = self._records.find(hash_)
+        asked = None if transaction is None else self._records.asked(hash_)
+        if transaction is None or asked is None:
             raise Refused("no_transaction", "what this was signed for is not known here")
         try:
             payload, promise = read_asked(asked)
         except MessageError as error:
             raise Refused("no_transaction", f"{error}, of what this was signed for") from None
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
-        # The one that pays most for gas is what has to be outbid.
-        dearest = max((one, *self._records.twins(one)), key=lambda it: self._records.fees(it.hash))
+        # The transaction that pays most for gas must be outbid.
+        dearest = max(
+            (transaction, *self._records.twins(transaction)),
+            key=lambda it: self._records.fees(it.hash),
+        )
         return payload, await self.review(payload, promise, dearest.hash)
 
     async def sign(
         self, review_id: str, digest: str, phrase: str | None
     ) -> Signature | SignedTransaction:
-        """Sign what was reviewed under this id, if chain and gate still say the same.
-
-        A review is used once, whatever comes of it but a wrong phrase.
-        """
+        """Signs what was reviewed under this id if chain and gate still say the same. A review is
+        used once, whatever comes of it but a wrong phrase."""
         pending = self._pending.get(review_id)
         if pending is None:
             raise Refused("unknown_review", "there is no such review: look at it once more")
@@ -179,7 +179,8 @@ class Reviewing:
         return self._signature(subject, claim, looked)
 
     def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
-        """Over a document, or over the hash of an operation as its release asks."""
+        """Signs a document, or the hash of an operation in the form that its EntryPoint release
+        asks for."""
         payload = subject.payload
         given, content, call = _given(claim, subject), claim.content, None
         if isinstance(payload, TypedDataPayload):
@@ -194,7 +195,7 @@ class Reviewing:
             given = replace(given, key=nonce_of(claim), step=0, total=1)
             content = signed_digest(content, EntryPointVersion(payload.version))
         signature = self._wallet.signer(subject.account.address, EvmSigner).sign_digest(content)
-        # Written down before it leaves: what may be in the world is counted.
+        # Recorded before it leaves: whatever may have left is counted.
         self._records.write_given(
             subject.promise.intent_id, given, self._clock.now(), looked.spending, call
         )
@@ -234,7 +235,7 @@ class Reviewing:
         terms: EvmTerms | None = None,
         asked: str | None = None,
     ) -> SignedTransaction:
-        """The transaction as it stands in the records now."""
+        """Writes the transaction to the records; returns it as it stands there."""
         signed = SignedTransaction(
             hash=hash_,
             intent_id=subject.promise.intent_id,
@@ -256,14 +257,14 @@ class Reviewing:
 
 
 def require_agreement(seen: Looked, looked: Looked) -> None:
-    """Refuse when the second look differs from the first."""
+    """Raises Refused if the second look differs from the first."""
     verdict = looked.verdict
     if verdict.refused:
         raise _refused(verdict.findings)
     if not verdict.digest or verdict.digest != seen.verdict.digest:
         raise Refused("stale_review", "the payload reads another way than it did")
-    known = {(one.code, one.field) for one in seen.verdict.findings}
-    new = [one for one in verdict.findings if (one.code, one.field) not in known]
+    known = {(finding.code, finding.field) for finding in seen.verdict.findings}
+    new = [finding for finding in verdict.findings if (finding.code, finding.field) not in known]
     if new or verdict.phrase != seen.verdict.phrase:
         raise Refused(
             "stale_review",
@@ -277,7 +278,7 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
 
 
 def _refused(findings: tuple[RuleFinding, ...]) -> Refused:
-    first = next(one for one in findings if one.severity is Severity.REFUSE)
+    first = next(finding for finding in findings if finding.severity is Severity.REFUSE)
     return Refused("gate", first.words, findings)
 
 

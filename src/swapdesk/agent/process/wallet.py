@@ -40,9 +40,8 @@ MAX_PASSPHRASE = 1024
 
 
 class Wallet:
-    """``cost`` is scrypt's n for new files; ``loaded`` waits until chain libraries are there,
-    while derivations run in threads that import nothing. Pass phrases are wiped by whoever took
-    them off the pipe."""
+    """``cost`` is scrypt's n of new files. ``loaded`` waits for the chain libraries; derivations
+    run in threads that import nothing. Pass phrases are wiped by whoever took them off the pipe."""
 
     def __init__(
         self,
@@ -60,8 +59,8 @@ class Wallet:
         self._cost = cost
         self._open: dict[str, EvmSigner | SolanaSigner] = {}
         self._held: dict[str, Account] = {}
-        """Accounts of the keys that are open, which need no file any more."""
-        # Each derivation holds 256 MiB, so there are no more of them than processors.
+        """Accounts of the open keys, which need no file any more."""
+        # Each derivation holds 256 MiB, so at most one runs for each processor.
         self._threads = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "derivation")
 
     @property
@@ -89,8 +88,8 @@ class Wallet:
     async def unlock(
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
-        """Open key files, each derivation in a thread of its own; those that did not open. Raises
-        Refused when none opens."""
+        """Opens key files, each derivation in a thread of its own; returns those that did not open.
+        Raises Refused if none opens."""
         wanted = None if addresses is None else set(addresses)
         files, unusable = self._directory.read()
         files = tuple(f for f in files if wanted is None or f.account.address in wanted)
@@ -116,7 +115,7 @@ class Wallet:
         return tuple(closed)
 
     async def _try(self, file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
-        """The secret of a file, or why not."""
+        """The secret of a file, or the reason why it did not open."""
         key = await self._derived(file.derivation, passphrase)
         await self._loaded()
         return _open(file, key)
@@ -129,9 +128,9 @@ class Wallet:
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
         """Beside the keys: what the pass phrase does not open is no policy of this wallet."""
-        found = self._policy.derivation()
-        if found is not None:
-            held, sealed = found
+        derivation = self._policy.derivation()
+        if derivation is not None:
+            held, sealed = derivation
             self._policy.open(held, sealed, await self._derived(sealed.derivation, passphrase))
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
@@ -191,7 +190,7 @@ class Wallet:
             scrypt = Scrypt.fresh(self._cost)
             derive = self._derived(scrypt, passphrase)
             if files:
-                # The cheapest to ask is one; it goes beside the derivation of the new key.
+                # The file that costs least, checked beside the derivation of the new key.
                 key, outcome, _ = await asyncio.gather(
                     derive, self._try(files[0], passphrase), self._open_policy(passphrase)
                 )
@@ -247,7 +246,7 @@ class Wallet:
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
         """The key itself, by the pass phrase and not by what is unlocked."""
         files, _ = self._directory.read()
-        file = next((one for one in files if one.account.address == address), None)
+        file = next((file for file in files if file.account.address == address), None)
         if file is None:
             raise Refused("no_account", "there is no such account in this wallet")
         outcome = await self._try(file, passphrase)
@@ -273,9 +272,9 @@ def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
 
 
 def _why_none(closed: list[UnusableKey]) -> Refused:
-    if all(one.reason == _WRONG for one in closed):
+    if all(key.reason == _WRONG for key in closed):
         return Refused("wrong_passphrase", "wrong pass phrase")
-    reason = next(one.reason for one in closed if one.reason != _WRONG)
+    reason = next(key.reason for key in closed if key.reason != _WRONG)
     return Refused("published_key" if reason == PUBLISHED_WORDS else "key_file", reason)
 
 

@@ -85,11 +85,11 @@ class OpenedWallet:
         self.keys = Wallet(keys, place.profile, self.policy, loaded=self.loaded, cost=cost)
         self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
         self.one_at_a_time = asyncio.Lock()
-        """Held while something is signed, sent or found out about."""
+        """Held while something is signed, sent or looked up."""
         self._chains: Chains | None = None
         self._reviewing: Reviewing | None = None
-        # What signs is imported while somebody types the pass phrase or a key is derived: the
-        # derivation leaves the interpreter to others.
+        # Signing libraries are imported while the pass phrase is typed or a key is derived: the
+        # derivation releases the interpreter.
         self._warm = asyncio.create_task(asyncio.to_thread(load_signing))
 
     async def loaded(self) -> None:
@@ -144,7 +144,7 @@ class OpenedWallet:
 
 
 Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
-"""What answers one kind of request."""
+"""Answers one kind of request."""
 
 
 def load_signing() -> None:

@@ -50,7 +50,7 @@ Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 @contextmanager
 def _exact_call(code: str, words: str = "") -> Iterator[None]:
-    """Data that is no exact call is a payload that is refused by ``code``."""
+    """Turns an error of decoding into a refusal with ``code``."""
     try:
         yield
     except CalldataError as error:
@@ -58,8 +58,8 @@ def _exact_call(code: str, words: str = "") -> Iterator[None]:
 
 
 def read_payment(number: int, call: InnerCall, code: str) -> Payment:
-    """Of the chain's coin or of a token; ``number`` counts from 0. Raises PayloadRefused with
-    ``code`` for anything else."""
+    """A payment of the chain's coin or of a token; ``number`` counts from 0. Raises PayloadRefused
+    with ``code`` for anything else."""
     if call.value and not call.data:
         payee, units, token = checksummed(call.to), call.value, None
     elif call.data and not call.value:
@@ -77,7 +77,6 @@ def read_payment(number: int, call: InnerCall, code: str) -> Payment:
 
 
 def payment_fields(number: int, payee: str, units: int) -> tuple[ClaimField, ...]:
-    """Who is paid, and last how much."""
     path, name = f"callData[{number}]", number + 1
     return (
         ClaimField(f"{path}.to", f"Paid to {name}", "payee", payee),
@@ -92,12 +91,12 @@ _NEEDED = (
     "pre_verification_gas",
     "max_fee_per_gas",
 )
-"""No EntryPoint executes, and no bundler takes, an operation with nothing of one of these. A tip of
-nothing is none of them: some chains take no tips."""
+"""No EntryPoint executes, and no bundler takes, an operation in which one of these is 0. A tip
+of 0 is allowed: some chains take none."""
 
 
 def read_bundle(payload: OperationPayload) -> Claim:
-    """The claim of an operation. Raises PayloadRefused for one that does anything but pay."""
+    """The claim of an operation. Raises PayloadRefused if it does anything but pay."""
     operation = _operation(payload)
     if type(payload.chain_id) is not int or not 0 < payload.chain_id < 1 << 256:
         raise PayloadRefused("CHAIN_ID_MISSING", "the operation is for no chain")
@@ -136,7 +135,7 @@ def read_bundle(payload: OperationPayload) -> Claim:
 
 
 def nonce_of(claim: Claim) -> str:
-    """Account and nonce of an operation: two with the same are never both executed."""
+    """Account and nonce of an operation: of two with the same, only one is ever executed."""
     sender = next(text for _, text in claim.texts("smart account"))
     nonce = next(number for _, number in claim.numbers("nonce"))
     return f"{sender} {nonce:#x}"
@@ -149,7 +148,7 @@ def _operation(payload: OperationPayload) -> UserOperation:
         if error.field == "paymaster":
             raise PayloadRefused("OPERATION_PAYMASTER", error.words) from error
         raise PayloadRefused("OPERATION_UNREADABLE", str(error)) from error
-    if not all(getattr(operation, one) for one in _NEEDED):
+    if not all(getattr(operation, name) for name in _NEEDED):
         raise PayloadRefused("OPERATION_GAS", "without gas or a fee for it, it can only fail")
     if operation.signature:
         raise PayloadRefused("OPERATION_UNREADABLE", "it is signed already")
@@ -157,7 +156,6 @@ def _operation(payload: OperationPayload) -> UserOperation:
 
 
 def _factory(operation: UserOperation) -> Iterator[ClaimField]:
-    """Who makes the account, and for whom."""
     if operation.factory is None:
         return
     with _exact_call("OPERATION_FACTORY"):
@@ -175,8 +173,8 @@ CODE = "WITHDRAWAL_CALLS"
 def read_withdrawal(
     account: str, data: bytes, value: int, chain_id: int | None, owner: str, content: bytes
 ) -> Claim:
-    """The claim of a call of ``account`` that ``owner`` would sign. Raises PayloadRefused for one
-    that does anything but pay."""
+    """The claim of a call to ``account`` that ``owner`` would sign. Raises PayloadRefused if it
+    does anything but pay."""
     with _exact_call("CALLDATA_UNREADABLE"):
         calls = decode_batch(data)
     paid = [_paid(number, call) for number, call in enumerate(calls)]
@@ -416,12 +414,12 @@ def _value(shape: Shape, value: int) -> ClaimField:
 
 
 def _known(payload: bytes) -> tuple[Method, Shape]:
-    known = _BY_SELECTOR.get(payload[:4])
-    if known is None:
+    method = _BY_SELECTOR.get(payload[:4])
+    if method is None:
         raise PayloadRefused(
             "METHOD_UNKNOWN", "the transaction calls a method that is not known here"
         )
-    return known
+    return method
 
 
 def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
@@ -434,7 +432,7 @@ def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
 
 
 def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
-    """The first token of a path is sold and the last one bought."""
+    """The first token of a path is sold, the last one bought."""
     if len(tokens) < 2:
         raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
     for i, token in enumerate(tokens):
@@ -447,7 +445,7 @@ def _address(text: object) -> str:
     if type(text) is not str or len(text) != 42 or not text.startswith("0x"):
         raise PayloadRefused("TARGET_UNREADABLE", "the transaction names no address")
     digits = text[2:]
-    if any(one not in "0123456789abcdefABCDEF" for one in digits):
+    if any(digit not in "0123456789abcdefABCDEF" for digit in digits):
         raise PayloadRefused("TARGET_UNREADABLE", "the transaction names no address")
     spelled = checksummed(text)
     if text != spelled and digits not in (digits.lower(), digits.upper()):
@@ -456,7 +454,7 @@ def _address(text: object) -> str:
 
 
 def _spelled(owner: str) -> str:
-    """The account as claims write addresses; one that is none of EVM stays as it is."""
+    """The account as claims spell addresses; anything but an EVM address unchanged."""
     try:
         return _address(owner)
     except PayloadRefused:
@@ -467,6 +465,6 @@ def _bytes(text: object) -> bytes:
     if type(text) is not str or not text.startswith("0x") or len(text) > 2 + 2 * MAX_DATA:
         raise PayloadRefused("CALLDATA_UNREADABLE", "the data is not 0x and hexadecimal digits")
     digits = text[2:]
-    if len(digits) % 2 or any(one not in "0123456789abcdefABCDEF" for one in digits):
+    if len(digits) % 2 or any(digit not in "0123456789abcdefABCDEF" for digit in digits):
         raise PayloadRefused("CALLDATA_UNREADABLE", "the data is not 0x and hexadecimal digits")
     return bytes.fromhex(digits)

@@ -51,15 +51,14 @@ Meaning = Literal[
     "label",  # Nothing that moves money hangs on it.
     "unknown",
 ]
-"""What a field of a payload says. Each is bound by a rule of the gate, but for label, fee part and
-what unknown stands for."""
+"""What a field of a payload says. A rule of the gate binds each but label, fee part and unknown."""
 
 
 Value = int | bool | str | bytes
 
 
 class PayloadRefused(ValueError):
-    """A payload that says nothing that could be judged. ``code`` names the reason for ever."""
+    """A payload that cannot be judged. ``code`` names the reason and never changes."""
 
     def __init__(self, code: str, words: str) -> None:
         super().__init__(words)
@@ -80,7 +79,7 @@ Act = Literal[
     "nothing",  # A nonce is used up, and nothing moves but the gas.
     "unknown",
 ]
-"""What happens once the payload is signed."""
+"""What the signed payload does."""
 
 
 Target = Literal[
@@ -93,7 +92,7 @@ Target = Literal[
     "entry point",  # The EntryPoint of ERC-4337, of the operation's release.
     "any",
 ]
-"""Which contract has to check or execute a payload of a shape."""
+"""The contract that checks or executes a payload of a shape."""
 
 
 NonceKind = Literal[
@@ -104,7 +103,7 @@ NonceKind = Literal[
     "settlement",  # ``nonceUsed(owner, nonce)`` of the settlement contract.
     "authorization",  # EIP-3009: ``authorizationState(authorizer, nonce)`` of the token.
 ]
-"""Where the chain keeps whether a signature was used."""
+"""Where the chain records that a signature was used."""
 
 
 class ClaimField(Struct, frozen=True):
@@ -158,47 +157,43 @@ class Claim(Struct, frozen=True):
     solana: bool = False
     domain_separator: bytes | None = None
     signed_first: frozenset[str] = field(default_factory=frozenset)
-    """Solana: the other required signers whose signature is there and right."""
+    """Solana: the other required signers, whose valid signatures are there already."""
 
     def of(self, *meanings: Meaning) -> Iterator[ClaimField]:
-        """The fields of these meanings, in the order of the payload."""
-        return (one for one in self.fields if one.meaning in meanings)
+        """The fields with these meanings, in the order of the payload."""
+        return (field for field in self.fields if field.meaning in meanings)
 
     def first(self, *meanings: Meaning) -> ClaimField | None:
         return next(self.of(*meanings), None)
 
     def numbers(self, meaning: Meaning) -> Iterator[tuple[ClaimField, int]]:
-        """Fields of a meaning whose value is a number."""
-        for one in self.of(meaning):
-            if isinstance(one.value, int) and not isinstance(one.value, bool):
-                yield one, one.value
+        for item in self.of(meaning):
+            if isinstance(item.value, int) and not isinstance(item.value, bool):
+                yield item, item.value
 
     def texts(self, meaning: Meaning) -> Iterator[tuple[ClaimField, str]]:
-        """Fields of a meaning whose value is text, such as an address."""
-        for one in self.of(meaning):
-            if isinstance(one.value, str):
-                yield one, one.value
+        for item in self.of(meaning):
+            if isinstance(item.value, str):
+                yield item, item.value
 
     @property
     def revokes(self) -> bool:
-        """Whether all it does is to allow nothing."""
+        """True if it does nothing but end allowances."""
         return (
             self.act == "allow"
             and bool(self.allowed)
-            and all(one.units == 0 for one in self.allowed)
+            and all(allowance.units == 0 for allowance in self.allowed)
         )
 
 
 Meanings = Mapping[str, tuple[Meaning, str]]
-"""Path of a field, list places left out (``details[].amount``), to its meaning and label."""
+"""Path of a field, without places in lists (``details[].amount``), to its meaning and label."""
 
 
 class Shape(Struct, frozen=True):
-    """``fields`` name every field there is: one that is missing here makes reading fail.
-
+    """``fields`` lists every field: reading fails on a field that is missing here.
     ``sells_contract`` says that the contract is itself the token sold, ``sells_native`` that the
-    coin of the chain is.
-    """
+    chain's coin is."""
 
     name: str
     title: str
@@ -218,24 +213,24 @@ _LEAVES: tuple[Meaning, ...] = ("sold units", "fee units")
 def moves_of(
     fields: Sequence[ClaimField], shape: Shape, contract: str | None
 ) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
-    """``outflows``, ``allowed`` and ``bought`` of a claim.
-
-    ``contract`` is the one that is called or checks the signature. Coin that is sent along leaves
-    beside what is sold. Raises TypeError for an amount that is none, a defect.
-    """
-    tokens = [one.value for one in fields if one.meaning == "sold token"]
+    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim. ``contract`` is called or checks
+    the signature. Coin that is sent along counts beside what is sold. Raises TypeError for an
+    amount that is no number, a defect."""
+    tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
-    # No token is not the coin of the chain: only a shape can say that.
+    # A missing token does not mean the chain's coin: only a shape can say that.
     sold = None if shape.sells_native else str(token)
-    allowed = [one for one in fields if one.meaning == "allowed units"]
+    allowed = [field for field in fields if field.meaning == "allowed units"]
     taken = tokens if len(tokens) == len(allowed) else [token] * len(allowed)
-    bought = next((one.value for one in fields if one.meaning == "bought token"), None)
+    bought = next((field.value for field in fields if field.meaning == "bought token"), None)
     return (
         (
-            *(Outflow(sold, _units(one), one) for one in fields if one.meaning in _LEAVES),
-            *(Outflow(None, _units(one), one) for one in fields if one.meaning == "value"),
+            *(Outflow(sold, _units(field), field) for field in fields if field.meaning in _LEAVES),
+            *(Outflow(None, _units(field), field) for field in fields if field.meaning == "value"),
         ),
-        tuple(Outflow(str(of), _units(one), one) for of, one in zip(taken, allowed, strict=True)),
+        tuple(
+            Outflow(str(of), _units(field), field) for of, field in zip(taken, allowed, strict=True)
+        ),
         bought if isinstance(bought, str) else None,
     )
 

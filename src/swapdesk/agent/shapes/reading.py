@@ -168,7 +168,7 @@ SHAPES: dict[str, Shape] = {
         fields={
             **_order("message.witness"),
             **_permitted("message.permitted"),
-            # The order's own nonce is none of Permit2's: what is used once is the transfer.
+            # The order's own nonce is not Permit2's: the transfer is what is used once.
             "message.witness.nonce": ("label", "Order number"),
             "message.witness.validTo": ("ends", "Order until"),
             "message.permitted.token": ("sold token", "Token taken"),
@@ -191,39 +191,37 @@ _INDEX = re.compile(r"\[([0-9]+)\]")
 
 
 def read_typed(raw: object) -> Claim:
-    """The claim of a document; one of no known shape has the act UNKNOWN.
-
-    Raises PayloadRefused for a document that cannot be read strictly.
-    """
+    """The claim of a document; an unknown shape has the act ``unknown``. Raises PayloadRefused if
+    the document cannot be read strictly."""
     document = read_document(raw)
     shape = SHAPES.get(document.declaration)
     fields = tuple(_fields(document, shape))
     contract = document.domain.get("verifyingContract")
     chain_id = document.domain.get("chainId")
     contract = contract if isinstance(contract, str) else None
-    known = shape or Shape(
+    form = shape or Shape(
         name=document.primary_type,
         title="A document of a kind that is not known here",
         act="unknown",
         target="any",
         fields={},
     )
-    outflows, allowed, bought = moves_of(fields, known, contract)
+    outflows, allowed, bought = moves_of(fields, form, contract)
     return Claim(
-        shape=known.name,
-        act=known.act,
-        title=known.title,
+        shape=form.name,
+        act=form.act,
+        title=form.title,
         contract=contract,
         chain_id=chain_id if isinstance(chain_id, int) else None,
         content=document.digest,
         fields=fields,
-        target=known.target,
-        roles=known.roles,
+        target=form.target,
+        roles=form.roles,
         outflows=outflows,
         allowed=allowed,
-        limitless=known.limitless,
+        limitless=form.limitless,
         bought=bought,
-        nonce_kind=known.nonce_kind,
+        nonce_kind=form.nonce_kind,
         typed=True,
         domain_separator=document.domain_separator,
     )
@@ -238,7 +236,7 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
         elif shape is None:
             meaning, label = "unknown", leaf.path
         else:
-            # A known declaration has no other fields: a miss here is a defect, and it raises.
+            # A known declaration has no other fields: a missing one here is a defect and raises.
             meaning, label = shape.fields[path]
         number = f" {int(places[0]) + 1}" if places and shape is not None else ""
         value: Value = leaf.value
@@ -246,14 +244,12 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
 
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:
-    """What the payload says. Raises PayloadRefused where that cannot be told exactly.
-
-    A transaction names no chain itself: it will be signed for the promise's.
-    """
+    """The claim of a payload. Raises PayloadRefused if its meaning is not exact. A transaction
+    names no chain itself: it will be signed for the promise's."""
     if isinstance(payload, TypedDataPayload):
         return read_typed(payload.document)
     if isinstance(payload, SolanaPayload):
-        # solders is loaded by those who sign for Solana alone.
+        # solders is loaded only when something is signed for Solana.
         from swapdesk.agent.shapes.solana import read_message
 
         return read_message(payload.transaction, promise)

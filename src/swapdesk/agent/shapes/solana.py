@@ -47,11 +47,11 @@ _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
 
 def read_message(encoded: str, promise: Promise) -> Claim:
-    """The claim of a serialized transaction.
+    """The claim of a serialized transaction. Raises PayloadRefused unless it is exactly known
+    instructions.
 
-    Token accounts are known only as derived from an owner that the promise or the message
-    names; any other stands for itself, and no rule takes it for somebody's.
-    Raises PayloadRefused for what is not exactly known instructions.
+    A token account is known only if it is derived from an owner that the promise or the message
+    names; any other stands for itself, and no rule attributes it to anybody.
     """
     transaction = _transaction(encoded)
     body = transaction.message
@@ -116,8 +116,8 @@ def _right_signatures(
 
 
 def _refuse_unexplained(message: messages.ReadMessage) -> None:
-    """Exactly the accounts that the instructions need are opened for writing and asked to
-    sign: with one more something else happens, with one less nothing."""
+    """Raises PayloadRefused unless exactly the accounts that the instructions need are writable and
+    sign: one more lets something else happen, one less lets nothing happen."""
     written, signing = {message.payer}, {message.payer}
     for instruction in message.instructions:
         if isinstance(instruction, Unknown):
@@ -134,25 +134,25 @@ def _refuse_unexplained(message: messages.ReadMessage) -> None:
 
 
 class _Reader:
-    """Collects what the instructions of one message mean."""
-
     def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
         self._account = promise.account
-        self._deposits = {one.address for one in _deposits(promise)}
+        self._deposits = {deposit.address for deposit in _deposits(promise)}
         self._bundled = promise.bundle is not None
         self._sold = promise.sell.contract
-        self._assets = {one.contract: one for one in (promise.sell, promise.buy)}
+        self._assets = {asset.contract: asset for asset in (promise.sell, promise.buy)}
         self._owners = _owners(promise, message)
         self.fields: list[ClaimField] = []
         self.outflows: list[Outflow] = []
         self.revoked: list[Outflow] = []
         self.arriving: set[str | None] = set()
         self._index = -1
-        self._paying = all(_payer_of(one) in (None, self._account) for one in message.instructions)
+        self._paying = all(
+            _payer_of(instruction) in (None, self._account) for instruction in message.instructions
+        )
         self._seen: set[type] = set()
 
     def what(self) -> tuple[str, Act, str]:
-        """Shape, act and title of all that was taken."""
+        """Returns shape, act and title of the whole message."""
         if self.revoked:
             if self.outflows or self.arriving:
                 raise PayloadRefused("SOLANA_MIXED", "it ends an allowance and pays in one")
@@ -197,45 +197,46 @@ class _Reader:
             raise PayloadRefused("SOLANA_REPEATED", "it states its fee twice")
         self._seen.add(kind)
 
-    def _transfer(self, one: Transfer) -> None:
-        if str(one.source) == self._account:
-            self._leaves(None, one.lamports, str(one.destination))
+    def _transfer(self, transfer: Transfer) -> None:
+        if str(transfer.source) == self._account:
+            self._leaves(None, transfer.lamports, str(transfer.destination))
         else:
-            self._add("source", "Paid by", "counterparty", str(one.source))
-            self._arrives(None, one.lamports, str(one.destination))
+            self._add("source", "Paid by", "counterparty", str(transfer.source))
+            self._arrives(None, transfer.lamports, str(transfer.destination))
 
-    def _tokens(self, one: TransferChecked) -> None:
-        mint = str(one.mint)
+    def _tokens(self, transfer: TransferChecked) -> None:
+        mint = str(transfer.mint)
         asset = self._assets.get(mint)
-        if asset is not None and asset.decimals != one.decimals:
+        if asset is not None and asset.decimals != transfer.decimals:
             raise PayloadRefused("SOLANA_DECIMALS", "it counts the token in other units")
-        to = self._owner_of(one.destination, one.mint, one.program)
-        if str(one.owner) == self._account:
-            if one.source != token_account(one.owner, one.mint, one.program):
+        to = self._owner_of(transfer.destination, transfer.mint, transfer.program)
+        if str(transfer.owner) == self._account:
+            if transfer.source != token_account(transfer.owner, transfer.mint, transfer.program):
                 raise PayloadRefused(
                     "SOLANA_SOURCE_UNKNOWN", "tokens leave from an account that is not derived"
                 )
             self._add("mint", "Token sold", "sold token", mint)
-            self._leaves(mint, one.units, to)
+            self._leaves(mint, transfer.units, to)
         else:
-            self._add("owner", "Paid by", "counterparty", str(one.owner))
-            self._add("source", "Paid from", "label", str(one.source))
+            self._add("owner", "Paid by", "counterparty", str(transfer.owner))
+            self._add("source", "Paid from", "label", str(transfer.source))
             self._add("mint", "Token bought", "bought token", mint)
-            self._arrives(mint, one.units, to)
-        self._add("decimals", "Decimals", "proof", one.decimals)
-        self._add("program", "Token program", "label", str(one.program))
+            self._arrives(mint, transfer.units, to)
+        self._add("decimals", "Decimals", "proof", transfer.decimals)
+        self._add("program", "Token program", "label", str(transfer.program))
 
-    def _revoked(self, one: Revoke) -> None:
-        """It names no mint, so the account has to be the derived one of the token that is meant."""
+    def _revoked(self, revoke: Revoke) -> None:
+        """The instruction names no mint, so the account must be the one derived for the promised
+        token."""
         mint = self._sold
-        if mint is None or not _is_derived(one, mint):
+        if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(
                 "SOLANA_SOURCE_UNKNOWN", "it is about an account that is not derived"
             )
-        self._add("owner", "Owner", "owner", str(one.owner))
+        self._add("owner", "Owner", "owner", str(revoke.owner))
         self._add("mint", "Token", "sold token", mint)
         field = self._add("units", "May be taken", "allowed units", 0)
-        self._add("program", "Token program", "label", str(one.program))
+        self._add("program", "Token program", "label", str(revoke.program))
         self.revoked.append(Outflow(mint, 0, field))
 
     def _leaves(self, token: str | None, units: int, to: str) -> None:
@@ -248,19 +249,16 @@ class _Reader:
         self._add("destination", "Arrives at", "receiver", to)
         self.arriving.add(token)
 
-    def _opened(self, one: CreateTokenAccount) -> None:
-        """Whoever pays the rent; only ours is our matter."""
-        ours = str(one.payer) == self._account
-        self._add("payer", "Rent paid by", "owner" if ours else "label", str(one.payer))
-        self._add("owner", "Account for", "rent payee" if ours else "label", str(one.owner))
-        self._add("mint", "Holds token", "rent token" if ours else "label", str(one.mint))
+    def _opened(self, creation: CreateTokenAccount) -> None:
+        """Whoever pays the rent; only rent that we pay is judged."""
+        ours = str(creation.payer) == self._account
+        self._add("payer", "Rent paid by", "owner" if ours else "label", str(creation.payer))
+        self._add("owner", "Account for", "rent payee" if ours else "label", str(creation.owner))
+        self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """The owner whose derived account this is, else the account itself.
-
-        A venue may give a token account as its deposit address; any other owner is no account
-        that holds tokens.
-        """
+        """The owner from whom this account is derived, else the account itself: a venue may give a
+        token account as its deposit address."""
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)
@@ -269,7 +267,7 @@ class _Reader:
         return str(account)
 
     def _add(self, path: str, label: str, meaning: Meaning, value: int | str) -> ClaimField:
-        """Labels count the instructions from 1, so that each is unique."""
+        """Labels number the instructions from 1, so that each is unique."""
         number = self._index + 1
         field = ClaimField(
             f"instructions[{self._index}].{path}", f"{label} ({number})", meaning, value
@@ -279,33 +277,34 @@ class _Reader:
 
 
 def _deposits(promise: Promise) -> tuple[DepositPromise, ...]:
-    """Everything that the promise lets be paid."""
     single = () if promise.deposit is None else (promise.deposit,)
     return single if promise.bundle is None else (*single, *promise.bundle.deposits)
 
 
 def _owners(promise: Promise, message: messages.ReadMessage) -> list[Pubkey]:
     named = [promise.account, promise.recipient]
-    named += [one.address for one in _deposits(promise)]
-    found: list[Pubkey] = list(message.signers)
+    named += [deposit.address for deposit in _deposits(promise)]
+    keys: list[Pubkey] = list(message.signers)
     for text in named:
         try:
-            found.append(Pubkey.from_string(text))
+            keys.append(Pubkey.from_string(text))
         except ValueError:
             # A recipient on another chain has no token account here.
             continue
-    return found
+    return keys
 
 
-def _is_derived(one: Revoke, mint: str) -> bool:
+def _is_derived(revoke: Revoke, mint: str) -> bool:
     try:
-        return one.source == token_account(one.owner, Pubkey.from_string(mint), one.program)
+        return revoke.source == token_account(
+            revoke.owner, Pubkey.from_string(mint), revoke.program
+        )
     except ValueError:
         return False
 
 
 def _payer_of(instruction: Known | Unknown) -> str | None:
-    """Whose money an instruction moves; None for those that move none."""
+    """The account whose money an instruction moves; None if it moves none."""
     if isinstance(instruction, Transfer):
         return str(instruction.source)
     if isinstance(instruction, TransferChecked):

@@ -37,13 +37,13 @@ from swapdesk.wallet.spending import (
 from swapdesk.wire.price_tiers import PriceTier, most_units
 
 RENT = 2_039_280
-"""Lamports that a token account of 165 bytes keeps, for which whoever opens it pays."""
+"""Lamports that a token account of 165 bytes must keep, paid by whoever opens it."""
 
 GAS = "gas"
-"""Stands for those who execute a payload: gas leaves beside all else that the payload moves."""
+"""Taker of the gas, which leaves beside everything else that the payload moves."""
 
 Units = int | float
-"""Base units; infinite where there is no bound."""
+"""Base units; infinite if unlimited."""
 
 
 class Spend(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """Whose money it is and who takes it."""
+        """Whose money leaves and who takes it."""
         return self.token, self.account, self.taker
 
 
@@ -85,15 +85,15 @@ class Spending(Struct, frozen=True):
 
 
 Counted = tuple[Spend, str]
-"""A spend with its payload's ``once``, as the records have it."""
+"""A spend with the ``once`` of its payload, as the records keep it."""
 
 
 _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
-"""What each taker of each account's token was granted and takes, by ``once``."""
+"""What each taker of each account's token was granted and takes itself, by ``once``."""
 
 
 class SpendSums:
-    """The most that can leave of each token by all that was counted."""
+    """The most that can leave of each token, over everything counted."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:
         self._ways: _Ways = {}
@@ -108,14 +108,13 @@ class SpendSums:
         self.totals = dict(totals)
 
     def after(self, rows: Sequence[Counted]) -> dict[TokenKey, Units]:
-        """The same once these are counted too."""
         keys = {spend.way for spend, _ in rows}
         before = {key: self._ways.get(key, ({}, {})) for key in keys}
-        ways: _Ways = {key: (dict(one[0]), dict(one[1])) for key, one in before.items()}
+        ways: _Ways = {key: (dict(way[0]), dict(way[1])) for key, way in before.items()}
         _add(ways, rows)
         totals = self.totals.copy()
         for key, both in ways.items():
-            # Without a bound before is without one after, and nothing is subtracted from it.
+            # Unlimited before stays unlimited, and infinity cannot be subtracted.
             had = _most(before[key])
             more = 0 if had == math.inf else _most(both) - had
             totals[key[0]] = totals.get(key[0], 0) + more
@@ -143,8 +142,8 @@ def spending_of(
     gas: GasPlan | None = None,
     simulation: Simulation | None = None,
 ) -> Spending:
-    """What leaves by ``claim`` on a chain. ``nonce`` and ``gas`` are those of an EVM transaction;
-    ``simulation`` is looked at on Solana alone, for the rent of new accounts."""
+    """Returns what leaves by ``claim`` on a chain. ``nonce`` and ``gas`` are those of an EVM
+    transaction; ``simulation`` is used on Solana alone, for the rent of new accounts."""
     own = {account} if smart_account is None else {account, smart_account}
     taken: dict[str | None, Units] = defaultdict(int)
     allowed: dict[str | None, Units] = defaultdict(int)
@@ -153,7 +152,7 @@ def spending_of(
         to = [flow.payee] if flow.payee is not None else _parties(claim)
         if flow.units and not own.issuperset(to):
             taken[flow.token] += flow.units
-            payees.update(dict.fromkeys(one for one in to if one not in own))
+            payees.update(dict.fromkeys(payee for payee in to if payee not in own))
     by, grants = taker(claim)
     for flow in claim.allowed:
         units = _allowed(claim, flow, by)
@@ -186,20 +185,20 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
     if claim.limitless is not None and flow.units >= claim.limitless:
         return math.inf
     if claim.target == "token" and by == PERMIT2:
-        # The way of what is signed for Permit2, which takes nothing without it.
+        # Permit2 takes nothing without this signature.
         return 0
     return flow.units
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Whom the money of a payload goes to that names nobody for each payment."""
+    """Who receives the money of a payload that names no payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
 
 
 def _content(claim: Claim, nonce: int | None) -> bytes:
-    """The same call on another nonce is another payment."""
+    """Includes the nonce: the same call on another nonce is another payment."""
     return claim.content if nonce is None else claim.content + nonce.to_bytes(32, "big")
 
 
@@ -208,9 +207,9 @@ def _once(claim: Claim, nonce: int | None, by: str) -> str:
         return f"nonce {nonce}"
     if claim.act == "bundle" and not claim.solana:
         return f"{claim.contract} {nonce_of(claim)}"
-    value = next((one.value for one in claim.of("nonce")), None)
-    known = value if isinstance(value, int | bytes) and not isinstance(value, bool) else None
-    document = once_of(claim, known, by) if claim.typed else None
+    value = next((field.value for field in claim.of("nonce")), None)
+    number = value if isinstance(value, int | bytes) and not isinstance(value, bool) else None
+    document = once_of(claim, number, by) if claim.typed else None
     return document or claim.content.hex()
 
 
@@ -226,16 +225,16 @@ def _gas(
     if claim.solana:
         offered += RENT * sum(1 for _ in claim.of("rent payee"))
         if simulation is not None:
-            # What it costs by the chain's own word, if that is more.
+            # The simulated cost, if that is more.
             left = -sum(
-                one.units
-                for one in simulation.changes
-                if one.holder == account and one.contract is None
+                change.units
+                for change in simulation.changes
+                if change.holder == account and change.contract is None
             )
             paid = sum(
-                one.units
-                for one in claim.outflows
-                if one.token is None and not {one.payee} <= set(own)
+                outflow.units
+                for outflow in claim.outflows
+                if outflow.token is None and not {outflow.payee} <= set(own)
             )
             offered = max(offered, left - paid)
     elif gas is not None and not claim.typed:
@@ -261,33 +260,35 @@ def judge(
     now: datetime,
     tier: PriceTier | None = None,
 ) -> tuple[RuleFinding, ...]:
-    """Every rule that refuses, also after one has. ``tier`` is that of a call that is paid."""
-    found = [*_objections(policy, spending, past, now, tier)]
+    """Returns the findings of every rule that refuses. ``tier`` is that of a call that is paid."""
+    findings = [*_objections(policy, spending, past, now, tier)]
     if tier is not None:
-        found += _over_price(policy, spending, tier)
-    return tuple(refused(code, f"Your spending policy: {words}.") for code, words in found)
+        findings += _over_price(policy, spending, tier)
+    return tuple(refused(code, f"Your spending policy: {words}.") for code, words in findings)
 
 
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """What leaves by other decimals than the policy counts it by: a limit of one whole token would
-    be a limit of another amount. ``decimals`` are those that the chain holds to."""
-    counted_by = {one.token.key: one.token for one in policy.prices}
-    counted_by |= {one.token.key: one.token for one in policy.limits if one.token is not None}
+    """Returns findings for tokens that the policy counts by other decimals than ``decimals``, the
+    chain's: a limit of one token would be a limit of another amount."""
+    counted_by = {price.token.key: price.token for price in policy.prices}
+    counted_by |= {
+        limit.token.key: limit.token for limit in policy.limits if limit.token is not None
+    }
     wrong = [
         (token, decimals[key])
         for key, token in counted_by.items()
-        if key in {one.token for one in spending.all}
+        if key in {spend.token for spend in spending.all}
         and decimals.get(key, token.decimals) != token.decimals
     ]
     return tuple(
         refused(
             "DECIMALS",
             f"Your spending policy counts {token.symbol} on {token.chain} by {token.decimals}"
-            f" decimals; it has {told}.",
+            f" decimals; it has {decimals}.",
         )
-        for token, told in wrong
+        for token, decimals in wrong
     )
 
 
@@ -298,14 +299,14 @@ NEEDED = (
 
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
-    """Whether all that leaves is limited by the hour or the day, be it in USD."""
-    limited = [one for one in policy.limits if one.window in SECONDS]
-    tokens = {None if one.token is None else one.token.key for one in limited}
-    return None in tokens or {one.token for one in spending.all} <= tokens
+    """True if all that leaves is limited by the hour or the day, in its token or in USD."""
+    limited = [limit for limit in policy.limits if limit.window in SECONDS]
+    tokens = {None if limit.token is None else limit.token.key for limit in limited}
+    return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
 def refused(code: str, words: str) -> RuleFinding:
-    """A refusal by the rule ``code``, one of ``wallet.rule_codes`` without what it begins with."""
+    """A refusal with a code of ``wallet.rule_codes``, given without its prefix."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
     return RuleFinding(code, Severity.REFUSE, words)
@@ -314,24 +315,24 @@ def refused(code: str, words: str) -> RuleFinding:
 def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
-    """A service names its price itself, and nobody is asked for each call."""
-    named = [one for one in policy.limits if one.window is SpendWindow.CALL]
-    tokens = {None if one.token is None else one.token.key for one in named}
-    for one in spending.spends:
-        if None in tokens or one.token in tokens:
+    """A service sets its price itself, and no question is asked for each call."""
+    named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
+    tokens = {None if limit.token is None else limit.token.key for limit in named}
+    for spend in spending.spends:
+        if None in tokens or spend.token in tokens:
             continue
-        known = next((o for o in CALL_ASSETS if (o.chain_id, o.contract) == one.token), None)
-        if known is None:
-            yield "CALL", f"calls are not paid in {_name(policy, one.token)}"
-        elif one.units > most_units(tier):
+        asset = next((o for o in CALL_ASSETS if (o.chain_id, o.contract) == spend.token), None)
+        if asset is None:
+            yield "CALL", f"calls are not paid in {_name(policy, spend.token)}"
+        elif spend.units > most_units(tier):
             most, cost = (
-                plain_amount(Fraction(units) / 10**known.decimals, known.decimals)
-                for units in (most_units(tier), one.units)
+                plain_amount(Fraction(units) / 10**asset.decimals, asset.decimals)
+                for units in (most_units(tier), spend.units)
             )
             yield (
                 "CALL",
                 f"it names no limit per call, so this one ({tier.value}) may cost ten times its"
-                f" price in the contract, {most} {known.symbol}; it would cost {cost}",
+                f" price in the contract, {most} {asset.symbol}; it would cost {cost}",
             )
 
 
@@ -347,17 +348,17 @@ def _objections(
     if policy.until is not None and now >= policy.until:
         yield "UNTIL", f"it ended on {policy.until:%Y-%m-%d at %H:%M:%S} UTC"
     if policy.chains is not None and spending.chain_id not in {o.chain_id for o in policy.chains}:
-        allowed = ", ".join(one.name for one in policy.chains) or "none"
+        allowed = ", ".join(chain.name for chain in policy.chains) or "none"
         yield "CHAIN", f"the chain is not allowed ({allowed})"
     if spending.unreadable:
         yield "UNREADABLE", "nobody can tell what this lets leave, so it counts as without bound"
         return
     if policy.tokens is not None:
-        keys = {one.key for one in policy.tokens}
-        for one in spending.spends:
-            if one.token not in keys:
+        keys = {token.key for token in policy.tokens}
+        for spend in spending.spends:
+            if spend.token not in keys:
                 allowed = ", ".join(f"{o.symbol} on {o.chain}" for o in policy.tokens) or "none"
-                yield "TOKEN", f"{_name(policy, one.token)} is not allowed ({allowed})"
+                yield "TOKEN", f"{_name(policy, spend.token)} is not allowed ({allowed})"
     if policy.payees is not None:
         for payee in spending.payees:
             if payee not in policy.payees:
@@ -375,13 +376,13 @@ _OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
 def _over(
     policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
 ) -> Iterator[tuple[str, str]]:
-    """A limit is asked only about what the payload itself moves: what was signed before the limit
-    was lowered stays signed, and stops nothing else."""
+    """Checks a limit only for what the payload itself moves: what was signed before the limit was
+    lowered stays signed and blocks nothing else."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
-    ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {one: ({}, alone) for one in _OF_ONE}
-    prices = {one.token.key: one.exact for one in policy.prices}
-    for limit in sorted(policy.limits, key=lambda one: list(SpendWindow).index(one.window)):
+    ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}
+    prices = {price.token.key: price.exact for price in policy.prices}
+    for limit in sorted(policy.limits, key=lambda limit: list(SpendWindow).index(limit.window)):
         if limit.window is SpendWindow.CALL and not call:
             continue
         keys = alone if limit.token is None else {limit.token.key} & alone.keys()
@@ -414,15 +415,15 @@ def _over(
 
 
 def _measure(
-    limit: Limit, found: Totals, prices: Mapping[TokenKey, Fraction]
+    limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
-    """In base units of the limit's token, or in USD; None for a token without a price."""
+    """In base units of the limit's token, or in USD; None if the token has no price."""
     if limit.token is not None:
-        units = found.get(limit.token.key, 0)
+        units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
     usd = Fraction(0)
     unbound = False
-    for key, units in found.items():
+    for key, units in totals.items():
         if not units:
             continue
         if key not in prices:
@@ -435,7 +436,7 @@ def _measure(
 
 
 def _amount(limit: Limit, measured: Fraction | float) -> str:
-    """In words, up to the next cent where it is USD; what is left is told down to the last one."""
+    """In words: USD is rounded up to the next cent, what is left is rounded down."""
     if limit.token is None:
         return plain_amount(Fraction(measured), _USD_DECIMALS)
     decimals = limit.token.decimals
@@ -452,18 +453,17 @@ def _left(limit: Limit, measured: Fraction | float) -> Fraction:
 
 
 def uses(policy: SpendingPolicy, past: Past) -> tuple[LimitUse, ...]:
-    """How much of each limit is used now."""
-    prices = {one.token.key: one.exact for one in policy.prices}
-    found = []
+    prices = {price.token.key: price.exact for price in policy.prices}
+    limit_uses = []
     for limit in policy.limits:
         ledger = past.windows.get(limit.window)
         used = _measure(limit, {} if ledger is None else ledger.totals, prices)
         if used is None or used == math.inf:
-            found.append(LimitUse(limit, None, Decimal(0)))
+            limit_uses.append(LimitUse(limit, None, Decimal(0)))
             continue
         left = _decimal(limit, _left(limit, used))
-        found.append(LimitUse(limit, _decimal(limit, used), left))
-    return tuple(found)
+        limit_uses.append(LimitUse(limit, _decimal(limit, used), left))
+    return tuple(limit_uses)
 
 
 def _decimal(limit: Limit, measured: Fraction | float) -> Decimal:
@@ -471,9 +471,11 @@ def _decimal(limit: Limit, measured: Fraction | float) -> Decimal:
 
 
 def _name(policy: SpendingPolicy, key: TokenKey) -> str:
-    known: PolicyToken | None = next((one for one in policy.known_tokens if one.key == key), None)
-    if known is not None:
-        return f"{known.symbol} on {known.chain}"
+    token: PolicyToken | None = next(
+        (token for token in policy.known_tokens if token.key == key), None
+    )
+    if token is not None:
+        return f"{token.symbol} on {token.chain}"
     chain, contract = key
     if contract is None:
         return "SOL" if chain is None else f"the coin of chain {chain}"

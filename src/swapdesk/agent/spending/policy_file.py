@@ -37,11 +37,11 @@ CHANGED = (
 
 
 class PolicyUnknown(Exception):
-    """The file is not what was written, so nobody knows what the policy is."""
+    """The file was changed from outside, so the policy is not known."""
 
 
 class HeldPolicy(Struct, frozen=True):
-    """A file that was read: ``policy`` is what counts, ``sealed`` the text that is bound."""
+    """A file that was read: ``policy`` applies, ``sealed`` is the text that the seal covers."""
 
     policy: SpendingPolicy
     sealed: str
@@ -49,7 +49,7 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """``spent`` gives the records that are open. Raises Refused where they fail."""
+    """``spent`` returns the open records. Raises Refused where they fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -57,10 +57,10 @@ class PolicyKeeper:
         self._spent = spent
         self._held: tuple[bytes, HeldPolicy] | None = None
         self._opened: str | None = None
-        """What is sealed, once the pass phrase has opened it."""
+        """The sealed text, once the pass phrase has opened it."""
 
     def read(self) -> HeldPolicy | None:
-        """The policy; None where none was ever set. Raises PolicyUnknown."""
+        """The policy; None if none was ever set. Raises PolicyUnknown."""
         expected = self._spent().policies()
         content = self._content()
         if content is None:
@@ -85,7 +85,7 @@ class PolicyKeeper:
             raise PolicyUnknown(f"{FILE} cannot be read: {error.strerror}") from None
 
     def for_signing(self) -> SpendingPolicy | None:
-        """The policy once the pass phrase has opened it. Raises PolicyUnknown."""
+        """The policy, if the pass phrase has opened it. Raises PolicyUnknown."""
         held = self.read()
         if held is None:
             return None
@@ -94,7 +94,7 @@ class PolicyKeeper:
         return held.policy
 
     def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
-        """What the pass phrase has to open; None where there is nothing that it could."""
+        """The policy with the seal that the pass phrase opens; None if there is none."""
         try:
             held = self.read()
         except PolicyUnknown:
@@ -105,7 +105,8 @@ class PolicyKeeper:
             return None
 
     def open(self, held: HeldPolicy, sealed: Sealed, key: SecretBytes) -> None:
-        """``key`` is derived from the pass phrase that has just opened the keys; wiped here."""
+        """Opens the seal with ``key``, derived from the pass phrase that has just opened the keys.
+        Wipes it."""
         try:
             sealed.open(key, self._bound(held.sealed)).wipe()
         except Refused:
@@ -118,7 +119,8 @@ class PolicyKeeper:
         return json.dumps([_FORMAT, self._profile, sealed]).encode()
 
     def write_sealed(self, policy: SpendingPolicy, key: SecretBytes, scrypt: Scrypt) -> None:
-        """A policy that the person set with the pass phrase; ``key`` is derived from it."""
+        """Writes a policy that the person set with the pass phrase, from which ``key`` is
+        derived."""
         text = json.dumps(to_json(policy))
         secret = SecretBytes(os.urandom(32))
         crypto = seal(secret, key, scrypt, self._bound(text))
@@ -128,7 +130,6 @@ class PolicyKeeper:
         self._opened = text
 
     def lower(self, held: HeldPolicy, policy: SpendingPolicy) -> None:
-        """A policy that is tighter than the one that is held."""
         self._write(held.sealed, held.crypto, policy)
 
     def _write(self, sealed: str, crypto: dict[str, Any], lowered: SpendingPolicy | None) -> None:

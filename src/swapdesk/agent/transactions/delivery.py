@@ -31,7 +31,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import Refused
 
 _SENDING = (State.UNKNOWN,)
-"""Nothing decided meanwhile what became of the bytes that were handed in."""
+"""States in which nothing has decided yet what became of the bytes."""
 
 
 class Delivery(ABC):
@@ -41,69 +41,79 @@ class Delivery(ABC):
         self._records = records
         self._hand_in = hand_in
 
-    async def send(self, one: SignedTransaction) -> SignedTransaction:
+    async def send(self, transaction: SignedTransaction) -> SignedTransaction:
         """Hand the bytes to the node; those of the twin that pays more for gas, where there is
         one on its way. Raises Refused when it is not known to have them."""
-        if one.final or one.mined:
-            return one
-        if self._records.outbidding(one) is not None:
-            # A node keeps that one and takes no other of the nonce.
-            return await self.resolve(one)
-        first = one.state is State.PREPARED
+        if transaction.final or transaction.mined:
+            return transaction
+        if self._records.outbidding(transaction) is not None:
+            # A node keeps that one and refuses others with the nonce.
+            return await self.resolve(transaction)
+        first = transaction.state is State.PREPARED
         # Committed before a byte leaves: after a crash here it may be on its way. What was given up
         # while this request waited for its turn stays where it is.
-        if not self._records.move(one.hash, State.UNKNOWN, mined=False):
-            return self._found(one)
+        if not self._records.move(transaction.hash, State.UNKNOWN, mined=False):
+            return self._found(transaction)
         try:
-            await self._hand_in(self._records.raw(one.hash))
+            await self._hand_in(self._records.raw(transaction.hash))
         except NodeUnreachable as error:
-            # No connection came about, so the bytes are where they were.
-            self._note(one, str(error), State.PREPARED if first else State.UNKNOWN)
+            # There was no connection, so the bytes did not leave.
+            self._note(transaction, str(error), State.PREPARED if first else State.UNKNOWN)
             raise Refused("chain_unreachable", f"{error}; it was not sent") from None
         except NodeUncertain as error:
-            self._note(one, str(error))
+            self._note(transaction, str(error))
             raise Refused(
                 "chain_unreachable", f"{error}; it may be on its way: send it again"
             ) from None
         except NodeRefused as error:
-            return await self._refused(one, error)
-        self._records.move(one.hash, State.SENT, among=_SENDING)
-        return self._found(one)
+            return await self._refused(transaction, error)
+        self._records.move(transaction.hash, State.SENT, among=_SENDING)
+        return self._found(transaction)
 
-    async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
+    async def resolve(
+        self, transaction: SignedTransaction, *, resend: bool = True
+    ) -> SignedTransaction:
         """Find out what became of it, and send it again where the chain does not have it and may
         still execute it, unless it shall only be looked at.
 
         One that was never sent stays as it is: sending it is the trader's decision. Raises
         Refused when the node does not answer.
         """
-        if one.final or one.state is State.PREPARED:
-            return one
+        if transaction.final or transaction.state is State.PREPARED:
+            return transaction
         try:
-            return await self._resolve(one, resend=resend)
+            return await self._resolve(transaction, resend=resend)
         except NodeError as error:
             raise Refused("chain_unreachable", str(error)) from None
 
-    async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
+    async def _refused(
+        self, transaction: SignedTransaction, error: NodeRefused
+    ) -> SignedTransaction:
         """What a refusal of the bytes means. Raises Refused."""
-        self._note(one, error.words)
+        self._note(transaction, error.words)
         raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     @abstractmethod
-    async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
+    async def _resolve(self, transaction: SignedTransaction, *, resend: bool) -> SignedTransaction:
         """Raises NodeError."""
 
-    def _note(self, one: SignedTransaction, problem: str, state: State = State.UNKNOWN) -> None:
-        self._records.move(one.hash, state, among=_SENDING, problem=problem)
+    def _note(
+        self, transaction: SignedTransaction, problem: str, state: State = State.UNKNOWN
+    ) -> None:
+        self._records.move(transaction.hash, state, among=_SENDING, problem=problem)
 
-    def _ended(self, one: SignedTransaction, *, succeeded: bool, confirmations: int = 0) -> None:
+    def _ended(
+        self, transaction: SignedTransaction, *, succeeded: bool, confirmations: int = 0
+    ) -> None:
         if succeeded:
-            self._records.move(one.hash, State.DONE, confirmations=confirmations)
+            self._records.move(transaction.hash, State.DONE, confirmations=confirmations)
         else:
-            self._records.move(one.hash, State.REFUSED, "FAILED", confirmations=confirmations)
+            self._records.move(
+                transaction.hash, State.REFUSED, "FAILED", confirmations=confirmations
+            )
 
-    def _found(self, one: SignedTransaction) -> SignedTransaction:
-        return self._records.find(one.hash) or one
+    def _found(self, transaction: SignedTransaction) -> SignedTransaction:
+        return self._records.find(transaction.hash) or transaction
 
 
 class EvmDelivery(Delivery):
@@ -114,112 +124,129 @@ class EvmDelivery(Delivery):
         self._client = client
         self._confirmations = max(1, confirmations)
 
-    async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
+    async def _refused(
+        self, transaction: SignedTransaction, error: NodeRefused
+    ) -> SignedTransaction:
         """A node refuses what it has executed already; then it is a success."""
         try:
-            known = await self._client.transaction(one.hash)
+            on_chain = await self._client.transaction(transaction.hash)
         except NodeError:
-            known = None
-        if known is not None and known.sender == one.account and known.nonce == one.nonce:
-            self._records.move(one.hash, State.SENT, among=_SENDING)
-            return await self.resolve(self._found(one))
-        if self._records.twins(one) and await self._nonce_used(one):
-            # One of its twins was executed, or is about to count: looking tells which.
-            self._note(one, error.words)
-            return self._found(one)
-        return await super()._refused(one, error)
+            on_chain = None
+        if (
+            on_chain is not None
+            and on_chain.sender == transaction.account
+            and on_chain.nonce == transaction.nonce
+        ):
+            self._records.move(transaction.hash, State.SENT, among=_SENDING)
+            return await self.resolve(self._found(transaction))
+        if self._records.twins(transaction) and await self._nonce_used(transaction):
+            # One of its twins was executed or will be: looking it up tells which.
+            self._note(transaction, error.words)
+            return self._found(transaction)
+        return await super()._refused(transaction, error)
 
-    async def _nonce_used(self, one: SignedTransaction) -> bool:
+    async def _nonce_used(self, transaction: SignedTransaction) -> bool:
         try:
-            used = await self._client.nonce(one.account, pending=False)
+            used = await self._client.nonce(transaction.account, pending=False)
         except NodeError:
             return False
-        return one.nonce is not None and used > one.nonce
+        return transaction.nonce is not None and used > transaction.nonce
 
-    async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
-        receipt = await self._client.receipt(one.hash)
+    async def _resolve(self, transaction: SignedTransaction, *, resend: bool) -> SignedTransaction:
+        receipt = await self._client.receipt(transaction.hash)
         if receipt is not None:
-            return await self._executed(one, receipt)
-        used = await self._client.nonce(one.account, pending=False)
-        if one.nonce is not None and used > one.nonce:
-            return await self._overtaken(one)
+            return await self._executed(transaction, receipt)
+        used = await self._client.nonce(transaction.account, pending=False)
+        if transaction.nonce is not None and used > transaction.nonce:
+            return await self._overtaken(transaction)
         if not resend:
-            return self._found(one)
-        # Not executed: a node that lost it, or whose chain was reorganised, gets it again.
-        kept = self._records.outbidding(one) or one
+            return self._found(transaction)
+        # Not executed: a node that lost it, or whose chain was reorganised, is sent it again.
+        kept = self._records.outbidding(transaction) or transaction
         self._records.move(kept.hash, State.UNKNOWN)
         await self.send(self._found(kept))
-        return self._found(one)
+        return self._found(transaction)
 
     async def _executed(
-        self, one: SignedTransaction, receipt: TransactionReceipt
+        self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> SignedTransaction:
-        problem = await self._contradiction(one, receipt)
+        problem = await self._contradiction(transaction, receipt)
         confirmations = max(0, await self._client.height() - receipt.block + 1)
         if problem is not None:
-            self._records.move(one.hash, State.SENT, problem=problem)
+            self._records.move(transaction.hash, State.SENT, problem=problem)
         elif confirmations < self._confirmations:
-            self._records.move(one.hash, State.SENT, "MINED", confirmations=confirmations)
+            self._records.move(transaction.hash, State.SENT, "MINED", confirmations=confirmations)
         else:
-            self._ended(one, succeeded=receipt.succeeded, confirmations=confirmations)
-            for twin in self._records.twins(one):
+            self._ended(transaction, succeeded=receipt.succeeded, confirmations=confirmations)
+            for twin in self._records.twins(transaction):
                 self._records.move(twin.hash, State.REFUSED, "REPLACED")
-        return self._found(one)
+        return self._found(transaction)
 
     async def _contradiction(
-        self, one: SignedTransaction, receipt: TransactionReceipt
+        self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
         """What the node says against its own receipt; None when all of it agrees."""
-        known = await self._client.transaction(one.hash)
-        told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
-        hash_there = None if told is None else digest(fields(told).get("hash"))
-        if known is None or known.block != receipt.block or hash_there != receipt.block_hash:
+        on_chain = await self._client.transaction(transaction.hash)
+        block = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
+        hash_there = None if block is None else digest(fields(block).get("hash"))
+        if on_chain is None or on_chain.block != receipt.block or hash_there != receipt.block_hash:
             return "the node tells a receipt for a block that does not hold it"
-        if receipt.sender != one.account or known.sender != one.account or known.nonce != one.nonce:
+        if (
+            receipt.sender != transaction.account
+            or on_chain.sender != transaction.account
+            or on_chain.nonce != transaction.nonce
+        ):
             return "the node tells the receipt of another transaction"
         if not receipt.succeeded:
             if receipt.logs:
                 return "the node tells a failure that left events, which no failure does"
             # A failed payment leaves no events that could contradict it, but money does.
-            if known.value and await self._left(one.account, receipt.block) >= known.value:
+            if (
+                on_chain.value
+                and await self._left(transaction.account, receipt.block) >= on_chain.value
+            ):
                 return "the node tells a failure although the money has left the account"
-        elif known.data and not receipt.logs:
+        elif on_chain.data and not receipt.logs:
             # A call that did something tells it by events, but for coins that a smart account
             # pays: they have left it in that block.
-            coins = one.purpose is Purpose.WITHDRAW and known.to is not None
-            if not coins or await self._left(known.to or "", receipt.block) <= 0:
+            coins = transaction.purpose is Purpose.WITHDRAW and on_chain.to is not None
+            if not coins or await self._left(on_chain.to or "", receipt.block) <= 0:
                 return "the node tells a success that left no events"
         return None
 
     async def _left(self, address: str, block: int) -> int:
         """By how much the coins of an address are fewer after a block than before it."""
         asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
-        before, after = [quantity(one) for one in await self._client.batch(asked)]
+        before, after = [quantity(answer) for answer in await self._client.batch(asked)]
         return before - after
 
-    async def _overtaken(self, one: SignedTransaction) -> SignedTransaction:
+    async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
         """Its nonce is used, and not by it: by a twin of higher fee, or from elsewhere."""
-        for twin in self._records.twins(one):
+        for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:
                 await self._executed(twin, receipt)
-                return self._found(one)
+                return self._found(transaction)
         head = await self._client.height()
         deep = hex(max(0, head - self._confirmations + 1))
         answers = await self._client.batch(
-            [Request("eth_getTransactionCount", (one.account, deep))]
+            [Request("eth_getTransactionCount", (transaction.account, deep))]
         )
-        told = answers[0]
-        if one.nonce is not None and isinstance(told, str) and quantity(told) > one.nonce:
+        status = answers[0]
+        if (
+            transaction.nonce is not None
+            and isinstance(status, str)
+            and quantity(status) > transaction.nonce
+        ):
             # It may itself have been executed after the node was asked for its receipt.
-            receipt = await self._client.receipt(one.hash)
+            receipt = await self._client.receipt(transaction.hash)
             if receipt is not None:
-                return await self._executed(one, receipt)
-            if await self._client.transaction(one.hash) is not None:
-                return self._found(one)
+                return await self._executed(transaction, receipt)
+            if await self._client.transaction(transaction.hash) is not None:
+                return self._found(transaction)
             problem = "its nonce was used by a transaction from elsewhere"
-            self._records.move(one.hash, State.REFUSED, "LOST", problem=problem)
-        return self._found(one)
+            self._records.move(transaction.hash, State.REFUSED, "LOST", problem=problem)
+        return self._found(transaction)
 
 
 class SolanaDelivery(Delivery):
@@ -229,22 +256,22 @@ class SolanaDelivery(Delivery):
         super().__init__(records, client.send)
         self._client = client
 
-    async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
+    async def _resolve(self, transaction: SignedTransaction, *, resend: bool) -> SignedTransaction:
         # In this order: what is executed between the two questions is not taken for lost.
         height = await self._client.ask("getBlockHeight", {"commitment": "finalized"})
-        status = await self._client.status(one.hash)
+        status = await self._client.status(transaction.hash)
         if status is not None:
             if status.level == "finalized":
-                self._ended(one, succeeded=status.error is None)
+                self._ended(transaction, succeeded=status.error is None)
             else:
-                self._records.move(one.hash, State.SENT, "MINED")
-            return self._found(one)
-        expired = one.last_valid_height is not None and type(height) is int
-        if expired and height > (one.last_valid_height or 0):
+                self._records.move(transaction.hash, State.SENT, "MINED")
+            return self._found(transaction)
+        expired = transaction.last_valid_height is not None and type(height) is int
+        if expired and height > (transaction.last_valid_height or 0):
             problem = "it expired before it was executed"
-            self._records.move(one.hash, State.REFUSED, "LOST", problem=problem)
-            return self._found(one)
+            self._records.move(transaction.hash, State.REFUSED, "LOST", problem=problem)
+            return self._found(transaction)
         if not resend:
-            return self._found(one)
-        self._records.move(one.hash, State.UNKNOWN)
-        return await self.send(self._found(one))
+            return self._found(transaction)
+        self._records.move(transaction.hash, State.UNKNOWN)
+        return await self.send(self._found(transaction))

@@ -216,10 +216,10 @@ def _take_on(connection: sqlite3.Connection) -> None:
         for row in connection.execute(f"PRAGMA table_info({table})")
     }
     if "asked" not in columns:
-        # What was asked for is not known of transactions of that time.
+        # Transactions of that release have no record of what was asked for.
         connection.execute("ALTER TABLE tx ADD COLUMN asked TEXT")
     if "taking" not in columns:
-        # Nor what a signature lets be taken, so that each counts for all of it.
+        # Nor of what a signature lets be taken, so each counts for all of it.
         connection.execute("ALTER TABLE given ADD COLUMN taking TEXT")
     if "code" not in columns:
         connection.execute("ALTER TABLE tx ADD COLUMN code TEXT")
@@ -249,10 +249,10 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
     tells. The same payload counts once."""
     if spending is None or not spending.all:
         return
-    known = connection.execute(
+    row = connection.execute(
         "SELECT 1 FROM spent WHERE content=? AND once=?", (spending.content, spending.once)
     ).fetchone()
-    if known is not None:
+    if row is not None:
         return
     when = _microseconds(at)
     connection.executemany(
@@ -261,16 +261,16 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
         [
             (
                 when,
-                one.token[0],
-                one.token[1],
-                None if one.units == math.inf else str(one.units),
-                one.account,
-                one.taker,
-                int(one.grants),
+                spend.token[0],
+                spend.token[1],
+                None if spend.units == math.inf else str(spend.units),
+                spend.account,
+                spend.taker,
+                int(spend.grants),
                 spending.once,
                 spending.content,
             )
-            for one in spending.all
+            for spend in spending.all
         ],
     )
 
@@ -283,12 +283,13 @@ class SpentRecord:
         self._monotonic = monotonic
         self._seen: tuple[datetime, float] | None = None
         self._times: list[int] = []
-        """When each of ``_rows`` was counted; it never falls."""
+        """When each of ``_rows`` was counted, never decreasing."""
         self._rows: list[Counted] = []
         self._last = 0
         self._dropped = 0
         self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
-        """Each with the places of its first row and behind its last one, of all ever read."""
+        """For each window a ledger, with the index of its first row and the index after its
+        last, counting every row ever read."""
 
     def now(self, now: datetime) -> datetime:
         """The time: never before the last signature that was counted, and in one process never

@@ -49,12 +49,12 @@ def given_of(row: sqlite3.Row) -> PastSignature:
 def taking_text(taking: Taking) -> str:
     """As the records keep it: amounts and nonces have more digits than a number of theirs."""
     nonce = taking.nonce
-    told = {
+    entry = {
         **asdict(taking),
         "units": str(taking.units),
         "nonce": None if nonce is None else _nonce_text(nonce),
     }
-    return json.dumps(told)
+    return json.dumps(entry)
 
 
 def _nonce_text(nonce: int | bytes) -> str:
@@ -66,12 +66,12 @@ def read_taking(text: str | None) -> Taking | None:
     if text is None:
         return None
     try:
-        told = json.loads(text)
-        nonce = told["nonce"]
+        entry = json.loads(text)
+        nonce = entry["nonce"]
         if nonce is not None:
             nonce = bytes.fromhex(nonce[2:]) if nonce.startswith("0x") else int(nonce)
-        kind: NonceKind = convert(told["kind"], NonceKind)
-        return Taking(**{**told, "units": int(told["units"]), "kind": kind, "nonce": nonce})
+        kind: NonceKind = convert(entry["kind"], NonceKind)
+        return Taking(**{**entry, "units": int(entry["units"]), "kind": kind, "nonce": nonce})
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError):
         return None
 
@@ -105,12 +105,15 @@ _PAYS = frozenset(
     }
 )
 MIN_BUMP_PERCENT = 10
-"""By how much a replacement must raise both fees, or nodes keep the first one."""
+"""How much a replacement must raise both fees; with less, nodes keep the first one."""
 
 
-def _already_signed(one: SignedTransaction) -> Refused:
+def _already_signed(transaction: SignedTransaction) -> Refused:
     """It may still arrive, or has."""
-    return Refused("already_signed", f"{one.hash} was signed for this already and is {one.word}")
+    return Refused(
+        "already_signed",
+        f"{transaction.hash} was signed for this already and is {transaction.word}",
+    )
 
 
 def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
@@ -120,20 +123,20 @@ def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
 
 def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
     """Whether ``row``, of the same intent, forbids another signature."""
-    one = told_of(row)
-    if one.code in NEVER_ARRIVES:
+    transaction = told_of(row)
+    if transaction.code in NEVER_ARRIVES:
         return False
-    if one.purpose is not draft.purpose:
-        # What was taken back is not paid under the same confirmation: a node may have told a
-        # cancellation that never was.
-        return one.purpose is Purpose.CANCEL and draft.purpose in _PAYS
+    if transaction.purpose is not draft.purpose:
+        # After a cancellation the same confirmation pays nothing: a node may have reported a
+        # cancellation that never happened.
+        return transaction.purpose is Purpose.CANCEL and draft.purpose in _PAYS
     if draft.purpose in _PAYS:
-        # Of EVM chains not even a failure frees it: nodes have told wrong ones. The trader
-        # confirms anew. A Solana transaction whose blockhash has expired can never arrive.
-        return not (one.code == "LOST" and one.nonce is None)
-    if not one.final:
+        # On EVM chains not even a failure frees it: nodes have reported wrong ones, so the trader
+        # confirms anew. A Solana transaction whose blockhash has expired can never be executed.
+        return not (transaction.code == "LOST" and transaction.nonce is None)
+    if not transaction.final:
         return True
-    return one.state is State.DONE and bytes(row["content"]) == content
+    return transaction.state is State.DONE and bytes(row["content"]) == content
 
 
 _LAST_PLACE = (1 << 63) - 1
@@ -198,18 +201,18 @@ class Records:
     ) -> None:
         """A signature of typed data and what it lets leave, in one, before it leaves; the same
         one again changes nothing. ``call`` is what it pays a call in, and to whom."""
-        known = any(
-            (one.content, one.key, one.step) == (given.content, given.key, given.step)
-            for one in self.given(intent_id)
+        signed = any(
+            (past.content, past.key, past.step) == (given.content, given.key, given.step)
+            for past in self.given(intent_id)
         )
-        if known and (spending is None or self.spent.has(spending)):
+        if signed and (spending is None or self.spent.has(spending)):
             return
         when = self.spent.now(at)
         with self._file.transaction() as connection:
             if call is not None:
                 connection.execute("INSERT OR IGNORE INTO paid_call VALUES(?,?,?)", call)
             count(connection, spending, when)
-            if not known:
+            if not signed:
                 _insert_given(connection, intent_id, given, at)
 
     # Transactions
@@ -222,7 +225,7 @@ class Records:
             chain,
             account,
         )
-        # One that is over frees nothing: its nonce was used, by it or by another one.
+        # A finished transaction frees nothing: its nonce was used, by it or by another one.
         last = rows[0]["last"]
         return of_node if last is None else max(of_node, last + 1)
 
@@ -244,7 +247,7 @@ class Records:
             json.dumps(OPEN),
         )
         same = self.find(draft.hash)
-        # The same bytes once more are fine if they were given up before they left.
+        # The same bytes may be signed again if they were given up before they left.
         if same is not None and same.code != "ABANDONED":
             raise _already_signed(same)
         for row in others:
@@ -361,8 +364,8 @@ class Records:
 
     def asked(self, hash_: str) -> str | None:
         """What it was signed for, as its draft had it; None where that was not kept. KeyError."""
-        told = self._known(hash_)["asked"]
-        return None if told is None else str(told)
+        asked = self._known(hash_)["asked"]
+        return None if asked is None else str(asked)
 
     def fees(self, hash_: str) -> tuple[int, int]:
         """(highest fee, priority) of a transaction, in wei per gas. KeyError."""
@@ -385,26 +388,26 @@ class Records:
         full = 0 < most == len(rows)
         return tuple(told_of(row) for row in rows), rows[-1]["place"] if full else None
 
-    def twins(self, one: SignedTransaction) -> tuple[SignedTransaction, ...]:
+    def twins(self, transaction: SignedTransaction) -> tuple[SignedTransaction, ...]:
         """The other transactions of this wallet with the same nonce, in the order they were
         written."""
-        if one.nonce is None:
+        if transaction.nonce is None:
             return ()
         rows = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND nonce=? AND hash<>? ORDER BY rowid",
-            one.chain,
-            one.account,
-            one.nonce,
-            one.hash,
+            transaction.chain,
+            transaction.account,
+            transaction.nonce,
+            transaction.hash,
         )
         return tuple(told_of(row) for row in rows)
 
-    def outbidding(self, one: SignedTransaction) -> SignedTransaction | None:
+    def outbidding(self, transaction: SignedTransaction) -> SignedTransaction | None:
         """The twin that pays most for gas of those that are on their way and pay more than it;
         None where it is the one that nodes keep."""
-        bids = [twin for twin in self.twins(one) if twin.state in LEFT]
+        bids = [twin for twin in self.twins(transaction) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
-        if dearest is None or self.fees(dearest.hash) <= self.fees(one.hash):
+        if dearest is None or self.fees(dearest.hash) <= self.fees(transaction.hash):
             return None
         return dearest
 

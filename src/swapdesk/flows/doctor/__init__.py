@@ -1,5 +1,5 @@
-"""Looking after the desk: what is wrong, in one sentence each, and the command that mends it.
+"""Checks of the desk: what is wrong, a sentence each, and the command that repairs it.
 
-``home_checks`` reads files alone, ``service_checks`` asks the service and the nodes. Looking
-changes nothing: no file is made, no mode is closed and no sandbox is started.
+``home_checks`` reads files alone, ``service_checks`` asks the service and the nodes. A check
+changes nothing: it makes no file, closes no mode and starts no sandbox.
 """

@@ -1,6 +1,4 @@
-"""What is found of the home (directories, configuration, secrets, keys, journal), and the commands
-that mend it.
-"""
+"""Checks of the home: directories, configuration, secrets, keys, journal."""
 
 from __future__ import annotations
 
@@ -24,12 +22,12 @@ from swapdesk.toml_document import ConfigProblem, TomlDocument
 SAID_LIMIT = 400
 
 State = Literal["ok", "wrong", "unchecked"]
-"""Unchecked: it could not be looked at, or there is nothing to look at."""
+"""Unchecked: it could not be read, or there is nothing to check."""
 
 
 class Finding(Struct, frozen=True):
-    """``said`` is one sentence; ``mend`` a command line for a shell, empty where there is
-    nothing to do. Both may hold texts of files and of the service."""
+    """``said`` is one sentence, ``mend`` a command line for a shell, empty if there is nothing to
+    do. Both may contain texts of files and of the service."""
 
     check: str
     state: State
@@ -38,7 +36,7 @@ class Finding(Struct, frozen=True):
 
 
 def ok(check: str, said: str, mend: str = "") -> Finding:
-    """Nothing is wrong; with ``mend`` there is more to be had."""
+    """``mend`` is an improvement, since nothing is wrong."""
     return Finding(check, "ok", _short(said), mend)
 
 
@@ -58,13 +56,14 @@ def _short(said: str) -> str:
 
 
 def edit(file: Path, line: int | None = None) -> str:
-    """Opens a text file at the line that is wrong."""
+    """Returns the command that opens a text file at a line."""
     return f"${{EDITOR:-vi}} +{line or 1} {shell_word(file)}"
 
 
 def set_aside(path: Path) -> str:
-    """Gives something, and what SQLite keeps beside it, a new directory."""
-    # No name that the glob finds.
+    """Returns the command that moves a file, with what SQLite keeps beside it, into a new
+    directory."""
+    # The glob must not match the directory itself.
     names = (f"set-aside-{path.stem}{'' if at == 1 else f'-{at}'}" for at in count(1))
     place = next(one for name in names if not os.path.lexists(one := path.with_name(name)))
     return f"mkdir -m 700 {shell_word(place)} && mv {shell_word(path)}* {shell_word(place)}/"
@@ -75,8 +74,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """What is wrong with the kind, the owner or the mode of something private; None where
-    nothing is, or where it is not there."""
+    """Checks kind, owner and mode of a private file or directory; None if they are right, or it
+    does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -84,7 +83,7 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
         return None
     except UnsafePlace as error:
         if path.is_symlink() and path.is_file():
-            # What stands in it is still needed, a journal most of all.
+            # Its content is still needed, above all that of a journal.
             name, fresh = shell_word(path), shell_word(f"{path}.new")
             mend = f"cp -L {name} {fresh} && chmod 600 {fresh} && mv {fresh} {name}"
         elif path.is_dir() is not directory:
@@ -96,8 +95,7 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """What is wrong with something that others may read, and nobody else may write; None where
-    nothing is, or where it is not there."""
+    """Checks what others may read but not write; None if nothing is wrong, or it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -123,13 +121,13 @@ def _made_ours(path: Path, status: os.stat_result) -> str:
 
 
 def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """``config.toml``, the environment and the theme files; ``problems`` are what their readers
-    found, without those of ``secret_file``."""
+    """Checks ``config.toml``, the environment and the theme files; ``problems`` come from their
+    readers, without those of ``secret_file``."""
     file = settings.home.config_file
     closed = written("config", file)
     if closed is not None:
         yield closed
-        problems = [one for one in problems if one.file != file]
+        problems = [problem for problem in problems if problem.file != file]
     for problem in problems:
         yield wrong("config", f"{problem}.", edit_problem(problem))
     if closed is None and not problems:
@@ -138,34 +136,34 @@ def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Itera
 
 
 def edit_problem(problem: ConfigProblem) -> str:
-    """Opens the file of the problem, or drops the variable where it stands in the environment."""
+    """Returns the command that opens the problem's file, or unsets its environment variable."""
     if problem.file is None:
         return f"unset {problem.key}"
     return edit(problem.file, problem.line)
 
 
 def check_files(settings: Settings) -> Iterator[Finding]:
-    """The directories of the desk, and what of its profile only this user may read. The encrypted
-    keys are not read."""
+    """Checks the desk's directories and the profile's private files; encrypted keys are not
+    read."""
     home, keys = settings.home, settings.places.keys
-    looked_at = [
+    checked = [
         written("files", root, directory=True) for root in dict.fromkeys((home.config, home.data))
     ]
-    looked_at += [
+    checked += [
         shared("files", keys, directory=True),
         shared("files", settings.places.root / "wallet.passphrase"),
     ]
     if keys.is_dir():
-        looked_at += [shared("files", file) for file in sorted(keys.iterdir())]
-    found = [one for one in looked_at if one is not None]
-    if not found and (lost := _kept(home.data)) is not None:
-        found = [lost]
-    yield from found or [ok("files", f"What is private in {home.data} is open to nobody else.")]
+        checked += [shared("files", file) for file in sorted(keys.iterdir())]
+    wrongs = [finding for finding in checked if finding is not None]
+    if not wrongs and (unwritable := _unwritable(home.data)) is not None:
+        wrongs = [unwritable]
+    yield from wrongs or [ok("files", f"What is private in {home.data} is open to nobody else.")]
 
 
-def _kept(root: Path) -> Finding | None:
-    """What is wrong where nothing can be written into a directory, or made where it will be."""
-    place = next(one for one in (root, *root.parents) if one.exists())
+def _unwritable(root: Path) -> Finding | None:
+    """Checks that a directory, or its nearest parent that exists, can be written."""
+    place = next(path for path in (root, *root.parents) if path.exists())
     if not place.is_dir() or os.access(place, os.W_OK | os.X_OK):
         return None
     said = f"Nothing can be kept in {root}: {place} cannot be written."
@@ -176,18 +174,18 @@ def _kept(root: Path) -> Finding | None:
 
 
 def secret_file(settings: Settings) -> Path | None:
-    """Where the secret of the profile stands; None where it comes from elsewhere."""
+    """Returns the file with the profile's secret; None if the secret comes from elsewhere."""
     if settings.secret.origin == "environment" or settings.config is None:
         return None
     row = settings.config.profiles.get(settings.profile.value, {})
-    # What is no name of a file is wrong in the configuration.
+    # A text that is no file name is a problem of the configuration.
     if not settings.live or "\0" in row.get("secret_file", "\0"):
         return None
     return settings.home.config / os.path.expanduser(str(row["secret_file"]))
 
 
 def check_secret(settings: Settings) -> Iterator[Finding]:
-    """The file with the secret of the profile's API key."""
+    """Checks the file with the secret of the profile's API key."""
     file = secret_file(settings)
     if file is None:
         return
@@ -206,13 +204,13 @@ def check_secret(settings: Settings) -> Iterator[Finding]:
 
 
 def type_secret(file: Path) -> str:
-    """Takes the secret from the keyboard, so that it is in no history and open to nobody."""
+    """Returns the command that reads the secret from the keyboard, so that no history has it."""
     place = "" if file.parent.is_dir() else f"mkdir -p {shell_word(file.parent)} && "
     return f"(umask 077 && {place}cat > {shell_word(file)})"
 
 
 def check_journal(path: Path) -> Finding:
-    """Mode, version and integrity of a journal, which is opened read-only."""
+    """Checks mode, version and integrity of a journal, which is opened read-only."""
     found = shared("journal", path)
     if found is not None:
         return found
@@ -220,7 +218,7 @@ def check_journal(path: Path) -> Finding:
         with reading(path) as db:
             refuse_others(db, path.name)
             version = version_of(db)
-            told = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+            result = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
     except FileNotFoundError:
         return ok("journal", f"{path.name} is made at the first start.")
     except JournalRefused as error:
@@ -229,18 +227,18 @@ def check_journal(path: Path) -> Finding:
     except sqlite3.OperationalError as error:
         return wrong("journal", f"{path} cannot be read: {error}.", f"chmod 600 {shell_word(path)}")
     except sqlite3.DatabaseError as error:
-        told = str(error)
-    if told == "ok":
+        result = str(error)
+    if result == "ok":
         return ok("journal", f"{path.name} is whole and of version {version}.")
     said = (
-        f"{path} is damaged ({' '.join(told.split())[:100]}): set aside it stays as it is, and the"
-        " orders of the last 48 hours are found again."
+        f"{path} is damaged ({' '.join(result.split())[:100]}): set aside it stays as it is, and"
+        " the orders of the last 48 hours are found again."
     )
     return wrong("journal", said, set_aside(path))
 
 
 def line_of_profile(settings: Settings, *key: str) -> str:
-    """Opens the configuration at a key of the profile, or at its table."""
+    """Returns the command that opens the configuration at a key of the profile, or at its table."""
     document = settings.config or TomlDocument(settings.home.config_file)
     path = ("profiles", settings.profile.value, *key)
     return edit(settings.home.config_file, document.line_of(*path))

@@ -1,4 +1,4 @@
-"""What has to be asked: the sandbox's run file, the service, its clock and the nodes."""
+"""Checks of the sandbox's run file, the service, its clock and the nodes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from swapdesk.wallet.accounts import ChainLink, Kind
 T = TypeVar("T")
 
 ANSWER_SECONDS = 5.0
-"""How long one answer of the service is waited for."""
+"""Timeout of a request."""
 
 
 def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
-    """The line that a sandbox leaves beside its data; ``ready`` is None where none answers."""
+    """Checks the run file of a sandbox; ``ready`` is its line if the sandbox answers."""
     file = home.sandbox_run_file
     found = shared("run file", file)
     if found is not None:
@@ -62,7 +62,7 @@ def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
 async def check_service(
     settings: Settings, ready: Mapping[str, Any] | None, clock: Clock
 ) -> list[Finding]:
-    """Service, clock, credentials and nodes. ``ready`` is the line of a sandbox that runs."""
+    """Checks service, clock, credentials and nodes. ``ready`` is the line of a running sandbox."""
     if not settings.live and ready is None:
         return [unchecked("service", "No sandbox runs.")]
     url = settings.url.value if ready is None else str(ready["url"])
@@ -92,7 +92,7 @@ async def check_service(
 def _credentials(
     settings: Settings, ready: Mapping[str, Any] | None
 ) -> tuple[Credentials, list[Finding]]:
-    """What to call with, and why it cannot be more than an open call."""
+    """Returns the credentials; if they cannot be used, none, with the finding."""
     try:
         connection = live_connection(settings) if ready is None else sandbox_connection(ready)
         return connection.credentials, []
@@ -118,7 +118,7 @@ def _clock(api: PartnerApi, settings: Settings) -> Finding:
 async def _accepted(
     api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
 ) -> Finding:
-    """One reading call that needs the credentials."""
+    """Makes a reading call that needs the credentials."""
     try:
         await _soon(api.get_rate_limits() if api.credentials.writes else api.list_chains())
     except AccessError as error:
@@ -137,14 +137,14 @@ async def _accepted(
 async def _nodes(
     api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
 ) -> list[Finding]:
-    """Whether the node of each chain answers, and is one of that chain."""
+    """Checks that the node of each chain answers, and is of that chain."""
     if ready is not None:
         links: Sequence[ChainLink] = sandbox_connection(ready).chains
         return await _asked(links, lambda _: f"kill {int(ready['pid'])}")
     if not settings.rpc.value:
         return [ok("nodes", "No node is configured, so nothing is signed here.")]
     try:
-        chains = {one.short_name.lower(): one for one in await _soon(all_chains(api))}
+        chains = {chain.short_name.lower(): chain for chain in await _soon(all_chains(api))}
     except (ClientError, TimeoutError) as error:
         return [unchecked("nodes", f"The service did not list its chains ({error}).")]
     links, problems = live_links(settings, lambda name: chains.get(name.lower()))
@@ -159,24 +159,26 @@ async def _nodes(
 
 
 async def _asked(links: Sequence[ChainLink], mend: Callable[[str], str]) -> list[Finding]:
-    told = list(zip(links, await asyncio.gather(*map(_node_problem, links)), strict=True))
-    found = [wrong("nodes", said, mend(link.name)) for link, said in told if said is not None]
-    well = ", ".join(link.name for link, said in told if said is None)
-    return [*found, *([ok("nodes", f"Nodes answer for {well}.")] if well else [])]
+    problems = list(zip(links, await asyncio.gather(*map(_node_problem, links)), strict=True))
+    findings = [
+        wrong("nodes", said, mend(link.name)) for link, said in problems if said is not None
+    ]
+    well = ", ".join(link.name for link, said in problems if said is None)
+    return [*findings, *([ok("nodes", f"Nodes answer for {well}.")] if well else [])]
 
 
 async def _node_problem(link: ChainLink) -> str | None:
-    # The address may hold a key of the node's operator, and is not told.
+    # The node's address may contain an operator's key, and is not shown.
     node = NodeReader(link.name, link.rpc)
     try:
         if link.kind is Kind.SOLANA:
             await node.slot()
             return None
-        told = await node.chain_id()
+        chain_id = await node.chain_id()
     except NodeError as error:
         return f"{link.name}: {error}."
-    if told != link.chain_id:
-        return f"{link.name}: the node is one of chain {told}, not of {link.chain_id}."
+    if chain_id != link.chain_id:
+        return f"{link.name}: the node is one of chain {chain_id}, not of {link.chain_id}."
     return None
 
 
@@ -192,7 +194,7 @@ def _mend_url(settings: Settings) -> str:
 
 
 def _mend_credentials(settings: Settings) -> str:
-    """A secret is typed, never an argument."""
+    """The secret is read from the keyboard; it is never an argument."""
     if "environment" in (settings.key.origin, settings.secret.origin):
         return "read -rs SWAPDESK_API_SECRET && export SWAPDESK_API_SECRET"
     file = secret_file(settings)

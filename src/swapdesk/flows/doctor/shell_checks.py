@@ -1,8 +1,8 @@
-"""Whether a shell finds what was installed: the command, its manual page, its completion.
+"""Checks that a shell finds the command, its manual page and its completion.
 
-Installers put them where they like: pip into its environment, ``uv tool`` and pipx a link of the
-command on the path, pipx one of the manual page, too. Nothing works the worse for it, so none of it
-is wrong; what is not found comes with the command that has it found.
+Installers differ: pip installs into its environment, ``uv tool`` and pipx link the command into the
+path, pipx also the manual page. The desk works without, so nothing is wrong; what is not found
+comes with the command that makes it found.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RC_LIMIT = 1 << 20
 
 
 def check_shell(environ: Mapping[str, str], *, prefix: Path | None = None) -> Iterator[Finding]:
-    """``prefix`` is that of the environment that runs."""
+    """``prefix`` is that of the running environment, unless it is given."""
     place = Path(sys.prefix) if prefix is None else prefix
     yield _command(environ, place)
     yield _manual(environ, place)
@@ -78,12 +78,12 @@ _COMPLETED: dict[str, tuple[str, tuple[str, ...], str]] = {
         f" && {NAME} completion fish > ~/.config/fish/completions/{NAME}.fish",
     ),
 }
-"""Of a shell the file that it begins with, the files that it loads completions from, and what
-writes one, where that is not a line in the first."""
+"""By shell: its startup file, the files it loads completions from, and the command that writes one,
+if that is not a line in the startup file."""
 
 
 def _completion(environ: Mapping[str, str]) -> Finding:
-    """By the files in which the guide puts it; another place is not known from here."""
+    """Looks into the files that the guide names; others are not known here."""
     shell, home = os.path.basename(environ.get("SHELL", "")), environ.get("HOME", "")
     if shell not in _COMPLETED or not home:
         names = ", ".join(_COMPLETED)

@@ -1,5 +1,5 @@
-"""What goes wrong on purpose: faults and the clock of a sandbox, and orders to practise on.
+"""Faults of a sandbox and its clock, and orders to practise support on.
 
-``triggers`` sets one fault on an order, a provider or a chain; ``practice`` makes the twelve cases,
-each with its answer. Command and screen only show what these two say.
+``triggers`` sets a fault on an order, a provider or a chain; ``practice`` makes twelve cases, each
+with its answer. Command and screen only show their results.
 """

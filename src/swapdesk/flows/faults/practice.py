@@ -1,8 +1,8 @@
-"""Twelve orders to practise support on, each stuck in its own way, with what support should find.
+"""Twelve orders to practise support on, each stuck in its own way, with the right diagnosis.
 
-Each is made as every order of this desk is; then its steps happen to it. What a case waits for is
-looked at again and again while the sandbox's clock is moved on, so a case takes seconds at any
-speed of the world. Faults and clock meet every order of the sandbox.
+Each is created as any order of this desk; then its steps are carried out. While a case waits for a
+state, the sandbox's clock is moved on, so it takes seconds at any speed of the world. The moved
+clock affects every order of the sandbox.
 """
 
 from __future__ import annotations
@@ -38,29 +38,28 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.2
 NUDGE = "20s"
-"""How far the clock goes between two looks: so the world lives minutes where it is quick."""
+"""Step of the sandbox's clock between two looks."""
 MOST_LOOKS = 300
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 
 class Step(Struct, frozen=True):
-    """One thing that happens: a fault of this name is set on the order, its deposit is paid, the
-    clock goes on by ``1m``, or until the order or a leg of it is in a state."""
+    """Sets a fault by its name on the order, pays its deposit, moves the clock by ``1m``, or waits
+    until the order or a leg of it is in a state."""
 
     does: Literal["fault", "pay", "clock", "until"]
     value: str = ""
     leg: str | None = None
-    """Of a fault."""
+    """For a fault."""
     amount: Decimal | None = None
-    """Of a deposit; None: as the order asks."""
+    """For a deposit; None pays what the order asks."""
     memo: str | None = None
-    """Of a deposit: another one, "" for none."""
+    """For a deposit: another memo than the order's, "" for none."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """``rule``, ``money`` and ``owner`` are words of the diagnosis that is right, ``why`` says it
-    in a sentence."""
+    """``rule``, ``money`` and ``owner`` are words of the right diagnosis, ``why`` explains it."""
 
     PRINTED: ClassVar = {
         "case": "name", "rule": "rule", "money": "money", "owner": "owner", "why": "why",
@@ -68,7 +67,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
     name: str
     customer: str
-    """What the customer writes."""
+    """The customer's message."""
     sell: str = "btc.bitcoin"
     amount: Decimal = Decimal("0.05")
     refund: str = ""
@@ -76,7 +75,7 @@ class Case(Struct, frozen=True, kw_only=True):
     fixed: bool = False
     provider: str | None = None
     pastes_transaction: bool = False
-    """Whether the customer sends the hash of the deposit in place of the order's id."""
+    """True if the customer names the hash of the deposit in place of the order's id."""
     steps: tuple[Step, ...]
     rule: str
     money: str
@@ -216,12 +215,11 @@ PRACTICE = (
 
 
 class CaseFailed(Exception):
-    """A case did not come about; a sentence. Orders that were made stay."""
+    """A case could not be set up; the text is a sentence. Orders that were made stay."""
 
 
 class PlayedCase(Struct, frozen=True, rename="camel"):
-    """A case that stands, with what its customer writes and sends: the order's id, or the hash of
-    the deposit."""
+    """A case that was set up. ``pasted`` is the order's id, or the hash of the deposit."""
 
     case: str
     customer: str
@@ -230,14 +228,15 @@ class PlayedCase(Struct, frozen=True, rename="camel"):
 
 
 class Practice:
-    """Plays cases one after the other. Raises FaultRefused where there is no sandbox."""
+    """Sets up cases one after the other. Raises FaultRefused if there is no sandbox."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._triggers = Triggers(desk)
 
     async def play(self) -> AsyncIterator[PlayedCase]:
-        """Each case as it stands. Raises CaseFailed; ClientError where the sandbox is gone."""
+        """Yields each case once it is set up. Raises CaseFailed, or ClientError if the sandbox is
+        gone."""
         for case in PRACTICE:
             yield await self._play(case)
 
@@ -276,14 +275,14 @@ class Practice:
         desk = self._desk
         options = QuoteOptions(fixed=case.fixed, floating=not case.fixed, types=(case.route,))
         sold, bought = self._token(case.sell), self._token("eth.ethereum")
-        board = await desk.link.quotes.ask(QuoteRequest.of(options, sold, bought, case.amount))
-        row = self._route(case, board)
-        checks = CreateChecks(desk, board, row)
+        quotes = await desk.link.quotes.ask(QuoteRequest.of(options, sold, bought, case.amount))
+        row = self._route(case, quotes)
+        checks = CreateChecks(desk, quotes, row)
         typed = checks.all(TypedBefore(ALICE))
         refund = checks.refund(case.refund, "") if case.refund else None
         try:
             intent = lock_for_review(
-                IntentKind.EXCHANGE, row, board, typed.recipient, typed.memo, refund, desk.clock
+                IntentKind.EXCHANGE, row, quotes, typed.recipient, typed.memo, refund, desk.clock
             )
         except NotLockable as problem:
             raise CaseFailed(f"{case.name}: {problem}.") from None
@@ -294,14 +293,14 @@ class Practice:
         return outcome.order.service_id
 
     def _token(self, spec: str) -> Token:
-        found = resolve(spec, self._desk.catalog)
-        if found.token is None:
-            raise CaseFailed(f"{spec} is no token of this sandbox. {found.problem}")
-        return found.token
+        match = resolve(spec, self._desk.catalog)
+        if match.token is None:
+            raise CaseFailed(f"{spec} is no token of this sandbox. {match.problem}")
+        return match.token
 
-    def _route(self, case: Case, board: QuoteResult) -> RankedQuote:
+    def _route(self, case: Case, quotes: QuoteResult) -> RankedQuote:
         now = self._desk.clock.now()
-        for row in board.ranking.rows:
+        for row in quotes.ranking.rows:
             wanted = case.provider in (None, row.quote.swap)
             back = bool(case.refund) or not needs_refund_address(row)
             if wanted and back and row.pays and not row.expired(now):
@@ -310,7 +309,7 @@ class Practice:
 
 
 def _states(order: Order) -> tuple[str, ...]:
-    """What an order and its legs are in, by the names that a step may wait for."""
+    """Returns the states of an order and its legs, by the names that a step waits for."""
     legs = (order.in_status, order.out_status)
     names = [LegStatus(leg).name for leg in legs if leg in set(LegStatus)]
     return (display_of(order) or "", *names)

@@ -1,7 +1,7 @@
-"""Setting a fault of the sandbox by its name and by what it shall meet, and moving its clock.
+"""Sets faults of the sandbox by name and target, and moves its clock.
 
-A target is written as a person knows it: an order or the beginning of its id, a provider's code or
-name, a chain, a group, a quote, or an operation of the API.
+A target is an order or the beginning of its id, a provider's code or name, a chain, a group, a
+quote, or an operation of the API.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOT_A_SANDBOX = "Faults exist in the sandbox only, and this profile is live."
 CLOCK_STEPS = ("1m", "10m", "31m", "1h", "1d")
-"""Steps that a key moves the clock on by: 31 minutes are longer than an order waits."""
+"""Steps of the clock that a key offers; an order waits less than 31 minutes."""
 
 _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
@@ -33,11 +33,11 @@ _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
 SELECTOR_OF = {kind: selector for selector, kind in SELECTORS.items()}
 MOST_ORDERS = 200
-"""Orders that are offered; any other is named to the command."""
+"""Orders that the page offers; others can be named to the command."""
 
 
 class Target(Struct, frozen=True):
-    """What a fault is to meet: an ``order``, by its id."""
+    """What a fault is set on, as kind and value: ``order``, its id."""
 
     kind: str
     value: str
@@ -49,7 +49,8 @@ class Target(Struct, frozen=True):
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault that is set. ``target`` None: whatever comes next; ``given`` are its options."""
+    """A fault to set. Without ``target`` it applies to whatever comes next; ``given`` are
+    options."""
 
     fault: str
     target: Target | None
@@ -64,8 +65,8 @@ class FaultDocument(Struct, frozen=True):
 
 
 class Triggers:
-    """The faults and the clock of the sandbox that ``desk`` is connected to. Raises FaultRefused
-    where it is connected to none. What asks the sandbox raises ClientError."""
+    """Faults and clock of the sandbox that ``desk`` is connected to. Raises FaultRefused if it is
+    connected to none; requests to the sandbox raise ClientError."""
 
     def __init__(self, desk: Desk) -> None:
         control = desk.link.control
@@ -75,7 +76,7 @@ class Triggers:
         self.control: SandboxControl = control
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
-        """What a person wrote. Raises FaultRefused."""
+        """Reads what the user wrote. Raises FaultRefused."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)
@@ -83,12 +84,12 @@ class Triggers:
         return FaultDocument(name, target, given)
 
     def _target(self, fault: Fault, text: str) -> Target:
-        """By the name of what is known here; else by what is written like one of its kind."""
+        """Matches a known target by id or name, else accepts a text of the right form."""
         called = text.casefold()
         for target, said in targets(self._desk, fault).values():
             if target is None:
                 continue
-            # Ids are other ones in other letters; providers and chains have names.
+            # The case of letters matters in ids, and not in names.
             named = target.kind in ("provider", "chain")
             names = (target.value.casefold(), said.casefold()) if named else ()
             if text == target.value or called in names:
@@ -101,7 +102,7 @@ class Triggers:
         if "operation" in kinds and _is_operation(text):
             return Target("operation", text)
         if "order" in kinds and _ORDER_ID.fullmatch(text):
-            # An order of another partner: the sandbox knows it, or says so.
+            # An order of another partner, which the sandbox checks.
             return Target("order", text)
         only = f" {' or '.join(fault.chains)}" if fault.chains else ""
         message = (
@@ -111,23 +112,23 @@ class Triggers:
 
     def _order(self, text: str) -> str | None:
         known = self._desk.journal.orders.called(text)
-        begun = [text] if text in known else sorted(one for one in known if one.startswith(text))
+        begun = [text] if text in known else sorted(name for name in known if name.startswith(text))
         if len(begun) > 1:
             raise FaultRefused("target", f"{len(begun)} orders begin with {_shown(text)}.")
         return begun[0] if begun else None
 
     async def set(self, call: FaultDocument) -> None:
-        """Raises ApiError with the sandbox's reason where the fault comes too late."""
+        """Raises ApiError with the sandbox's reason if the fault comes too late."""
         met = call.target
         chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
         await self.control.set_fault(call.fault, **chosen, **call.given)
 
     async def active(self) -> list[str]:
-        """The faults that wait or last: ``hold on order h8Kq2P…, once``."""
-        return [_active(one) for one in await self.control.active_faults()]
+        """Returns the active faults: ``hold on order h8Kq2P…, once``."""
+        return [_active(fault) for fault in await self.control.active_faults()]
 
     async def advance(self, step: str) -> str:
-        """Move the clock on by ``1h`` or ``+1h``, and say what it shows. Raises FaultRefused."""
+        """Moves the clock by ``1h`` or ``+1h``; returns its new time. Raises FaultRefused."""
         seconds = written_seconds(step.removeprefix("+"))
         if not seconds:
             raise FaultRefused(
@@ -139,26 +140,26 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Everything known here that a fault may meet, each by what is said of it and with a word about
-    it: orders as the tracker lists them, then groups, providers and chains."""
+    """Returns the known targets of a fault by their labels, each with a description: orders in the
+    tracker's sequence, then groups, providers and chains."""
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
-    groups = {one.order.multi_id: "" for one in orders if one.order.multi_id}
+    groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
     known: dict[str, dict[str, str]] = {
-        "order": {one.service_id: _pair(one) for one in orders},
+        "order": {tracked.service_id: _pair(tracked) for tracked in orders},
         "group": groups | dict.fromkeys(desk.journal.ledger.subjects("create_group"), ""),
-        "provider": {one.short_name: one.name for one in desk.catalog.providers},
+        "provider": {provider.short_name: provider.name for provider in desk.catalog.providers},
         "chain": {
-            one.short_name: one.name
-            for one in desk.catalog.chains()
-            if not fault.chains or one.short_name in fault.chains
+            chain.short_name: chain.name
+            for chain in desk.catalog.chains()
+            if not fault.chains or chain.short_name in fault.chains
         },
     }
-    found: dict[str, tuple[Target | None, str]] = {"": (None, "")} if fault.unselected else {}
+    labelled: dict[str, tuple[Target | None, str]] = {"": (None, "")} if fault.unselected else {}
     for kind in (SELECTORS[selector] for selector in fault.selectors):
-        for value, said in known.get(kind, {}).items():
+        for value, description in known.get(kind, {}).items():
             target = Target(kind, value)
-            found[target.said] = target, said
-    return found
+            labelled[target.said] = target, description
+    return labelled
 
 
 def _pair(tracked: TrackedOrder) -> str:
@@ -168,7 +169,7 @@ def _pair(tracked: TrackedOrder) -> str:
 
 
 def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
-    """What a key goes through beside the target, the usual one first."""
+    """Returns the options that a key goes through, the usual ones first."""
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:
@@ -182,18 +183,20 @@ def _is_operation(text: str) -> bool:
     return " " in text or text == _STREAM or any(one.name == text for one in OPERATIONS)
 
 
-def _active(told: Mapping[str, Any]) -> str:
-    targets = (
-        Target(kind, str(told[selector]))
-        for selector, kind in SELECTORS.items()
-        if told.get(selector) is not None
+def _active(fault: Mapping[str, Any]) -> str:
+    target = next(
+        (
+            f" on {kind} {fault[selector]}"
+            for selector, kind in SELECTORS.items()
+            if fault.get(selector) is not None
+        ),
+        "",
     )
-    target = next(targets, None)
-    times = told.get("times")
+    times = fault.get("times")
     left = "" if times is None else ", once" if str(times) == "1" else f", {times} times"
-    return f"{told.get('fault')}{f' on {target.said}' if target is not None else ''}{left}"
+    return f"{fault.get('fault')}{target}{left}"
 
 
 def _shown(text: str) -> str:
-    """What was typed, as it may stand in a sentence."""
+    """Quotes what was typed, for a sentence."""
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")

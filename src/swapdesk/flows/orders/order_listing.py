@@ -1,10 +1,8 @@
-"""Which orders a filter line keeps (``private hold >1h``), how they are grouped, how old they are.
+"""Lists of orders: filter lines (``private hold >1h``), groups, sort sequences.
 
-Every word must match. A bare word is looked for in the id, tokens, route, state, provider and
-recipient, and in the journal among addresses, hashes and request ids; ``>1h`` and ``<30m`` compare
-the age; ``route:private``, ``state:hold``, ``send:btc``, ``get:eth``, ``at:juniper``, ``to:@bob``,
-``id:w2Bn`` and ``group:kXb7`` look in one place; ``-word`` keeps what does not match. What cannot
-be understood is told in words and keeps the filter before.
+Every word of a filter must match. A bare word is searched in the fields of ``_FIELDS`` and, in the
+journal, in addresses, hashes and request ids; ``>1h`` and ``<30m`` compare the age; ``state:hold``
+searches one field; ``-word`` keeps what does not match.
 """
 
 from __future__ import annotations
@@ -35,44 +33,43 @@ SEARCHED = (
     "ids, tokens, routes, states, providers, groups, recipients, all addresses and hashes,"
     " and request ids"
 )
-"""Where a bare word is looked for, for whoever finds nothing."""
+"""Where a bare word is searched, as text."""
 
 
 class FilterProblem(ValueError):
-    """A word that cannot be understood; the text is a sentence."""
+    """A word is no filter; the text is a sentence."""
 
 
 class _Looked(Struct, frozen=True):
-    """What the words of a filter are compared with."""
+    """An order as the words of a filter see it."""
 
     tracked: TrackedOrder
     status: OrderStatus
     now: datetime
     named: Mapping[str, Collection[str]]
-    """By word the orders of which the journal knows an address, hash or request id with it."""
+    """By word, the ids of orders with an address, hash or request id that contains it."""
     names: Mapping[str, str]
-    """``@name`` by address, in small letters, as the address book has it now."""
+    """``@name`` of the address book, by address in small letters."""
 
 
 Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A filter line that was understood; an empty one keeps all."""
+    """A parsed filter line; an empty one keeps every order."""
 
     text: str
     tests: tuple[Test, ...]
     words: tuple[str, ...] = ()
-    """The bare ones."""
+    """The bare words."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
 
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """The same once the journal was asked, in one question a word, for the orders of which it
-        knows an address, hash or request id with that word. ``names`` are those of the address
-        book by address: an order of a batch has no other."""
+        """Returns the filter with what ``named`` of the journal answers for each bare word.
+        ``names`` are those of the address book, by address: an order of a batch has no other."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
@@ -80,7 +77,7 @@ class FilterLine(Struct, frozen=True):
         return all(test(looked) for test in self.tests)
 
     def nothing(self, count: int) -> str:
-        """What to say where none of ``count`` orders is kept."""
+        """Returns the sentence for a filter that keeps none of ``count`` orders."""
         orders = "1 order" if count == 1 else f"{count:,} orders"
         searched = f": {SEARCHED}" if self.words else ""
         return f"No order matches {self.text!r}. Searched in {orders}{searched}."
@@ -94,11 +91,11 @@ EVERYTHING = FilterLine("", ())
 
 
 def read_filter(text: str) -> FilterLine:
-    """Understand a filter line. Raises FilterProblem."""
-    # The ends of an address as the desk draws it are two words.
+    """Raises FilterProblem."""
+    # A shortened address, as the desk draws it, is two words.
     words = text.lower().replace("…", " ").split()
-    asked = [word[1:] if word[0] == "-" and len(word) > 1 else word for word in words]
-    bare = [word for word in asked if word[0] not in "<>" and not _FIELD.fullmatch(word)]
+    positive = [word[1:] if word[0] == "-" and len(word) > 1 else word for word in words]
+    bare = [word for word in positive if word[0] not in "<>" and not _FIELD.fullmatch(word)]
     return FilterLine(
         " ".join(words), tuple(_test(word) for word in words), tuple(dict.fromkeys(bare))
     )
@@ -135,28 +132,24 @@ def _age_test(word: str) -> Test:
 
 
 def _field_test(word: str, name: str, wanted: str) -> Test:
-    place = _PLACES.get(name)
-    if place is None:
-        near = difflib.get_close_matches(name, _PLACES, n=1)
-        hint = f"; did you mean {near[0]}:?" if near else f". Fields are {', '.join(_PLACES)}."
+    if name not in _FIELDS:
+        near = difflib.get_close_matches(name, _FIELDS, n=1)
+        hint = f"; did you mean {near[0]}:?" if near else f". Fields are {', '.join(_FIELDS)}."
         raise FilterProblem(f"{word!r}: there is no field {name}:{hint}")
+    example, value = _FIELDS[name]
     if not wanted:
-        raise FilterProblem(f"{word!r}: nothing stands after {name}:, as in {_EXAMPLES[name]}.")
+        raise FilterProblem(f"{word!r}: nothing stands after {name}:, as in {name}:{example}.")
     if name == "route" and not any(route.startswith(wanted) for route in ROUTES):
         raise FilterProblem(f"{word!r}: routes are {', '.join(ROUTES)}.")
-    return lambda looked: wanted in place(looked).lower()
-
-
-def _route(looked: _Looked) -> str:
-    return route_of(looked.tracked.order)
+    return lambda looked: wanted in value(looked).lower()
 
 
 def _state(looked: _Looked) -> str:
     status = looked.status
     late = "late" if status.time.late else ""
     away = "put away" if status.put_away else ""
-    heard = status.said.word if status.situation is LAST_HEARD else ""
-    return f"{status.word} {heard} {'finished' if status.ended else 'open'} {late} {away}"
+    before = status.said.word if status.situation is LAST_HEARD else ""
+    return f"{status.word} {before} {'finished' if status.ended else 'open'} {late} {away}"
 
 
 def _to(looked: _Looked) -> str:
@@ -165,51 +158,40 @@ def _to(looked: _Looked) -> str:
     return f"{address} {looked.tracked.recipient_label} {name}"
 
 
-_PLACES: dict[str, Callable[[_Looked], str]] = {
-    "route": _route,
-    "state": _state,
-    "send": lambda looked: looked.tracked.symbols[0],
-    "get": lambda looked: looked.tracked.symbols[1],
-    "at": lambda looked: looked.tracked.order.swap_name or "",
-    "to": _to,
-    "id": lambda looked: looked.tracked.service_id,
-    "group": lambda looked: looked.tracked.order.multi_id or "",
+_FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {
+    "route": ("private", lambda looked: route_of(looked.tracked.order)),
+    "state": ("hold", _state),
+    "send": ("btc", lambda looked: looked.tracked.symbols[0]),
+    "get": ("eth", lambda looked: looked.tracked.symbols[1]),
+    "at": ("juniper", lambda looked: looked.tracked.order.swap_name or ""),
+    "to": ("@bob", _to),
+    "id": ("w2Bn", lambda looked: looked.tracked.service_id),
+    "group": ("kXb7", lambda looked: looked.tracked.order.multi_id or ""),
 }
-_EXAMPLES = {
-    "route": "route:private",
-    "state": "state:hold",
-    "send": "send:btc",
-    "get": "get:eth",
-    "at": "at:juniper",
-    "to": "to:@bob",
-    "id": "id:w2Bn",
-    "group": "group:kXb7",
-}
+"""By name: an example, and the text that is searched."""
 
 
 def _everything(looked: _Looked) -> str:
-    return "\n".join(place(looked) for place in _PLACES.values()).lower()
+    return "\n".join(value(looked) for _, value in _FIELDS.values()).lower()
 
 
-_FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
 class Group(StrEnum):
-    """In their sequence; the value is how it is called on the screen."""
+    """In the sequence of the screen, with their labels."""
 
     NEEDS_YOU = "Needs you"
-    """Ended orders whose money stays where it is until their owner acts."""
+    """Ended orders with money that stays where it is until their owner acts."""
     OPEN = "Open"
     NOT_SIGNED = "Not signed"
-    """Swaps on chains that the service still waits for, and nobody will sign."""
+    """Swaps on chains that the service waits for and that will never be signed."""
     PUT_AWAY = "Put away"
-    """Failed ones that their owner dealt with."""
+    """Failed orders that their owner dealt with."""
     FINISHED = "Finished"
 
 
 def group_of(tracked: TrackedOrder) -> Group:
-    """Where an order stands."""
     order = tracked.order
     if tracked.put_away:
         return Group.PUT_AWAY
@@ -219,79 +201,72 @@ def group_of(tracked: TrackedOrder) -> Group:
 
 
 Sorting = Literal["deadline", "newest", "oldest", "late", "state", "pair", "amount"]
-"""As it is called on the command line and on the screen: open ones by their deadline and finished
-ones newest first; what should be done by now first (``late``); what needs you first, then how far
-it came (``state``); the largest worth in USD at creation first, unknown ones last (``amount``)."""
+"""Names on the command line and on the screen. ``deadline`` and ``late``, the expected end, sort
+open orders, and finished ones newest first; ``state`` puts trouble first, then by progress;
+``amount`` the largest worth in USD at creation first, unknown ones last."""
 
 
 def sorting_after(by: Sorting) -> Sorting:
-    """The next one, as the key goes through them."""
     sortings: tuple[Sorting, ...] = get_args(Sorting)
     return sortings[(sortings.index(by) + 1) % len(sortings)]
 
 
 def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrder]:
-    """The groups after one another, each in this sequence; equal ones by their id."""
+    """Returns the orders group by group, each sorted; equal ones by their id."""
     groups: dict[Group, list[TrackedOrder]] = {group: [] for group in Group}
-    for one in orders:
-        groups[group_of(one)].append(one)
+    for tracked in orders:
+        groups[group_of(tracked)].append(tracked)
     return sort_groups(groups, by)
 
 
 def sort_groups(groups: Mapping[Group, list[TrackedOrder]], by: Sorting) -> list[TrackedOrder]:
-    """As :func:`sort_orders`, of orders whose groups are known."""
+    """:func:`sort_orders` for orders whose groups are known."""
     key = _KEYS[by]
     finished = _newest if by in ("deadline", "late") else key
-    for group, found in groups.items():
-        asked = key if group is Group.OPEN else finished
-        found.sort(key=lambda one, asked=asked: (asked(one), one.service_id))  # type: ignore[misc]
-    return [one for found in groups.values() for one in found]
+    for group, orders in groups.items():
+        of_group = key if group is Group.OPEN else finished
+        orders.sort(key=lambda tracked, key=of_group: (key(tracked), tracked.service_id))  # type: ignore[misc]
+    return [tracked for orders in groups.values() for tracked in orders]
 
 
-def _newest(one: TrackedOrder) -> float:
-    return -(one.order.created or _FIRST).timestamp() if one.order.created else 0.0
+def _newest(tracked: TrackedOrder) -> float:
+    return -tracked.order.created.timestamp() if tracked.order.created else 0.0
 
 
-def _oldest(one: TrackedOrder) -> datetime:
-    return one.order.created or _LAST
-
-
-def _by_state(one: TrackedOrder) -> tuple[bool, bool, int]:
-    said = situation_of(one.order)
-    display = display_of(one.order)
+def _by_state(tracked: TrackedOrder) -> tuple[bool, bool, int]:
+    situation = situation_of(tracked.order)
+    display = display_of(tracked.order)
     steps = [str(step) for step in PROGRESS]
     return (
-        said.level != "trouble",
-        said is not WAITING,
+        situation.level != "trouble",
+        situation is not WAITING,
         -steps.index(display) if display in steps else 0,
     )
 
 
-def _amount(one: TrackedOrder) -> tuple[bool, Decimal]:
-    worth = one.order.in_amount_usd
+def _amount(tracked: TrackedOrder) -> tuple[bool, Decimal]:
+    worth = tracked.order.in_amount_usd
     return worth is None, -(worth or Decimal(0))
 
 
 _KEYS: dict[Sorting, Callable[[TrackedOrder], Any]] = {
-    "deadline": lambda one: one.order.expires or _LAST,
+    "deadline": lambda tracked: tracked.order.expires or _LAST,
     "newest": _newest,
-    "oldest": _oldest,
-    "late": lambda one: expected_end(one.order) or _LAST,
+    "oldest": lambda tracked: tracked.order.created or _LAST,
+    "late": lambda tracked: expected_end(tracked.order) or _LAST,
     "state": _by_state,
-    "pair": lambda one: one.symbols,
+    "pair": lambda tracked: tracked.symbols,
     "amount": _amount,
 }
 
 
 NEVER = 1e9
-"""From this age on nothing was ever heard."""
+"""Age in seconds that stands for never."""
 
 
 def stale_words(state: StreamState, seconds: float) -> str:
-    """``41s old, polling`` while the stream does not tell of changes; empty while it does.
-
-    ``seconds`` since the last message or answer.
-    """
+    """Returns ``41s old, polling``, with the ``seconds`` since the last message or answer; empty
+    while the stream is live."""
     if state == "live":
         return ""
     old = f"{age(seconds)} old, " if seconds < NEVER else ""
@@ -299,8 +274,7 @@ def stale_words(state: StreamState, seconds: float) -> str:
 
 
 def left_out_words(skipped: int) -> str:
-    """A sentence about so many orders that the service listed and that cannot be read; empty for
-    none."""
+    """Returns a sentence about ``skipped`` listed orders that cannot be read; empty for none."""
     if not skipped:
         return ""
     orders, are = ("order", "is") if skipped == 1 else ("orders", "are")

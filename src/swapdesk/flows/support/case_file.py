@@ -1,11 +1,11 @@
-"""A support case as one file: a JSON document, which may be posted publicly as it is.
+"""A support case as one file: a JSON document that may be posted publicly as it is.
 
-It is masked when it is written. Keys, secrets and whatever looks like one never stand in it;
-addresses, amounts, memos, hashes and names stand in it only where they were asked for, and
-otherwise under a name that is the same in the whole file, or as dots. Reading takes the file for
-hostile: its size and shape are bounded, its texts are made safe, and nothing in it is run. A reply
-in it may send a customer to a thief: its words are told as those of whoever wrote the file, and are
-not offered to be copied. As a web page it is what the desk shows of the file, in the same words.
+It is masked when it is written. Keys, secrets and whatever looks like one are never in it;
+addresses, amounts, memos, hashes and names only if they were asked for, and otherwise as a mask
+that is the same in the whole file, or as dots. A file that is read counts as hostile: its size and
+shape are bounded, its texts are made safe, and nothing in it is run. A reply in it may send a
+customer to a thief, so it is shown as the words of whoever wrote the file, and not offered to be
+copied. The web page shows the same texts as the desk.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ NOT_OURS = (
 )
 NOT_OUR_REPLY = "Reply, not of this desk"
 WHOSE = "by the file, "
-"""Stands before what the file says of money, and of who acts."""
+"""Prefix of the file's words about money and who acts."""
 SECRET = "«removed: it looks like a key»"
 
 
 Shown = Literal["addresses", "amounts", "memos", "hashes", "names"]
-"""What stands in a file only where it was asked for."""
+"""Kinds of facts that are in a file only if they were asked for."""
 
 
 class CaseFile(Struct, frozen=True, rename="camel"):
-    """The document. ``order`` is what the service said last, under the names of the API."""
+    """``order`` is the service's last answer, by the names of the API."""
 
     schema: int
     written: datetime
     masked: tuple[str, ...]
     program: Mapping[str, str]
-    """Versions, the clock and the settings that are no secret."""
+    """Versions, clock, and settings that are no secret."""
     record: CaseRecord
     order: Mapping[str, Any]
 
     @property
     def newer(self) -> str:
-        """A sentence where a newer version wrote it; else empty."""
+        """A sentence if a newer version wrote the file; else empty."""
         if self.schema <= SCHEMA:
             return ""
         return (
@@ -83,7 +83,7 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
 
 class CaseFileRefused(ValueError):
-    """The file cannot be read, or was not written; the text is a sentence."""
+    """The file was not read or not written; the text is a sentence."""
 
 
 # What is masked
@@ -113,7 +113,7 @@ _KEPT = frozenset(
     swap_name in_symbol out_symbol in_token_id out_token_id eta order_finished_received
     action_required non_refundable rerouted refund_chain multi_id""".split()  # noqa: SIM905
 )
-"""What is never masked. A field that stands nowhere here is left out of the file."""
+"""Never masked. A field that is in none of these tables is left out of the file."""
 
 
 _ONE_OF: Mapping[Shown, str] = {
@@ -125,7 +125,7 @@ _ONE_OF: Mapping[Shown, str] = {
 
 
 class Masks:
-    """Names for what is hidden, the same for the same text: ``address-1``."""
+    """Replaces texts by masks, the same one for the same text: ``address-1``."""
 
     def __init__(self, shown: Iterable[Shown]) -> None:
         self.shown = frozenset(shown)
@@ -133,7 +133,7 @@ class Masks:
 
     def of(self, kind: Shown, text: str) -> str:
         if kind in self.shown:
-            # Sixty-four digits are a hash or a key; as a memo or a name they are no hash.
+            # Sixty-four digits in a memo or a name are no hash, so they may be a key.
             free = kind in ("memos", "names")
             return SECRET if free and secret_in(f"private key: {text}") else text
         # EVM addresses and hashes are written in either case.
@@ -145,7 +145,7 @@ class Masks:
         return None if text is None else self.of(kind, text)
 
     def order(self, order: Order) -> Order:
-        """With its amounts: they are hidden in what is written of it."""
+        """Amounts stay: they are hidden in the texts that are made of the order."""
         changed: dict[str, Any] = {
             field: self.maybe(kind, getattr(order, field))
             for kind, fields in _FIELDS.items()
@@ -178,27 +178,27 @@ class Masks:
                 own_payment=replace(own, hash=self.of("hashes", own.hash)) if own else None,
                 payments=tuple(
                     replace(
-                        one,
-                        hash=self.of("hashes", one.hash),
-                        to=self.of("addresses", one.to),
-                        memo=self.maybe("memos", one.memo),
+                        paid,
+                        hash=self.of("hashes", paid.hash),
+                        to=self.of("addresses", paid.to),
+                        memo=self.maybe("memos", paid.memo),
                     )
-                    for one in tracked.payments
+                    for paid in tracked.payments
                 ),
             ),
             made=tuple(
                 replace(
-                    one,
-                    hash=self.of("hashes", one.hash),
-                    address=self.maybe("addresses", one.address),
+                    sent,
+                    hash=self.of("hashes", sent.hash),
+                    address=self.maybe("addresses", sent.address),
                 )
-                for one in facts.made
+                for sent in facts.made
             ),
             seen=tuple((at, source, self.order(order)) for at, source, order in facts.seen),
             calls=tuple(
                 replace(call, target=call.target.partition("?")[0]) for call in facts.calls
             ),
-            # What a customer wrote is not of the order.
+            # From the customer's text, which the file leaves out.
             named=(),
             addresses=(),
         )
@@ -214,7 +214,7 @@ def case_file(
     program: Mapping[str, str],
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
-    """``secrets`` of this desk never stand in it, whatever is shown."""
+    """``secrets`` of this desk are left out, whatever is ``shown``."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))
@@ -236,7 +236,6 @@ def case_file(
 
 
 def file_bytes(file: CaseFile) -> bytes:
-    """The same case gives the same bytes."""
     return msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n"
 
 
@@ -246,8 +245,8 @@ def file_name(order_id: str, suffix: str = ".json") -> str:
 
 
 def write_case(data: bytes, path: Path) -> Path:
-    """Readable by its owner alone; a file that is there is never replaced. Raises
-    CaseFileRefused."""
+    """Writes a new file that its owner alone can read. Raises CaseFileRefused, as for one that
+    exists."""
     try:
         write_private(path, data)
     except FileExistsError:
@@ -267,7 +266,7 @@ def read_case_file(path: Path) -> CaseFile:
 
 
 def contents(file: CaseFile) -> list[tuple[str, str]]:
-    """What is in a file, as it is said before it is written."""
+    """Returns what a file contains, to be shown before it is written."""
     record = file.record
     return [
         ("order", f"{len(file.order)} fields as the service said them last"),
@@ -282,16 +281,15 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
 
 
 def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
-    """Versions, clock and settings. Of the settings only those that say nothing of a person, a
-    machine or a secret."""
-    told = {
+    """Returns versions, clock, and the settings that reveal no person, machine or secret."""
+    facts = {
         "swapdesk": __version__,
         "python": platform.python_version(),
         "system": platform.system(),
         "service": "live" if settings.live else "sandbox",
         "clock": "not compared" if skew is None else f"{skew:+.1f} s behind the service's",
     }
-    return told | {name: value for name, value, _ in settings.rows() if name in _SETTINGS}
+    return facts | {name: value for name, value, _ in settings.rows() if name in _SETTINGS}
 
 
 _SETTINGS = frozenset({"theme", "glyphs", "notify", "output_tolerance", "read_only"})
@@ -305,23 +303,22 @@ def _order_document(order: Order, shown: frozenset[Shown]) -> dict[str, Any]:
 
 
 def _amounts_of(facts: CaseFacts) -> set[str]:
-    """Every amount of the case in each form in which it may be written."""
+    """Returns every amount of the case in each of its written forms."""
     orders = [facts.tracked.order, *(order for _, _, order in facts.seen)]
-    known = {getattr(order, field) for order in orders for field in _AMOUNTS}
+    amounts = {getattr(order, field) for order in orders for field in _AMOUNTS}
     intent, payments = facts.tracked.intent, facts.tracked.payments
     if intent is not None:
-        known |= {intent.amount_in, intent.amount_out, intent.net_amount_out}
-    known |= {one.amount for one in payments}
-    together = facts.tracked.deposit
-    known.add(together.amount if together is not None else None)
+        amounts |= {intent.amount_in, intent.amount_out, intent.net_amount_out}
+    deposit = facts.tracked.deposit
+    amounts |= {paid.amount for paid in (*payments, deposit) if paid is not None}
     forms = (plain, exact_amount, copied_amount, tracker_amount)
-    return {form(amount) for amount in known if amount is not None for form in forms}
+    return {form(amount) for amount in amounts if amount is not None for form in forms}
 
 
 def _hidden(text: str, forms: set[str], symbols: set[str]) -> str:
     text = without_amounts(text, lambda word: word in symbols)
     for form in sorted(forms, key=len, reverse=True):
-        # One or two digits are told by their symbol; alone they may be a count.
+        # One or two digits may be a count; amounts with a symbol are hidden already.
         if len(form) > 2 and form in text:
             text = text.replace(form, DOTS)
     return text
@@ -331,9 +328,9 @@ def _each_text(value: Any, change: Any) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {name: _each_text(one, change) for name, one in value.items()}
+        return {name: _each_text(inner, change) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_each_text(one, change) for one in value]
+        return [_each_text(inner, change) for inner in value]
     return value
 
 
@@ -341,7 +338,7 @@ def _each_text(value: Any, change: Any) -> Any:
 
 
 def read_bytes(data: bytes) -> CaseFile:
-    """Raises CaseFileRefused. What a newer version added is left out, what it kept is read."""
+    """Raises CaseFileRefused. Members that a newer version added are left out."""
     if data.startswith(ZIP):
         raise CaseFileRefused(
             "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."
@@ -365,8 +362,7 @@ def read_bytes(data: bytes) -> CaseFile:
     except msgspec.ValidationError as error:
         newer = f" It was written by a newer version (schema {schema})." if schema > SCHEMA else ""
         raise CaseFileRefused(f"It is no whole support case: {error}.{newer}") from None
-    # Times are compared with each other and shown in UTC, where the first and the last day of the
-    # calendar may have none.
+    # Times are compared and shown in UTC, which overflows on the calendar's first and last day.
     for part in _each_part(msgspec.to_builtins(file, builtin_types=(datetime,))):
         if isinstance(part, datetime) and (part.tzinfo is None or not 1 < part.year < MAXYEAR):
             raise CaseFileRefused(f"A time in it is none of an order: {part.isoformat()}.")
@@ -374,7 +370,7 @@ def read_bytes(data: bytes) -> CaseFile:
 
 
 def _each_part(value: Any) -> Iterator[Any]:
-    """The value, and all that is in it."""
+    """Yields the value and everything within it."""
     yield value
     if isinstance(value, list | tuple | dict):
         for inner in value.values() if isinstance(value, dict) else value:
@@ -386,7 +382,7 @@ def _each_part(value: Any) -> Iterator[Any]:
 
 PAGE = "case"
 MOST_STAGES = 20
-"""More are told in words alone."""
+"""Most stages that are drawn; more are only named."""
 _SIDES = (
     ("What is sent", re.compile(r"(in|quotedIn|deposit|refund|intermediateRefund)(?![a-z])")),
     ("What is paid out", re.compile(r"(out|quotedOut|receiver)(?![a-z])")),
@@ -395,8 +391,7 @@ _REST = "The order"
 
 
 def case_page(file: CaseFile) -> str:
-    """The same file gives the same page."""
-    # On use: the desk opens files and renders none of them.
+    # Imported on use: the desk opens files and renders none of them.
     from swapdesk.web_page import web_page
 
     return web_page(
@@ -417,14 +412,13 @@ def case_page(file: CaseFile) -> str:
 
 
 def _sides(order: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Both sides of the exchange, and what belongs to neither, each field under its name in the
-    API."""
+    """Yields both sides of the exchange and the rest, fields by their names of the API."""
     left = dict(order)
     for title, names in _SIDES:
         side = {name: left.pop(name) for name in order if names.match(name)}
-        yield title, [(name, _told(value)) for name, value in side.items()]
-    yield _REST, [(name, _told(value)) for name, value in left.items()]
+        yield title, [(name, _written(value)) for name, value in side.items()]
+    yield _REST, [(name, _written(value)) for name, value in left.items()]
 
 
-def _told(value: object) -> str:
+def _written(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

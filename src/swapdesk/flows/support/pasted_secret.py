@@ -1,11 +1,11 @@
-"""Keys and seed phrases in what was pasted: recognised first, so that nothing else reads them.
+"""Keys and seed phrases in a pasted text, which are recognised before anything else reads it.
 
-A phrase counts when eleven of twelve words in a row are of one list of BIP-39 (``seed_words.txt``
-in English, ``seed_words_of_languages.txt`` all others), however they are numbered or separated:
-one may be mistyped. Signs of Chinese count where each stands alone; in a row they are a sentence,
-unless the text says what they are, or is nothing else and long, and their checksum holds.
-Sixty-four hexadecimal digits are a key only where the text says so, because every transaction hash
-looks the same.
+A phrase is eleven of twelve words in a row from one list of BIP-39 (``seed_words.txt`` in English,
+``seed_words_of_languages.txt`` all others), however they are numbered or separated: one may be
+mistyped. Chinese characters count one by one if they are separated; in a row they are a sentence,
+unless the text calls them a phrase, or is long and nothing else, and their checksum holds.
+Sixty-four hexadecimal digits are a key only if the text says so, because transaction hashes look
+the same.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WORDS = {
     "hangul": re.compile(r"[\u1100-\u11ff]+"),
     "han": re.compile(r"[\u4e00-\u9fff]+"),
 }
-"""What a word is in each script, once accents are taken from its letters."""
+"""A word of each script, after its accents were removed."""
 _LISTS = {
     "latin": ("english", "spanish", "french", "italian", "czech", "portuguese"),
     "kana": ("japanese",),
@@ -54,12 +54,11 @@ _NAMED_SIGNS = re.compile(
     r"[^\u4e00-\u9fff]{0,5}([\u4e00-\u9fff]{12,24})(?![\u4e00-\u9fff])"
 )
 _SIGNS_ALONE = re.compile(r"[^\u4e00-\u9fff]{0,20}([\u4e00-\u9fff]{18,24})[^\u4e00-\u9fff]{0,20}")
-"""Shorter ones are a sentence as often."""
+"""A shorter row is as often a sentence."""
 _TAG = re.compile(r"<[^<>]{0,200}>")
 MOST_PAIRS = 100
-"""Pairs of keys that are looked into: each costs a millisecond, and of so many nobody asks for
-one."""
-# No pattern has a repetition without an end, so that every character costs the same.
+"""Key pairs that are checked, at a millisecond each."""
+# No pattern repeats without a bound, so that hostile texts take linear time.
 _TOKEN = re.compile(r"[A-Za-z0-9]{16,130}")
 _BYTES = re.compile(r"\[\s{0,8}\d{1,3}(?:\s{0,8},\s{0,8}\d{1,3}){63}")
 _MARKED = re.compile(
@@ -91,8 +90,8 @@ _NAMED_KEY = re.compile(
 
 
 def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
-    """A sentence where ``text`` holds a key or a phrase, which it does not repeat. ``own`` are
-    secrets of this desk."""
+    """Returns a sentence if ``text`` holds a key or a phrase, which the sentence does not repeat.
+    ``own`` are secrets of this desk."""
     if any(secret in text for secret in own if len(secret) >= SHORTEST_OWN):
         return OWN
     lowered = text.lower()
@@ -104,7 +103,7 @@ def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
 
 
 def _has_phrase(lowered: str) -> bool:
-    """Also one between tags, of which each is a word more; or in what looks like a tag."""
+    """Also looks between tags, whose names would be further words, and within them."""
     texts = (lowered, _TAG.sub(" ", lowered)) if "<" in lowered else (lowered,)
     return any(map(_holds_phrase, texts))
 
@@ -117,14 +116,14 @@ def _holds_phrase(lowered: str) -> bool:
             _in_a_row(words, _words(language)) for language in _LISTS[script]
         ):
             return True
-    signs = [found[1] for found in _NAMED_SIGNS.finditer(text)]
+    signs = [match[1] for match in _NAMED_SIGNS.finditer(text)]
     if (alone := _SIGNS_ALONE.fullmatch(text)) is not None:
         signs.append(alone[1])
     return any(map(_is_phrase, signs))
 
 
 def _without_accents(text: str) -> str:
-    """As the lists are compared: people leave accents out, and programs write them in two ways."""
+    """People leave accents out, and programs write them in two ways."""
     if text.isascii():
         return text
     parts = unicodedata.normalize("NFKD", text)
@@ -132,18 +131,18 @@ def _without_accents(text: str) -> str:
 
 
 def _in_a_row(words: Sequence[str], listed: frozenset[str]) -> bool:
-    known = [word in listed for word in words]
-    within = sum(known[:PHRASE_WORDS])
-    for at in range(PHRASE_WORDS, len(known) + 1):
+    hits = [word in listed for word in words]
+    within = sum(hits[:PHRASE_WORDS])
+    for at in range(PHRASE_WORDS, len(hits) + 1):
         if within >= PHRASE_WORDS - _MISTYPED:
             return True
-        if at < len(known):
-            within += known[at] - known[at - PHRASE_WORDS]
+        if at < len(hits):
+            within += hits[at] - hits[at - PHRASE_WORDS]
     return False
 
 
 def _is_phrase(signs: str) -> bool:
-    """Whether signs of Chinese are a phrase by their checksum, as one sentence in sixteen is."""
+    """True if the checksum of Chinese characters holds, as by chance one time in sixteen."""
     if len(signs) % 3:
         return False
     for language in _LISTS["han"]:
@@ -185,7 +184,7 @@ def _has_key(text: str) -> bool:
 
 
 def _spelled_octets(token: str) -> bytes:
-    """The sixty-four octets that a word spells; empty for any other word."""
+    """Returns the sixty-four octets that a word encodes; empty for any other word."""
     bare = token.removeprefix("0x")
     if len(bare) == 128 and _HEX.issuperset(bare):
         return bytes.fromhex(bare)
@@ -208,8 +207,8 @@ _NUMBER = re.compile(r"\d{1,3}")
 
 
 def _is_key_pair(octets: bytes) -> bool:
-    """Whether the second half is the public key of the first. A signature of Solana has the same
-    form and is none."""
+    """True if the second half is the public key of the first; a Solana signature has the same
+    form."""
     # Imported on use: nothing else in the desk needs it.
     from Crypto.PublicKey import ECC
 

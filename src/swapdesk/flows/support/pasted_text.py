@@ -1,11 +1,11 @@
-"""What a pasted text can be read as: ids, addresses, hashes, memos and amounts.
+"""Reads a pasted text as ids, addresses, hashes, memos and amounts.
 
-A single word is read as everything it can be. Of a longer text (an e-mail, a page, a link) only
-words are taken that prove something by their form, and what a word in front of them names. One
-word can have several readings, and all of them are kept.
+A text of one word is read as everything it can be. Of a longer text (an e-mail, a page, a link)
+only words count whose form proves something, or that another word names. A word can have several
+readings; all of them are kept.
 
-Words are runs of letters and digits of ASCII, as ids, addresses and hashes are written: whatever
-else stands beside one, in any script or punctuation, parts it from the text.
+Words are runs of ASCII letters and digits, as ids, addresses and hashes are written. Any other
+character, of whatever script, separates them.
 """
 
 from __future__ import annotations
@@ -27,33 +27,32 @@ from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.support.pasted_secret import secret_in
 
 LONGEST = 1 << 20
-"""Characters that are read; what is longer is refused."""
+"""Most characters; a longer text is refused."""
 MOST_WORDS = 200_000
-"""Words of a long text, and parts of its links, that are looked at."""
+"""Most words of a text, and parts of its links, that are read."""
 MOST_PIECES = 4_000
-"""Ways to put pieces of a text together that are tried: each is read as every kind of address."""
+"""Most joined pieces that are tried, each as every kind of address."""
 CUT = "Its end was not read: it is very long. Paste the part that names the order."
 MOST_READINGS = 12
 MOST_BEGINNINGS = 40
 WORD_LIMIT = 256
 NAMED_WITHIN = 200_000
-"""Characters of a long text in which memos, ids and amounts are looked for by what is around
-them."""
+"""Most characters in which memos, ids and amounts are searched by the words around them."""
 
 
 ReadAs = Literal["id", "transaction", "address", "shortened", "request", "amount", "memo"]
-"""What is looked for, and therefore where. An ``id`` is that of an order, a group, a quote or a
-record; ``shortened`` is an address, a hash or an id of which the middle is missing."""
+"""Decides where is searched. An ``id`` is that of an order, a group, a quote or a record;
+``shortened`` is an address, a hash or an id without its middle."""
 
 
 class Reading(Struct, frozen=True):
-    """One thing that the text can be, as it is looked for."""
+    """One thing that the text can mean."""
 
     PRINTED: ClassVar = {"kind": "kind", "value": "value", "called": "called"}
 
     kind: ReadAs
     value: str
-    """As it is looked for: ``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12,000 USDT``."""
+    """``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12,000 USDT``."""
     called: str
     """A noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``an amount``."""
     spellings: tuple[str, ...] = ()
@@ -63,14 +62,14 @@ class Reading(Struct, frozen=True):
     amount: Decimal | None = None
     symbol: str = ""
     ends: tuple[str, str] = ("", "")
-    """What is left of a shortened one; the second is empty where only one end is."""
+    """Both ends of a shortened one; the second is empty if only one is there."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.value, *self.spellings)
 
     def cut_from(self, whole: str) -> bool:
-        """Whether the reading is what is left of ``whole``, in letters of either case."""
+        """True if the reading shortens ``whole``; the case of letters is ignored."""
         head, tail = (end.lower() for end in self.ends)
         lowered = whole.lower()
         if head and not tail:
@@ -82,29 +81,29 @@ class Reading(Struct, frozen=True):
 
 
 class PastedText(Struct, frozen=True):
-    """``problem`` is a sentence where nothing is looked for. The text itself is not kept."""
+    """``problem`` is a sentence if there is nothing to search. The text itself is not kept."""
 
     readings: tuple[Reading, ...] = ()
     problem: str = ""
     secret: bool = False
-    """Whether the problem is a key or a phrase."""
+    """True if the problem is a key or a phrase."""
     cut: bool = False
-    """Whether the end of a long text was not looked at."""
+    """True if the end of the text was not read."""
     beginnings: tuple[str, ...] = ()
-    """Words that prove nothing, and name an order where the id of exactly one begins so."""
+    """Words that prove nothing; one names an order if it begins the id of exactly one."""
 
     def of(self, kind: ReadAs) -> list[Reading]:
         return [reading for reading in self.readings if reading.kind is kind]
 
     @property
     def searchable(self) -> bool:
-        """Whether it is worth looking for an order."""
         return bool(self.readings or self.beginnings)
 
     @property
     def warning(self) -> str:
-        """A sentence where a hash has the form of a key; empty else."""
-        return MAY_BE_KEY if any(_HEX_64.fullmatch(one.value) for one in self.readings) else ""
+        """A sentence if a hash has the form of a key; else empty."""
+        has_form = any(_HEX_64.fullmatch(reading.value) for reading in self.readings)
+        return MAY_BE_KEY if has_form else ""
 
 
 BEGINNING = "an order id, or the beginning of one"
@@ -136,7 +135,7 @@ _BETWEEN = re.compile(r"[^!#-&+\-./0-9:=?@A-Z^_a-z~]+")
 
 
 Begun = Callable[[Collection[str]], Collection[str]]
-"""Of words those that begin the id of exactly one known order."""
+"""Returns those words that begin the id of exactly one known order."""
 
 
 def read_pasted(
@@ -146,14 +145,14 @@ def read_pasted(
     own_secrets: tuple[str, ...] = (),
     begun: Begun = lambda words: (),
 ) -> PastedText:
-    """Every reading of ``text``. ``is_symbol`` says whether a word names a token of the catalogue;
-    ``own_secrets`` are those of this desk; ``begun`` knows its orders. Never raises."""
+    """Returns every reading of ``text``; never raises. ``is_symbol`` is true for symbols of the
+    catalogue, ``own_secrets`` are those of this desk, ``begun`` knows its orders."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
     shown = visible.strip()
     mended = _mended(shown)
-    # A key may be hidden by what is not drawn, by a link's escapes or by the ends of lines.
+    # Invisible characters, a link's escapes and ends of lines may hide a key.
     for written in dict.fromkeys((text, visible, *_spelled(mended))):
         if (secret := secret_in(written, own_secrets)) is not None:
             return PastedText(problem=secret, secret=True)
@@ -161,27 +160,27 @@ def read_pasted(
         return PastedText(problem=NOTHING)
     words = _Words(is_symbol)
     words.alone(mended)
-    # What is not drawn joins words as often as it stands between two.
+    # An invisible character may as well separate words as join them.
     parted = _visible(text, " ").strip()
     others = (_mended(parted),) if parted != shown else ()
     for written in dict.fromkeys((*_spelled(mended), *others)):
         words.read(written)
     words.take(Reading("id", word, BEGINNING) for word in begun(list(words.plain)))
-    readings = [one for one in words.readings.values() if not words.tells_less(one)]
+    readings = [reading for reading in words.readings.values() if not words.tells_less(reading)]
     cut = words.cut or len(readings) > MOST_READINGS
     problem = ""
     if not readings:
         problem = f"{UNREADABLE} {CUT}" if cut else UNREADABLE
-    whole = {one.value for one in readings}
-    beginnings = [word for word in words.beginnings if not any(word in one for one in whole)]
+    values = {reading.value for reading in readings}
+    beginnings = [word for word in words.beginnings if not any(word in value for value in values)]
     return PastedText(
         _most_telling(readings), problem, cut=cut, beginnings=tuple(beginnings[:MOST_BEGINNINGS])
     )
 
 
 def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
-    """By kind; of too many some of each kind, so that the ids in the head of an e-mail do not
-    hide the one hash in it."""
+    """Sorts by kind. Of too many it keeps some of each, so that the ids in the head of an e-mail do
+    not hide the one hash in it."""
     kinds = get_args(ReadAs)
     seen: Counter[ReadAs] = Counter()
     placed = []
@@ -196,8 +195,8 @@ def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
 
 
 def _visible(text: str, hidden: str = "") -> str:
-    """Without characters that are not drawn, in place of which ``hidden`` stands; control
-    characters part words, and ends of lines stay."""
+    """Replaces invisible characters by ``hidden`` and control characters by blanks; ends of lines
+    stay."""
     if text.isascii() and text.isprintable():
         return text
     kept = []
@@ -213,9 +212,9 @@ def _visible(text: str, hidden: str = "") -> str:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """The text as it is, with letters and digits of other widths and scripts, and without the
-    escapes of links and e-mails. None of them alone is enough: beside a word of ASCII a digit of
-    another script parts it from the text, and in a number it is a digit."""
+    """Yields the text as it is, with letters and digits of other widths and scripts as ASCII, and
+    without the escapes of links and e-mails. None alone is enough: a digit of another script
+    separates words of ASCII, and in a number it is a digit."""
     yield text
     if not text.isascii():
         yield _folded(text)
@@ -227,7 +226,8 @@ def _spelled(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    """Full-width signs and the digits of all scripts as those of ASCII, accents as one letter."""
+    """Replaces full-width characters and the digits of all scripts by ASCII, and composes
+    accents."""
     text = unicodedata.normalize("NFC", text)
     table = {ord(char): _ascii_of(char) for char in set(text) if not char.isascii()}
     return text.translate(table)
@@ -243,7 +243,7 @@ def _ascii_of(char: str) -> str:
 
 
 _SEPARATORS = {"\u066b": ".", "\u066c": "'"}
-"""Arabic signs within a number: the decimal one, and the one between groups."""
+"""Arabic decimal and group separators."""
 
 
 # Words that were broken
@@ -251,23 +251,23 @@ _SEPARATORS = {"\u066b": ".", "\u066c": "'"}
 
 _PIECE = re.compile(r"[A-Za-z0-9:+/_=-]+")
 _BROKEN = re.compile(r"[ \t\u00a0|\\]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
-"""Between the pieces of a word: the end of a line, and the marks of a quoted one."""
+"""An end of line within a word, with the marks of quoted lines."""
 _SPACED = re.compile(r"[ \t\u00a0\u202f]{1,3}")
 _MOST_JOINED = 8
-"""Lines over which a word goes."""
+"""Most lines of one word."""
 _LONGEST_WORD = 128
 _SHORTEST_WORD = 22
 _GROUP = range(3, 17)
 
 
 def _mended(text: str) -> str:
-    """The text with those words whole that an end of a line broke, and those that stand in
-    groups, as this desk draws addresses: what reads as a hash, an address or an id."""
+    """Joins hashes, addresses and ids that are broken over lines, or drawn in groups as this desk
+    draws addresses."""
     if "\n" not in text and " " not in text and "\u00a0" not in text:
         return text
     pieces = list(islice(_PIECE.finditer(text), MOST_WORDS))
     words = [piece[0] for piece in pieces]
-    gaps = [text[one.end() : other.start()] for one, other in pairwise(pieces)]
+    gaps = [text[left.end() : right.start()] for left, right in pairwise(pieces)]
     tried = iter(range(MOST_PIECES))
     kept, at, end = [], 0, 0
     while at < len(pieces) - 1:
@@ -276,7 +276,7 @@ def _mended(text: str) -> str:
             at += max(1, count)
             continue
         last = pieces[at + count - 1].end()
-        # What may as well be several words stays beside the one that they may be.
+        # Pieces that may as well be several words stay beside the joined one.
         kept += [text[end:last] + " " if several else text[end : pieces[at].start()], whole]
         at, end = at + count, last
     return "".join([*kept, text[end:]]) if kept else text
@@ -285,16 +285,16 @@ def _mended(text: str) -> str:
 def _joined(
     pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
-    """How many pieces from this place on are one word, the word, empty for none, and whether they
-    may be several words as well."""
+    """Returns how many pieces from ``at`` on are one word, the word (empty for none), and whether
+    they may as well be several words."""
     likely: tuple[int, str, bool] = (0, "", False)
     for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
         if next(tried, None) is None:
-            # Nothing more is put together in this text.
+            # The budget of tries is spent.
             return len(pieces), "", False
         parts = pieces[at : at + count]
         if _is_certain(word):
-            # An address and an id of a row have as many digits as a hash, and so have two ids.
+            # An address beside an id has as many digits as a hash, and so have two ids.
             two = count == 2 and "\n" not in gaps[at] and _HEXADECIMAL.issuperset(word)
             return count, word, two or any(map(_HEX_ADDRESS.fullmatch, parts))
         if not likely[0] and _proves(word):
@@ -306,7 +306,7 @@ def _joined(
 
 
 def _over_lines(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """What the pieces are together that nothing but ends of lines parts; of digits also blanks."""
+    """Yields joins of pieces over ends of lines; of digits also over blanks."""
     word, digits = pieces[at], _are_digits(pieces[at])
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
@@ -316,7 +316,7 @@ def _over_lines(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[i
         broken = _BROKEN.fullmatch(gaps[last - 1]) is not None
         if not broken and not (digits and _SPACED.fullmatch(gaps[last - 1])):
             return
-        # A line's end may have a sign of its own: of quoted-printable, of a broken word.
+        # A line may end with a mark of quoted-printable, or with a hyphen.
         word, soft = word + pieces[last], word.rstrip("=-") + pieces[last]
         if len(word) > _LONGEST_WORD:
             return
@@ -333,11 +333,11 @@ def _are_digits(word: str) -> bool:
 
 
 _FEW_DIGITS = 8
-"""Characters from which on digits in a row may be a hash, and not numbers."""
+"""Shortest row of digits that may be part of a hash, and no number."""
 
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """What groups of one length are together, the longest first; the last may be shorter."""
+    """Yields joins of groups of one length, the longest first; the last group may be shorter."""
     first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):
@@ -348,22 +348,22 @@ def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[in
             return
     if size not in _GROUP or len(pieces[at + 1]) > size:
         return
-    word, found, telling = first, [], int(_drawn(first))
+    word, joins, drawn = first, [], int(_drawn(first))
     for count in range(2, _LONGEST_WORD // size + 2):
         last = at + count - 1
         if last >= len(pieces) or not _is_gap(gaps[last - 1]):
             break
         piece = pieces[last]
         word += piece
-        telling += _drawn(piece)
-        if len(piece) > size or len(word) > _LONGEST_WORD or 4 * telling + 4 < count:
+        drawn += _drawn(piece)
+        if len(piece) > size or len(word) > _LONGEST_WORD or 4 * drawn + 4 < count:
             # Words of prose of one length are no groups.
             break
         if len(word) >= _SHORTEST_WORD:
-            found.append((count, word))
+            joins.append((count, word))
         if len(piece) < size:
             break
-    yield from reversed(found)
+    yield from reversed(joins)
 
 
 def _is_gap(gap: str) -> bool:
@@ -371,26 +371,30 @@ def _is_gap(gap: str) -> bool:
 
 
 def _is_certain(word: str) -> bool:
-    """Whether a word carries a checksum, or has as many digits as a hash or a pair of keys."""
+    """True if a word has a checksum that holds, or as many digits as a hash or a key pair."""
     digits = word.removeprefix("0x")
     if len(digits) in (64, 128) and _HEXADECIMAL.issuperset(digits) and not digits.isdigit():
         return True
     if any(kind.is_secret(word) for kind in ADDRESS_KINDS.values()):
         return True
-    return any(ADDRESS_KINDS[kind].proof is Proof.CHECKSUM for one in _addresses(word)
-               for kind in one.chains)  # fmt: skip
+    kinds = {kind for address in _addresses(word) for kind in address.chains}
+    return any(ADDRESS_KINDS[kind].proof is Proof.CHECKSUM for kind in kinds)
 
 
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _STRONG = 16
-"""Characters from which on a word proves something by its form."""
+"""Shortest word whose form proves something."""
 
 
 def _proves(word: str) -> bool:
-    """Whether a word is a hash, an address or an id for more than its length."""
+    """True if more than its length makes a word a hash, an address or an id."""
     if len(word) < _STRONG or _changes(word) < 3:
         return False
-    return any(one.kind != "shortened" and not one.ends[0] for one in _of_strong_word(word))
+    return any(map(_is_proof, _of_strong_word(word)))
+
+
+def _is_proof(reading: Reading) -> bool:
+    return reading.kind != "shortened" and not reading.ends[0]
 
 
 # What the form of a word proves
@@ -399,7 +403,7 @@ def _proves(word: str) -> bool:
 _RUN = re.compile(r"[A-Za-z0-9_.:/?#&=+%@~-]+")
 _EDGES = ".:/?#&%@~+=_-"
 _PARTED_BY = (re.compile(r"[?#&:%@~]+|=(?!$)"), re.compile(r"[/.+]+|=(?!$)"), re.compile(r"[_-]+"))
-"""What parts a run, one after the other: a hash in base64 has signs that part a link."""
+"""Separators of a run, tried in turn: a hash in base64 has characters that separate a link."""
 _LINK_PARTS = re.compile(r"[/?#&=:]+")
 _MOST_PARTS = 40
 _MOST_FOUND = 5_000
@@ -414,7 +418,7 @@ _MOST_PLAIN = 1_000
 
 
 class _Words:
-    """The readings so far, by kind and value, in the order in which they were found."""
+    """Collects readings by kind and value, in the sequence of the text."""
 
     def __init__(self, is_symbol: Callable[[str], bool]) -> None:
         self._is_symbol = is_symbol
@@ -428,8 +432,7 @@ class _Words:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
     def tells_less(self, reading: Reading) -> bool:
-        """Whether a reading that proves little is a part of a better one, or one with something
-        around it."""
+        """True for a reading that proves little and is part of a better one, or contains one."""
         if not reading.ends[0] or reading.ends[1]:
             return False
         others = islice(self.readings.values(), MOST_BEGINNINGS)
@@ -441,7 +444,7 @@ class _Words:
         )  # fmt: skip
 
     def alone(self, text: str) -> None:
-        """What a text can be that is nothing but one word."""
+        """Takes what a text of a single word can be."""
         if len(text) > 2 * WORD_LIMIT or any(
             char.isalnum() and not char.isascii() for char in _folded(text)
         ):
@@ -451,22 +454,22 @@ class _Words:
             self.take(_of_one_word(words[0].strip(".,:!?") or words[0]))
 
     def read(self, text: str) -> None:
-        """Everything that a spelling of the text holds."""
+        """Takes everything in one spelling of the text."""
         begin = text[:NAMED_WITHIN]
         named = list(_named(begin, self._is_symbol))
         self.take(named)
         self.take(_shortened(begin))
-        self.take(_amounts(begin, self._is_symbol, {one.value for one in named}))
-        for found in _UUID.finditer(text):
-            self.take(_of_strong_word(found[0]))
+        self.take(_amounts(begin, self._is_symbol, {reading.value for reading in named}))
+        for match in _UUID.finditer(text):
+            self.take(_of_strong_word(match[0]))
         self._read_runs(_UUID.sub(" ", text))
 
     def _read_runs(self, text: str) -> None:
-        for count, found in enumerate(_RUN.finditer(text)):
+        for count, match in enumerate(_RUN.finditer(text)):
             if count == MOST_WORDS or len(self.readings) > _MOST_FOUND:
                 self.cut = True
                 return
-            run = found[0]
+            run = match[0]
             if len(run) >= _SHORTEST_BEGINNING:
                 self.take(_of_run(run))
                 if "%" in run:
@@ -475,8 +478,8 @@ class _Words:
                     self._begin(run)
 
     def _read_escaped(self, link: str) -> None:
-        """The parts of a link, each without its escapes: a hash in base64 holds signs that part
-        a link where they are not escaped."""
+        """Takes the parts of a link without their escapes: a hash in base64 has characters that
+        separate a link if they are not escaped."""
         for part in _LINK_PARTS.split(link)[:_MOST_PARTS]:
             if "%" in part:
                 self.take(_of_strong_word(unquote(part)))
@@ -491,7 +494,7 @@ class _Words:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word is the name of a product or a firm: ``MetaMask``, ``iPhone``."""
+    """True if a word looks like a product's name: ``MetaMask``, ``iPhone``."""
     if _CAMEL.fullmatch(word) is None:
         return False
     return not any(
@@ -500,13 +503,13 @@ def _is_name(word: str) -> bool:
 
 
 def is_drawn_id(text: str) -> bool:
-    """Whether a text has the form of the ids that a service draws for orders and groups."""
+    """True if a text has the form of the random ids of orders and groups."""
     return _DRAWN_ID.fullmatch(text) is not None and _changes(text) > 4
 
 
 def _changes(word: str) -> int:
-    """How often small letters, capitals and digits take turns, a capital in front left out: a
-    word of a language has none, and one that was drawn has many."""
+    """Counts changes between small letters, capitals and digits, without that after a leading
+    capital: words of a language have none, random ones have many."""
     if word.islower() and word.isalpha():
         return 0
     kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
@@ -516,11 +519,11 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """What the form of a run proves; of one that proves little, what its parts prove."""
+    """Returns what the form of a run proves, else what its parts prove."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
-        if any(one.kind != "shortened" and not one.ends[0] for one in readings):
+        if any(map(_is_proof, readings)):
             return readings
     for at in range(level, len(_PARTED_BY)):
         parts = _PARTED_BY[at].split(run)
@@ -536,17 +539,17 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
 
 
 def _of_one_word(word: str) -> Iterator[Reading]:
-    """What a word can be that stands alone, besides what its form proves."""
-    strong = list(_of_strong_word(word))
-    if _ID.fullmatch(word) and all(one.kind == "shortened" for one in strong):
+    """Yields what a word that stands alone can be besides what its form proves."""
+    kinds = {reading.kind for reading in _of_strong_word(word)}
+    if _ID.fullmatch(word) and kinds <= {"shortened"}:
         yield Reading("id", word, BEGINNING)
-    if _MEMO.fullmatch(word) and all(one.kind in ("id", "shortened") for one in strong):
+    if _MEMO.fullmatch(word) and kinds <= {"id", "shortened"}:
         called = "a memo or tag" if _DIGITS.fullmatch(word) else "a memo"
         yield Reading("memo", word, called)
 
 
 def _of_strong_word(word: str) -> Iterator[Reading]:
-    """What the form of a word proves, at least by length and alphabet."""
+    """Yields what the form of a word proves, at least by length and alphabet."""
     if len(word) > WORD_LIMIT or not word.isascii():
         return
     if (
@@ -566,31 +569,27 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
     if _HEX_24.fullmatch(word):
         yield Reading("id", word.lower(), "a quote id or a record id", (word,))
         return
-    known = False
-    for reading in (*_hashes(word), *_addresses(word)):
-        known = True
-        yield reading
-    if known:
-        return
-    if is_drawn_id(word):
+    if readings := [*_hashes(word), *_addresses(word)]:
+        yield from readings
+    elif is_drawn_id(word):
         yield Reading("id", word, "an order id")
     elif _STRONG_ID.fullmatch(word) and _changes(word) > 2:
         yield Reading("id", word, "an order id", ends=(word, ""))
 
 
 def _hashes(word: str) -> Iterator[Reading]:
-    found = read_hash(word)
-    if found is None:
+    read = read_hash(word)
+    if read is None:
         return
-    same = (one for one in found.spellings if one.rstrip("=") == word.rstrip("="))
+    same = (spelling for spelling in read.spellings if spelling.rstrip("=") == word.rstrip("="))
     value = word.lower() if _HEX_64.fullmatch(word) else next(same, word)
-    spellings = dict.fromkeys((word, *found.spellings))
+    spellings = dict.fromkeys((word, *read.spellings))
     spellings.pop(value, None)
-    yield Reading("transaction", value, found.called, tuple(spellings), found.kinds)
+    yield Reading("transaction", value, read.called, tuple(spellings), read.kinds)
 
 
 def _addresses(word: str) -> Iterator[Reading]:
-    """The address in the words of all kinds that read it alike and prove most."""
+    """Yields the address, with all kinds of address that read it with the best proof."""
     called: list[str] = []
     kinds: list[str] = []
     spellings = {word: None}
@@ -612,7 +611,7 @@ def _addresses(word: str) -> Iterator[Reading]:
     if not called:
         return
     if _HEX_64.fullmatch(word):
-        # Sixty-four digits are a hash far more often; both are looked for.
+        # Sixty-four digits are far more often a hash; both are searched.
         called = [f"{noun} without a checksum" for noun in called]
     yield Reading(
         "address",
@@ -631,23 +630,23 @@ _SHORTENED = re.compile(
 
 
 def _shortened(text: str) -> Iterator[Reading]:
-    """Addresses and hashes as wallets and this desk draw them in lists: ``0xb6c0…9C7e``."""
-    for found in _SHORTENED.finditer(text):
-        head, tail = found["head"], found["tail"]
-        mark = "0x" if found["mark"] or head[:2] in ("0x", "0X") else ""
+    """Yields addresses and hashes as lists of wallets and this desk draw them: ``0xb6c0…9C7e``."""
+    for match in _SHORTENED.finditer(text):
+        head, tail = match["head"], match["tail"]
+        mark = "0x" if match["mark"] or head[:2] in ("0x", "0X") else ""
         head = head[2:] if head[:2] in ("0x", "0X") else head
         if mark:
             fits = len(head) + len(tail) > 4 and _HEXADECIMAL.issuperset(head + tail)
         else:
-            fits = _are_ends(head, tail, here=" \u2026" in found[0])
+            fits = _are_ends(head, tail, here=" \u2026" in match[0])
         if fits:
             ends = (mark + head, tail)
             yield Reading("shortened", "...".join(ends), CUT_SHORT, ends=ends)
 
 
 def _are_ends(head: str, tail: str, *, here: bool) -> bool:
-    """Whether two words beside an ellipsis are the ends of one, and not of two sentences.
-    ``here``: the ellipsis stands as this desk draws it."""
+    """True if two words beside an ellipsis are the ends of one word, and not of two sentences.
+    ``here``: the ellipsis is drawn as this desk does."""
     if any(mark.startswith(head.lower()[: len(mark)]) for mark in _FORMS) and len(head) > 3:
         return True
     drawn = (_drawn(head), _drawn(tail))
@@ -657,20 +656,20 @@ def _are_ends(head: str, tail: str, *, here: bool) -> bool:
         return any(drawn)
     if len(tail) < _GROUP_HERE or len(head) < 3:
         return False
-    # Of names of products and of numbers with a word no end is told.
+    # Names of products, and numbers beside a word, are no ends.
     changes = [0 if _is_name(end) else _changes(end) for end in (head, tail)]
     return max(changes) > 1 and (all(drawn) or min(len(head), len(tail)) > _GROUP_HERE)
 
 
 def _drawn(part: str) -> bool:
-    """Whether letters and digits may be a part of an address rather than a word."""
+    """True if letters and digits look random, as part of an address."""
     return _changes(part) > 0 or (
         len(part) > 3 and (part.isupper() or _VOWELS.isdisjoint(part.lower()))
     )
 
 
 _GROUP_HERE = 4
-"""Characters of each end as this desk draws it."""
+"""Characters of each end in this desk's drawing."""
 _VOWELS = frozenset("aeiou")
 _FORMS = tuple(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks if len(mark) > 2)
 
@@ -715,8 +714,7 @@ _NAMING: tuple[tuple[ReadAs, frozenset[str], frozenset[str]], ...] = (
     ("memo", _MEMO_WORDS, _MEMO_STEMS),
     ("id", _ORDER_WORDS, _ORDER_STEMS),
 )
-"""Words, and beginnings of words, also within a text without blanks: an ending of up to six letters
-is theirs."""
+"""Words, and stems with endings of up to six letters, also in texts without blanks."""
 _TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,64}|[0-9][A-Za-z0-9]{0,63}|[^\x00-\x7f\s]{1,64}")
 _NAMED_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?![A-Za-z0-9])")
 _WIDEST_GAP = 10
@@ -725,20 +723,20 @@ _ENDING = 6
 
 
 def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
-    """Memos and ids that a word in front of them names, in any language whose words are here."""
+    """Yields memos and ids that a word in front of them names, in the languages of these tables."""
     named: frozenset[ReadAs] = frozenset()
     before, end, fillers = "", 0, 0
-    for found in _TOKEN.finditer(text):
-        token, gap = found[0], text[end : found.start()]
+    for match in _TOKEN.finditer(text):
+        token, gap = match[0], text[end : match.start()]
         if len(gap) > _WIDEST_GAP:
             named = frozenset()
         if named and token[0].isascii():
-            value = _NAMED_VALUE.match(text, found.start())
+            value = _NAMED_VALUE.match(text, match.start())
             readings = list(_of_value(value[0], named, text[value.end() :][:20], is_symbol)
                             if value is not None else ())  # fmt: skip
             yield from readings
             if readings:
-                named, end, before = frozenset(), found.end(), token
+                named, end, before = frozenset(), match.end(), token
                 continue
         folded = token.lower()
         fills = folded in _FILLERS or "(" in gap or not token[0].isalpha()
@@ -747,12 +745,12 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
             if folded == "id" and before == "payment":
                 named |= {"memo"}
         else:
-            named, fillers = _names(folded, before, token, text[found.end() :][:4]), 0
-        before, end = folded, found.end()
+            named, fillers = _names(folded, before, token, text[match.end() :][:4]), 0
+        before, end = folded, match.end()
 
 
 def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
-    """What a word says that the next one is."""
+    """Returns what the word says the next one is."""
     if folded == "id" and before == "payment":
         return frozenset(("id", "memo"))
     noted = folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a"))
@@ -774,7 +772,7 @@ def _of_value(
     digit = any(map(str.isdigit, value))
     if "memo" in named and digit:
         first, *others = re.split("[_-]", value)
-        # A word behind a number is no part of it.
+        # A word after a number is no part of it.
         ends = any(map(str.isdigit, first)) and any(part.isalpha() for part in others)
         yield Reading("memo", first if ends else value, "a memo or tag")
     if "id" in named and len(value) >= _SHORTEST_BEGINNING:
@@ -802,13 +800,12 @@ _GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")
 def _amounts(
     text: str, is_symbol: Callable[[str], bool], named: Collection[str]
 ) -> Iterator[Reading]:
-    """Numbers beside the symbol of a token. One whose digits go on in a way that is not
-    understood is not read at all: half a number is another amount. Nor is one that has a name
-    (``named``), as a tag has."""
+    """Yields numbers beside the symbol of a token. A number that continues in an unknown way is
+    left out, because half of it is another amount, and so is one in ``named``, as a tag."""
     used = 0
-    for found in _NUMBER.finditer(text):
-        start, end = found.span()
-        if found[0] in named or not _begins(text, start):
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
+        if match[0] in named or not _begins(text, start):
             continue
         symbol = _symbol(_SYMBOL_AFTER.match(text, end), text, is_symbol)
         after = bool(symbol)
@@ -818,7 +815,7 @@ def _amounts(
         if not symbol:
             continue
         used = end + len(symbol)
-        for amount in _amount_of(found[0], last=after):
+        for amount in _amount_of(match[0], last=after):
             if amount:
                 yield Reading(
                     "amount",
@@ -830,7 +827,7 @@ def _amounts(
 
 
 def _begins(text: str, start: int) -> bool:
-    """Whether a number begins here, and not in the middle of one, of a date or of a word."""
+    """True if a number begins here, and not within one, a date or a word."""
     if not start:
         return True
     before = text[start - 1]
@@ -846,7 +843,7 @@ _POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
-    """As :func:`_begins`, for what stands behind it."""
+    """As :func:`_begins`, for the end of a number."""
     behind = text[end : end + 2]
     if not behind:
         return True
@@ -855,12 +852,14 @@ def _ends(text: str, end: int) -> bool:
     return len(behind) == 1 or behind[0].isspace() or not behind[1].isdigit()
 
 
-def _symbol(found: re.Match[str] | None, text: str, is_symbol: Callable[[str], bool]) -> str:
-    """The symbol beside a number; empty for another word."""
-    if found is None or (text and text[found.end() : found.end() + 1].isascii()
-                         and text[found.end() : found.end() + 1].isalnum()):  # fmt: skip
+def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], bool]) -> str:
+    """Returns the symbol beside a number; empty for another word."""
+    if match is None:
         return ""
-    whole = found["symbol"].rstrip(".")
+    behind = text[match.end() : match.end() + 1]
+    if behind.isascii() and behind.isalnum():
+        return ""
+    whole = match["symbol"].rstrip(".")
     for word in dict.fromkeys((whole, whole.partition(".")[0])):
         if any(map(str.isalpha, word)) and is_symbol(word):
             return word
@@ -868,18 +867,18 @@ def _symbol(found: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
-    """The amounts that a number can be. Other numbers before it, parted by plain blanks, are left
-    out; behind it where it does not stand ``last``."""
+    """Returns the amounts that a number can be. Numbers before it, separated by blanks, are left
+    out; those after it, if it is not the ``last``."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (
             parts[:count], parts[count:][:1]
         )  # fmt: skip
-        # What could be a group of the same number is not left out.
+        # What may be a group of the same number stays.
         if beside and (len(beside[0]) <= _GROUP_OF_NUMBER or not beside[0].isdigit()):
             continue
-        if found := _numbers(" ".join(kept)):
-            return found
+        if amounts := _numbers(" ".join(kept)):
+            return amounts
     return []
 
 
@@ -887,8 +886,8 @@ _GROUP_OF_NUMBER = 3
 
 
 def _numbers(text: str) -> list[Decimal]:
-    """One comma or point before three digits is read both ways; none where digits do not stand in
-    groups as a number has them."""
+    """Reads a single comma or point before three digits both ways; returns nothing for digits that
+    are not grouped as numbers are."""
     marks = [" " if _GROUPED_BY.fullmatch(mark) else mark for mark in _NO_DIGIT.findall(text)]
     groups = _NO_DIGIT.split(text)
     if not marks:
@@ -908,7 +907,7 @@ _NO_DIGIT = re.compile(r"[^0-9]")
 
 
 def _is_grouped(groups: list[str], mark: str) -> bool:
-    """By thousands; by commas also as in India, hundreds before the last thousand."""
+    """By thousands; with commas also as in India, by hundreds before the last thousand."""
     first, *others = groups
     if first[0] == "0" or not others or len(others[-1]) != 3:
         return False

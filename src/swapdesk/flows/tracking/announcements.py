@@ -1,6 +1,4 @@
-"""Sentences of the screens that name amounts, times and orders (what happened, where the
-money is, who acts next). Fixed words stand in ``wording``.
-"""
+"""Sentences of the screens with amounts, times and orders."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def quotes_arrived(board: QuoteResult) -> str:
 
 
 def no_usable_route(board: QuoteResult) -> str:
-    """Why nothing can be chosen, and the smallest amount that could be, where one is known."""
+    """Says why no route can be chosen, and the smallest usable amount if it is known."""
     token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
     said = f"No route {verb} {exact_amount(board.amount)} {token.symbol}"
     failed, routes = board.failed, len(board.ranking.unusable)
@@ -54,7 +52,6 @@ def no_usable_route(board: QuoteResult) -> str:
 
 
 def without_route_next(board: QuoteResult | None) -> str:
-    """Who acts when no route is usable."""
     if board is not None and board.failed:
         alone = board.failed == len(board.ranking.unusable)
         return "you: ask again" if alone else "you: ask again, or change the amount"
@@ -78,8 +75,8 @@ def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool)
 
 
 def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
-    """``seconds`` until the window resets, by the service or by the desk's own count; ``again``
-    says when the desk asks by itself."""
+    """``seconds`` until the window resets by the desk's count, used if the service names no time;
+    ``again`` says when the desk asks by itself."""
     if again:
         return (
             f"The calls of this window are used up: {again}. Orders and deposits are not affected."
@@ -103,7 +100,7 @@ def found_again(order: Order) -> str:
 
 
 def failure_of_error(error: ClientError) -> Failure:
-    """Cause, money and next actor of a failed call, in the words of the catalogue."""
+    """Returns cause, money and next actor of a failed call."""
     if isinstance(error, ApiError):
         return with_payment(failure_of(error.code or f"HTTP_{error.status}", error.status), error)
     if isinstance(error, AnswerRefused):
@@ -112,7 +109,7 @@ def failure_of_error(error: ClientError) -> Failure:
 
 
 def code_and_request(error: ClientError) -> str:
-    """The second line of a failure, to be copied: ``RATE_LIMIT_EXCEEDED · request 6f1d-22c9``."""
+    """Returns the second line of a failure: ``RATE_LIMIT_EXCEEDED · request 6f1d-22c9``."""
     code, request = "", None
     if isinstance(error, ApiError):
         code, request = error.code or f"HTTP {error.status}", error.request_id
@@ -129,7 +126,7 @@ def code_and_request(error: ClientError) -> str:
 
 
 def refused_fields(error: ClientError) -> Sequence[str]:
-    """``field: reason`` for every field the service named."""
+    """Returns ``field: reason`` for every field that the service named."""
     if not isinstance(error, ApiError):
         return ()
     return [f"{name}: {problem.message}" for name, problem in error.fields.items()]

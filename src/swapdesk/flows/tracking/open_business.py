@@ -1,5 +1,5 @@
-"""What is open when the desk is left, and what an earlier run left open, in sentences; and the news
-of the first screen: what happened last, and how the tokens of one's own orders stand."""
+"""Sentences about what is open when the desk is left and what an earlier run left open; news of the
+first screen: the latest events, and the prices of tokens that the user trades."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def quit_warning(
     signing: int = 0,
     paying: int = 0,
 ) -> str | None:
-    """What to say before the desk is left; None when nothing is open. ``signing``: so many swaps
-    on chains are being signed or carried out, ``paying``: so many deposits."""
+    """Returns what to say before the desk is left; None if nothing is open. ``signing`` and
+    ``paying`` count swaps on chains and deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."
@@ -48,8 +48,8 @@ def quit_warning(
         begun = f"A {what} is" if count == 1 else f"{count} {what}s are"
         them = "it" if count == 1 else "them"
         return f"{begun} under way. The desk goes on with {them} at its next start. q quits."
-    running = [one for one in orders if not ended(display_of(one.order))]
-    yours = sum(waits_for_you(one, now) for one in running)
+    running = [tracked for tracked in orders if not ended(display_of(tracked.order))]
+    yours = sum(waits_for_you(tracked, now) for tracked in running)
     if not running:
         return None
     count = yours or len(running)
@@ -63,8 +63,8 @@ def quit_warning(
 
 
 def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
-    """Whether you are who acts next on an open order. As :func:`order_status` says, which is asked
-    only where the case alone does not tell: of thousands of orders all are counted at once."""
+    """True if the user acts next on an open order by :func:`order_status`, which is made only where
+    a cheaper test does not decide: thousands of orders are counted at once."""
     order, hidden = tracked.order, tracked.withheld is not None
     asked = bool(tracked.payments) or tracked.out_of_reach(now)
     if not asked and display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
@@ -75,8 +75,8 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 class OpenFinding(Struct, frozen=True):
-    """One intent of an earlier run: ``service_id`` when it became an order, ``intent_id`` while
-    it is not known whether it did."""
+    """An intent of an earlier run: ``service_id`` if it became an order, ``intent_id`` while that
+    is not known."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
@@ -86,8 +86,8 @@ class OpenFinding(Struct, frozen=True):
 
 
 def findings(report: ResumeReport) -> list[OpenFinding]:
-    """What the start found out about every intent that was left open."""
-    found = [
+    """Returns what became of every intent that was left open."""
+    created_orders = [
         OpenFinding(
             "found" if created.withheld is None else "withheld",
             intent_words(intent),
@@ -113,23 +113,22 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
         OpenFinding("elsewhere", intent_words(intent), "Another desk that runs now looks after it.")
         for intent in report.elsewhere
     ]
-    return [*found, *unknown, *gone, *elsewhere]
+    return [*created_orders, *unknown, *gone, *elsewhere]
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """The end of a create whose screen was left: which order is meant, what became of it."""
+    """Returns the end of a create whose screen was left, with the order that is meant."""
     failure = outcome.failure
-    said = f"{intent_words(intent)}: {failure.cause}"
+    cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):
-        return f"{said} Nothing was paid. Next {failure.next}."
-    return f"{said} No order was created, nothing was paid."
+        return f"{cause} Nothing was paid. Next {failure.next}."
+    return f"{cause} No order was created, nothing was paid."
 
 
 def settled_words(report: ResumeReport) -> list[str]:
-    """What became of creates whose outcome was not known, one sentence or two each; nothing of
-    those of which it is not known yet."""
-    told = [one for one in findings(report) if one.kind in ("found", "withheld", "not_created")]
-    return [f"{one.what}: {one.said}" for one in told]
+    """Returns what became of creates whose outcome was unknown, as far as it is known now."""
+    settled = ("found", "withheld", "not_created")
+    return [f"{end.what}: {end.said}" for end in findings(report) if end.kind in settled]
 
 
 def intent_words(intent: Intent) -> str:
@@ -143,7 +142,7 @@ def intent_words(intent: Intent) -> str:
 
 
 class RecentEvent(Struct, frozen=True):
-    """``word`` is the state to which an order came at ``at``."""
+    """``word`` is the state that an order reached ``at`` a time."""
 
     at: datetime
     order: str
@@ -154,21 +153,21 @@ class RecentEvent(Struct, frozen=True):
 def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
-    """The newest states that the journal took of any order, newest first. Of an order that is
-    ``known`` as not signed its end says that."""
-    found = []
+    """Returns the newest states in the journal, newest first. An order that is ``known`` as not
+    signed ended with that word."""
+    events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)
         word, level = state.word, state.level
         tracked = known(order.service_id)
         if tracked is not None and tracked.not_signed and state.ended:
             word, level = NOT_SIGNED.word, NOT_SIGNED.level
-        found.append(RecentEvent(happened(order, at), short_id(order.service_id), word, level))
-    return sorted(found, key=lambda one: one.at, reverse=True)
+        events.append(RecentEvent(happened(order, at), short_id(order.service_id), word, level))
+    return sorted(events, key=lambda event: event.at, reverse=True)
 
 
 def markets_of(intents: Iterable[Intent], catalog: Catalog, limit: int) -> list[TokenRow]:
-    """The tokens of ``intents``, in their sequence, that have a price."""
+    """Returns the tokens of ``intents`` that have a price, in their sequence."""
     ids = dict.fromkeys(
         token.id for intent in intents for token in (intent.token_in, intent.token_out)
     )

@@ -213,12 +213,12 @@ def pools_on(chain: str, venue: str) -> tuple[Pool, ...]:
 
 def _traded(chain: str) -> list[WorldToken]:
     """Tokens with a contract that stand in pools, best rank first."""
-    found = [
+    tokens = [
         token
         for token in world_tokens().values()
         if token.row.chain == chain and token.address is not None and pooled(token.row) is not None
     ]
-    return sorted(found, key=lambda token: (asset_of(token).rank or 0, address_of(token).lower()))
+    return sorted(tokens, key=lambda token: (asset_of(token).rank or 0, address_of(token).lower()))
 
 
 def _steady(token: WorldToken) -> bool:
@@ -249,8 +249,8 @@ def _fathom(chain: str) -> Iterator[Pool]:
         yield _pool(chain, FATHOM, token, dollar if _steady(token) else coin)
 
 
-def _pool(chain: str, venue: str, one: WorldToken, other: WorldToken) -> Pool:
-    token0, token1 = sorted((one, other), key=lambda token: int(address_of(token), 16))
+def _pool(chain: str, venue: str, first: WorldToken, other: WorldToken) -> Pool:
+    token0, token1 = sorted((first, other), key=lambda token: int(address_of(token), 16))
     place = seed_bytes("pool", chain, venue, address_of(token0), address_of(token1))
     return Pool(
         chain,
@@ -258,8 +258,8 @@ def _pool(chain: str, venue: str, one: WorldToken, other: WorldToken) -> Pool:
         checksummed("0x" + place[:20].hex()),
         token0,
         token1,
-        _FEES[venue, _steady(one) and _steady(other)],
-        _depth(chain, venue, (one, other)),
+        _FEES[venue, _steady(first) and _steady(other)],
+        _depth(chain, venue, (first, other)),
     )
 
 
@@ -330,7 +330,7 @@ def router_storage(
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
     """A contract whose only words at first are addresses, by variable."""
     slots = artefact(name).slots
-    return {slots[each]: number(address) for each, address in addresses.items()}
+    return {slots[variable]: number(address) for variable, address in addresses.items()}
 
 
 def balance_slot(token: WorldToken, holder: str) -> int:
@@ -380,15 +380,15 @@ _HONEST = frozenset(HONEST_ROWS)
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
     """Contracts and accounts of a chain by address, for the sandbox with this key."""
     parties = parties_of(key)
-    found = _tokens(chain, parties, key)
+    allocations = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
-        found[octets(address)] = Allocation(0, artefact(name).code, storage)
+        allocations[octets(address)] = Allocation(0, artefact(name).code, storage)
     for name in (TREASURY, SOLVER, RELAYER, BUNDLER):
-        found[octets(parties[name])] = Allocation(balance=COINS)
+        allocations[octets(parties[name])] = Allocation(balance=COINS)
     for wallet, units in _coins(chain).items():
         # What an exchange pays for gas is not of what it trades with.
-        found[sandbox_key(key, wallet).address] = Allocation(balance=COINS + units)
-    return found
+        allocations[sandbox_key(key, wallet).address] = Allocation(balance=COINS + units)
+    return allocations
 
 
 def _coins(chain: str) -> dict[str, int]:
@@ -402,7 +402,7 @@ def _coins(chain: str) -> dict[str, int]:
 
 
 def _contracts(chain: str, parties: Mapping[str, str]) -> Contracts:
-    found: Contracts = {
+    contracts: Contracts = {
         _VENUES[Role.ROUTER]: _router(chain, "Router", BASALT),
         _VENUES[Role.SETTLEMENT]: _of("Settlement", solver=parties[SOLVER]),
         _VENUES[Role.PORTAL]: _of("Portal", relayer=parties[RELAYER]),
@@ -413,10 +413,10 @@ def _contracts(chain: str, parties: Mapping[str, str]) -> Contracts:
     }
     for pool in pools_of(chain):
         tokens = (address_of(pool.token0), address_of(pool.token1))
-        found[pool.address] = "Pool", pool_storage(*tokens, *pool.reserves, pool.fee)
+        contracts[pool.address] = "Pool", pool_storage(*tokens, *pool.reserves, pool.fee)
     if pools_on(chain, FATHOM):
-        found[_VENUES[Role.PERMIT_ROUTER]] = _router(chain, "PermitRouter", FATHOM)
-    return found
+        contracts[_VENUES[Role.PERMIT_ROUTER]] = _router(chain, "PermitRouter", FATHOM)
+    return contracts
 
 
 def account_contracts() -> Contracts:
@@ -449,7 +449,7 @@ def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, A
     def address_of_wallet(wallet: str) -> str:
         return "0x" + sandbox_key(key, wallet).address.hex()
 
-    found: dict[bytes, Allocation] = {}
+    allocations: dict[bytes, Allocation] = {}
     for token in funded_tokens(chain):
         contract = contract_of(token)
         units, allowed = _accounts(token, pooled.get(token.token_id, []), parties)
@@ -457,17 +457,19 @@ def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, A
             units[address_of_wallet(wallet)] += reserve
         coins = units.total() if contract.kind == TokenContractKind.WRAPPED else 0
         storage = token_storage(contract, token.row.symbol, token.row.decimals, units, allowed)
-        found[octets(address_of(token))] = Allocation(coins, artefact(contract.kind).code, storage)
-    return found
+        allocations[octets(address_of(token))] = Allocation(
+            coins, artefact(contract.kind).code, storage
+        )
+    return allocations
 
 
 def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
     """Pools and what they hold, by token id."""
-    found: dict[str, list[tuple[str, int]]] = {}
+    holdings: dict[str, list[tuple[str, int]]] = {}
     for pool in pools_of(chain):
         for token, units in zip(pool.tokens, pool.reserves, strict=True):
-            found.setdefault(token.token_id, []).append((pool.address, units))
-    return found
+            holdings.setdefault(token.token_id, []).append((pool.address, units))
+    return holdings
 
 
 def _accounts(

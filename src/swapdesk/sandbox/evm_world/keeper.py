@@ -107,8 +107,8 @@ def plan(
         if state.reserve0 and state.reserve1
         for ratio in (market_ratio(state.pool, prices),)
     ]
-    off = [each for each in off if each[0] > BAND]
-    off.sort(key=lambda each: (-each[0], each[1].pool.address))
+    off = [pool for pool in off if pool[0] > BAND]
+    off.sort(key=lambda pool: (-pool[0], pool[1].pool.address))
     steps: list[PoolSwap] = []
     for distance, state, ratio in off:
         if len(steps) == MOST_STEPS:
@@ -198,9 +198,9 @@ class Keeper:
         late.cancel()
 
     def close(self) -> None:
-        for each in self._chains.values():
-            if each.moving is not None:
-                each.moving.cancel()
+        for watched in self._chains.values():
+            if watched.moving is not None:
+                watched.moving.cancel()
 
     async def _move(self, chain: str) -> None:
         """Step by step, each mined, until there is nothing to move, or no block to move it in."""

@@ -77,11 +77,11 @@ class Database:
         self.connection.executescript(SCHEMA)
 
     def _require_release(self) -> None:
-        (found,) = self.connection.execute("PRAGMA user_version").fetchone()
+        (version,) = self.connection.execute("PRAGMA user_version").fetchone()
         (tables,) = self.connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        if found != VERSION and tables:
+        if version != VERSION and tables:
             self.connection.close()
-            raise OtherWorld(f"its books have schema {found}, not {VERSION}")
+            raise OtherWorld(f"its books have schema {version}, not {VERSION}")
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
         """All or nothing; durable when it returns."""
@@ -167,10 +167,10 @@ class AccountRows:
 
         A static address belongs to the open account that holds it, else to the last one.
         """
-        found = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
-        if found is None and tag is not None:
-            found = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
-        return found
+        row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
+        if row is None and tag is not None:
+            row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
+        return row
 
     def taken(self, chain: str, address: str, tag: str) -> bool:
         """Whether any account ever had this address with this tag."""
@@ -242,7 +242,7 @@ class AccountRows:
             for query, limit in zip(_DUE, (here.world, here.now), strict=True)
             if (row := self._one(query.format(table), limit)) is not None
         ]
-        return min(due, key=lambda each: self.due_at(each[1]).now, default=None)
+        return min(due, key=lambda due_row: self.due_at(due_row[1]).now, default=None)
 
     def due_at(self, row: sqlite3.Row) -> Moment:
         """When a row became due."""

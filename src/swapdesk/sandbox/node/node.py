@@ -179,7 +179,9 @@ class Node:
     def tell(self, sender: EventSender) -> None:
         """Have a sender told of what the service may want to ask about."""
         self.accounts.rows.on_change = lambda venue, key: sender.tell(venue, "orderId", key)
-        self.chains.on_inclusion = lambda told: sender.tell(BUNDLER, "userOpHash", told)
+        self.chains.on_inclusion = lambda operation_hash: sender.tell(
+            BUNDLER, "userOpHash", operation_hash
+        )
 
     async def end(self) -> None:
         """Close it with its chains."""
@@ -237,14 +239,14 @@ class Node:
         return self._time()
 
     def _legs(self, params: LegsOf) -> list[dict[str, object]]:
-        told = []
+        legs = []
         for leg in params.legs:
-            found = self.accounts.find(leg.venue, leg.key)
+            instruction = self.accounts.find(leg.venue, leg.key)
             report = self.accounts.report(leg.venue, leg.key)
-            if found is not None and report is not None:
+            if instruction is not None and report is not None:
                 amounts = {name: value for name, value in report.items() if value is not None}
-                told.append({**report, **found, **amounts, "venue": leg.venue})
-        return told
+                legs.append({**report, **instruction, **amounts, "venue": leg.venue})
+        return legs
 
     def _heights(self) -> dict[str, int]:
         """Heights of the chains whose nodes answer."""
@@ -297,7 +299,9 @@ class Node:
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
-            each for each in world_tokens().values() if each.row.chain == chain and each.row.native
+            token
+            for token in world_tokens().values()
+            if token.row.chain == chain and token.row.native
         )
         needed = units if token.address is None else 0
         chains, sent = self.chains, []
@@ -468,8 +472,8 @@ def open_node(
     except (OtherTerms, ChainFileMismatch, LogDamaged):
         node.close()
         raise
-    for each in wallets.values():
-        each.embedding = node.chains
+    for chain_wallets in wallets.values():
+        chain_wallets.embedding = node.chains
     solana_wallets.node = node.solana
     return node
 

@@ -248,7 +248,9 @@ class Settlement:
         returned = [payment for cause in causes if (payment := self._ledger.paid(cause))]
         if returned or row["status"] != LegStatus.REFUNDED:
             return returned
-        late = [self._ledger.paid(f"late:{each.id}") for each in self._ledger.deposits(row["id"])]
+        late = [
+            self._ledger.paid(f"late:{deposit.id}") for deposit in self._ledger.deposits(row["id"])
+        ]
         return [payment for payment in late if payment is not None][:1]
 
     def included(self, payment: Payment) -> None:
@@ -324,15 +326,15 @@ class ChainBooks:
         while self._read[name] < height:
             first = self._read[name] + 1
             last = min(height, first + wallets.at_once - 1)
-            found = [
+            arrivals = [
                 (row, arrival)
                 for arrival in wallets.arrivals(first, last)
                 if (row := self._paid(name, arrival)) is not None
             ]
             # Of a chain on which nothing happens it is noted now and then how far it was read.
-            if found or last // wallets.at_once > self._read[name] // wallets.at_once:
+            if arrivals or last // wallets.at_once > self._read[name] // wallets.at_once:
                 with self._database.transaction():
-                    for row, arrival in found:
+                    for row, arrival in arrivals:
                         self._credit(row, arrival)
                     self._database.put(f"read {name}", str(last))
             self._read[name] = last

@@ -224,12 +224,12 @@ class VenueAccounts:
 
     def open(self, leg: OpenLeg) -> dict[str, object] | None:
         """Create the account, or find what the same key created before: where and what to pay."""
-        found = self._rows.by_key(leg.venue, leg.key)
-        if found is not None:
+        existing = self._rows.by_key(leg.venue, leg.key)
+        if existing is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")
-            if any(found[name] != getattr(leg, name) for name in same):
+            if any(existing[name] != getattr(leg, name) for name in same):
                 raise Problem("this key opened another leg")
-            return _instruction(found)
+            return _instruction(existing)
         token_in, token_out = _traded(leg.venue, leg.token_in), _traded(leg.venue, leg.token_out)
         if int(leg.units_in) == 0 or int(leg.units_out) == 0:
             raise Problem("a leg has an amount on both sides")
@@ -281,11 +281,11 @@ class VenueAccounts:
             return None
         chain = chains_by_name()[row["chain"]]
         deposits = self._ledger.deposits(row["id"])
-        in_time = [each for each in deposits if not each.late]
-        credited = sum(each.units for each in in_time)
+        in_time = [deposit for deposit in deposits if not deposit.late]
+        credited = sum(deposit.units for deposit in in_time)
         payout = self._ledger.paid(f"payout:{row['id']}")
         refunds = self._settlement.refunds(row)
-        refunded = sum(each.units for each in refunds)
+        refunded = sum(payment.units for payment in refunds)
         seen = (in_time or deposits[:1])[-1:]
         height = self._ledger.height(chain)
         return {
@@ -306,8 +306,8 @@ class VenueAccounts:
             "depositArrived": bool(deposits),
             "declined": bool(row["declined"]),
             "held": any(
-                each.late and each.counted and self._ledger.paid(f"late:{each.id}") is None
-                for each in deposits
+                deposit.late and deposit.counted and self._ledger.paid(f"late:{deposit.id}") is None
+                for deposit in deposits
             ),
         }
 

@@ -1,4 +1,4 @@
-"""Swaps on chains as the service offers them: quotes, permissions, orders and their way.
+"""On-chain swaps: quotes, permissions, orders and their progress.
 
 The venues themselves are in ``service/venues/onchain``.
 """

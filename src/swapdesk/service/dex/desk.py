@@ -1,8 +1,8 @@
 """The DEX half of the order desk: permissions, signature chains, creates, confirmations.
 
-Everything a venue says no to is refused before the quote is consumed. A transaction counts for an
-order only if the chain knows it and it is the order's to the last byte: from its owner, with its
-call or its message (contract 10.12). The partner tells of it, or it is found.
+Whatever a venue rejects is refused before the quote is consumed. A transaction counts for an order
+only if the chain knows it and it is the order's to the last byte: from its owner, with its call or
+its message (contract 10.12). The partner reports it, or it is found on the chain.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ CONFIRMED_HASH = "confirmedHash"
 SOURCE_CHAIN = "sourceChain"
 BY_VENUE = "settledByVenue"
 SOUGHT = "sought"
-"""When the chain was last searched for a transaction that nobody told of."""
+"""When the chain was last searched for a transaction that nobody reported."""
 
 _QUOTE_ENDS = "quoteExpires"
 
 Detail = dict[str, str | bool | None]
-"""What an order keeps that has no column of its own, by the names above."""
+"""Members of ``StoredOrder.detail``, by the names above."""
 
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 _EVM_HASH = re.compile(r"0x[0-9a-f]{64}")
@@ -75,47 +75,48 @@ _SOLANA_SIGNATURE = re.compile(r"[1-9A-HJ-NP-Za-km-z]{64,88}")
 
 
 class Foreign(Exception):
-    """The chain may know it, but it is not the order's transaction."""
+    """The transaction belongs to something else than the order."""
 
 
 class Head(Struct, frozen=True):
-    """The newest block of a chain; ``timestamp`` is its own, in seconds since 1970, None where the
-    chain tells none."""
+    """The newest block of a chain.
+
+    ``timestamp`` is in seconds since 1970, None on a chain that states none.
+    """
 
     height: int
     timestamp: int | None = None
 
 
 class Sightings(Protocol):
-    """One chain, as orders on it are confirmed."""
+    """Confirms orders on one chain. Methods that ask the node raise NodeError."""
 
     def spelled(self, text: str) -> str | None:
-        """A transaction's hash in its one spelling; None for what is none of this chain."""
+        """Returns the canonical spelling of a transaction hash; None for one of another kind of
+        chain.
+        """
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Whether the chain knows it yet. Raises Foreign, and NodeError."""
+        """Returns True if the chain knows the transaction yet. Raises Foreign, and NodeError."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Transactions that may be the order's, oldest first, of a client that told nobody: empty
-        where the chain has no list to look in. Raises NodeError."""
+        """Returns candidates for the order's transaction, oldest first, where no client reported
+        one.
+
+        Empty where the chain has no list to search. Raises NodeError.
+        """
         ...
 
-    async def warm(self) -> None:
-        """Ask the chain once. Raises NodeError."""
-        ...
+    async def warm(self) -> None: ...
 
-    async def head(self) -> Head:
-        """Asked of the node each time. Raises NodeError."""
-        ...
+    async def head(self) -> Head: ...
 
     async def close(self) -> None: ...
 
 
 class EvmSightings:
-    """By what the node tells of the transaction."""
-
     def __init__(self, reader: OnchainReader) -> None:
         self._reader = reader
 
@@ -131,7 +132,7 @@ class EvmSightings:
         return True
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """By the events of the token that left the owner, or that reached the receiver."""
+        """Searches the token's events from the owner, or to the receiver."""
         topics: list[str | None]
         if sold.address is not None:
             token, topics = sold.address, [_TRANSFER, _topic(str(order.detail[OWNER]))]
@@ -140,7 +141,7 @@ class EvmSightings:
         else:
             return []
         logs = await self._reader.client.logs(token, topics)
-        return list(dict.fromkeys(one.transaction for one in logs if one.transaction is not None))
+        return list(dict.fromkeys(log.transaction for log in logs if log.transaction is not None))
 
     async def warm(self) -> None:
         await self._reader.view()
@@ -154,7 +155,7 @@ class EvmSightings:
 
 
 class SolanaSightings:
-    """By the name of the transaction itself: its payer's signature over the order's message."""
+    """Finds transactions by name: the payer's signature over the order's message."""
 
     def __init__(self, client: SolanaClient) -> None:
         self._client = client
@@ -170,12 +171,13 @@ class SolanaSightings:
         return await self._client.status(sent) is not None
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """By the payer, whose signature names the transaction: the order's is told apart by it."""
         from swapdesk.service.venues.onchain.atoll import signed_by_payer
 
         message = bytes.fromhex(str(metadata_of(order)["data"]))
-        found = await self._client.signatures(str(order.detail[OWNER]))
-        return [one for one in reversed(found) if signed_by_payer(message, one)]
+        signatures = await self._client.signatures(str(order.detail[OWNER]))
+        return [
+            signature for signature in reversed(signatures) if signed_by_payer(message, signature)
+        ]
 
     async def warm(self) -> None:
         await self._client.block_height()
@@ -192,7 +194,6 @@ def _topic(address: str) -> str:
 
 
 def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
-    """Whether it is the order's transaction to the last byte."""
     metadata = metadata_of(order)
     return (
         transaction.to == metadata["to"]
@@ -206,8 +207,11 @@ T = TypeVar("T")
 
 
 async def asked(answer: Awaitable[T]) -> T:
-    """The answer. Raises ServiceError: VALIDATION_ERROR or INVALID_SWAP where it is a refusal,
-    SERVICE_UNAVAILABLE where there is none."""
+    """Awaits the answer of a venue or chain.
+
+    Raises ServiceError: VALIDATION_ERROR or INVALID_SWAP for a refusal, SERVICE_UNAVAILABLE for no
+    answer.
+    """
     try:
         return await answer
     except DexRefused as refused:
@@ -226,15 +230,16 @@ _TRIES = 5
 
 
 class DexDesk(Room):
-    """``sightings`` are the chains by short name."""
-
     def __init__(self, shared: Shared, sightings: Mapping[str, Sightings]) -> None:
         super().__init__(shared)
         self._sightings = sightings
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
-        """What the owner still has to send or to sign; nothing once the venue may take the
-        tokens. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
+        """Returns what the owner still has to send or sign; empty once the venue may take the
+        tokens.
+
+        Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE.
+        """
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
         missing = await asked(
@@ -242,24 +247,24 @@ class DexDesk(Room):
         )
         approvals = [
             Approval(
-                data="0x" + each.data.hex(),
-                to=each.to,
+                data="0x" + call.data.hex(),
+                to=call.to,
                 from_=owner,
                 from_chain=deal.token_in.chain_data,
             )
-            for each in missing.approvals
+            for call in missing.approvals
         ]
         return ApproveAnswer(approvals=approvals, signatures=list(missing.signatures))
 
     async def allowance(self, caller: Caller, request: ApproveRequest) -> bool:
-        """Whether the venue may take the tokens already. Raises as ``approve``."""
+        """Returns whether the venue may take the tokens already. Raises like ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
         return await asked(venue.allowed(deal, _owner(request.address_from, deal)))
 
     async def next_signatures(
         self, caller: Caller, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """What follows a signed step. Raises as ``approve``."""
+        """Returns the step after a signed one. Raises like ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
         given = request.previous_signature
         if request.signature_key != given.key:
@@ -287,7 +292,10 @@ class DexDesk(Room):
         return Deal(terms.quote_id, token_in, token_out, Plan.from_json(terms.plan), expires)
 
     async def prepare(self, quote: StoredQuote, request: ExchangeRequest) -> Detail:
-        """What an order of the quote keeps, its transaction among it. Raises as ``approve``."""
+        """Returns the ``detail`` of an order of this quote, with its transaction.
+
+        Raises like ``approve``.
+        """
         deal, venue = self._of(quote)
         if request.address_from is None:
             raise invalid("addressFrom", "is required for a DEX route")
@@ -306,11 +314,11 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Take note that the order's transaction was sent, or that its venue may settle it.
+        """Records that the order's transaction was sent, or that its venue may settle it.
 
-        False: the chain does not know the transaction (yet). Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction
-        that is not the order's, INVALID_SWAP for an order that has ended.
+        Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
+        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction that
+        is not the order's, INVALID_SWAP for an order that has ended.
         """
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
@@ -341,7 +349,9 @@ class DexDesk(Room):
     async def _confirmed_by_hash(
         self, order: StoredOrder, request: ConfirmTransactionRequest
     ) -> Detail | bool:
-        """What to note; True when it is noted already, False when the chain knows nothing."""
+        """Returns the detail to record, True if it is recorded already, False if the chain does not
+        know it.
+        """
         if request.tx_hash is None:
             raise ServiceError(
                 ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
@@ -351,9 +361,9 @@ class DexDesk(Room):
         sent = sightings.spelled(request.tx_hash)
         if sent is None:
             raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
-        known = order.detail.get(CONFIRMED_HASH)
-        if known is not None:
-            if known == sent:
+        confirmed = order.detail.get(CONFIRMED_HASH)
+        if confirmed is not None:
+            if confirmed == sent:
                 return True
             raise ServiceError(
                 ErrorCode.ALREADY_SUBMITTED, "This order was confirmed with another transaction."
@@ -373,11 +383,12 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """What is to be noted of a transaction that nobody told of: executed is executed.
+        """Returns the detail to record for a transaction that nobody reported.
 
-        It is looked for when the call cannot be executed any more, and once more before the
-        order expires. Nobody could execute the call of an order that is not told; what looks like
-        its transaction is that of another one with the same call."""
+        The chain is searched when the call can no longer be executed, and once more before the
+        order expires. Nobody could execute the call of an order that was not announced; a match
+        would belong to another order with the same call.
+        """
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = self._execution(order)
@@ -395,10 +406,10 @@ class DexDesk(Room):
 
     async def _belongs(self, order: StoredOrder, chain: str, sent: str) -> bool:
         try:
-            known = await self._sightings[chain].knows(order, sent)
+            is_known = await self._sightings[chain].knows(order, sent)
         except Foreign:
             return False
-        return known and await self._store.orders.of_transaction(chain, sent) in (
+        return is_known and await self._store.orders.of_transaction(chain, sent) in (
             None,
             order.service_id,
         )
@@ -416,7 +427,6 @@ class DexDesk(Room):
         )
 
     async def progress(self, order: StoredOrder) -> Progress:
-        """Where an order stands now. Raises Transient when its chain does not answer."""
         venue = self._venues.dex(order.legs[0])
         if venue is None:
             raise Transient(f"venue {order.legs[0]} is not configured")
@@ -446,7 +456,6 @@ def _ended() -> ServiceError:
 
 
 def _detail_of(deal: Deal, owner: str, prepared: PreparedSwap) -> Detail:
-    """What an order keeps of its create."""
     detail: Detail = {
         OWNER: owner,
         METADATA: encode_json(prepared.metadata).decode(),
@@ -467,5 +476,4 @@ def _owner(address: str, deal: Deal) -> str:
 
 
 def _spelled(address: str, token: Token) -> str:
-    """An address of the token's chain in its one spelling."""
     return checksummed(address) if token.chain_data.kind == "evm" else address

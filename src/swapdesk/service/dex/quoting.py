@@ -1,9 +1,9 @@
 """DEX rows of ``GET /quotes`` (contract 6.7, 6.8), and the bounds of on-chain routes (6.1).
 
-Gas and fees are in the native coin of the chain that is paid on; dollars follow its price in
-the catalogue and are left out where there is none. A pool states no bounds: what bounds an amount
-is that somebody pays for it and that its row can be used. The ends are looked for outward from a
-usual amount, to about a hundredth, and each of them was priced before it is told.
+Gas and fees are in the native coin of the paying chain; their dollar values follow its price in the
+catalogue and are omitted without one. A pool states no bounds: an amount is in bounds if a venue
+pays for it and its row is usable. The search goes outward from a usual amount, to about a
+hundredth, and each end was priced before it is stated.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)
-"""A quote that needs an approval first is executable for so long (contract 6.28)."""
+"""How long a quote that needs an approval first may be executed (contract 6.28)."""
 
 _FIRST: Steps = ((15.0, 100),)
-"""The patience of the first question to a chain: embedded chains open when they are asked."""
+"""Patience for the first question to a chain: embedded chains open on use."""
 _ASK_AGAIN = 0.5
-"""Seconds until a chain that does not answer yet is asked again meanwhile."""
+"""Seconds until a chain that does not answer yet is asked again."""
 _SILENT = Unavailable("the chain does not answer at present")
 _LATE = Unavailable("the chain does not answer in time")
 
@@ -43,24 +43,21 @@ log = logging.getLogger(__name__)
 
 
 DexOffer = tuple[Quote, StoredQuote | None]
-"""A row, and what is stored of it where it has a price."""
+"""A row, and the stored quote if it has a price."""
 
 
 class DexQuoting(Room):
-    """Asks every on-chain venue that trades a pair."""
-
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
         self._coins = {
             token.chain_data.short_name: token.id for token in self._catalog.tokens if token.mainnet
         }
-        """Ids of the native coins by the short name of their chain."""
         self._known: set[str] = set()
 
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """One per venue, in the order of their codes; ``swaps`` is the allow-list of these."""
+        """Returns an offer per venue, in the order of their codes; ``swaps`` is the allow-list."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
             return []
         venues = [
@@ -89,16 +86,16 @@ class DexQuoting(Room):
         return steps
 
     async def pays(self, question: DexQuestion) -> int | None:
-        """Units that the best venue pays now whose row could be used; None when there is none."""
+        """Returns the units that the best usable row pays now; None without one."""
         answers = await asyncio.gather(
             *(self._ask(venue, question) for venue in self._trading(question))
         )
         usd_in = _in_usd(question.token_in, question.amount)
         usable = [
-            each.plan.out
-            for each in answers
-            if isinstance(each, DexPrice)
-            and _filtered(each, question, usd_in, _in_usd(question.token_out, each.plan.out))
+            price.plan.out
+            for price in answers
+            if isinstance(price, DexPrice)
+            and _filtered(price, question, usd_in, _in_usd(question.token_out, price.plan.out))
             is None
         ]
         return max(usable, default=None)
@@ -187,7 +184,6 @@ class DexQuoting(Room):
         return row, stored
 
     def _usd(self, token_in: Token, units: int) -> Decimal | None:
-        """Of units of the native coin of the chain of a token."""
         coin = self._catalog.token(self._coins.get(token_in.chain_data.short_name, ""))
         if coin is None or coin.price is None:
             return None
@@ -200,13 +196,15 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
 
 
 def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
-    """The venue's fee, part of which may be in the token sold; 0 where there is no price."""
+    """Returns the venue's fee, part of which may be in the token sold; 0 without a price."""
     return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
-    """What routes are compared on: the amount less the venue's fee, in the output token; the
-    amount itself where the token has no price (contract 6.8)."""
+    """Returns the amount less the venue's fee, in the output token, by which routes are compared.
+
+    Without a price of the token it is the amount itself (contract 6.8).
+    """
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
     fee = ROUGH.divide(fee_usd, token_out.price)
@@ -216,7 +214,7 @@ def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> De
 def _filtered(
     price: DexPrice, question: DexQuestion, usd_in: Decimal | None, usd_out: Decimal | None
 ) -> FilteredReason | None:
-    """Why the row must not be used (contract 6.21)."""
+    """Returns why the row must not be used (contract 6.21)."""
     sender, receiver = question.sender, question.receiver
     if (
         price.pays_sender_only
@@ -244,18 +242,16 @@ def _lost(venue: DexVenue, question: DexQuestion, reason: str) -> DexOffer:
 
 
 USUAL_USD = Decimal(100)
-"""Where the search begins, and one token where it has no price."""
+"""First amount of the search; one whole token if it has no price."""
 
 _STARTS = ((1, 1), (1, 16), (16, 1), (1, 256), (256, 1))
-"""By what the usual amount is multiplied and divided while nobody pays for it."""
+"""Factors by which the first amount is multiplied and divided while no venue pays for it."""
 _STEP = 4
 _MOST_STEPS = 40
 _HALVINGS = 6
 
 
 class DexLimits:
-    """One look for both ends of a pair; what was priced is remembered."""
-
     def __init__(self, quoting: DexQuoting, token_in: Token, token_out: Token) -> None:
         self._quoting = quoting
         self._in = token_in
@@ -263,7 +259,7 @@ class DexLimits:
         self._paid: dict[int, int | None] = {}
 
     async def find(self) -> Limits | None:
-        """The limits now; None where no on-chain route takes any amount."""
+        """Returns the current limits; None if no on-chain route takes any amount."""
         start = await self._start()
         if start is None:
             return None
@@ -277,7 +273,6 @@ class DexLimits:
         )
 
     async def _start(self) -> int | None:
-        """An amount that can be swapped, near a usual one."""
         price = self._in.price
         tokens = ROUGH.divide(USUAL_USD, price) if price is not None and price > 0 else Decimal(1)
         usual = int(tokens.scaleb(self._in.decimals, ROUGH))
@@ -288,7 +283,7 @@ class DexLimits:
         return None
 
     async def _end(self, start: int, outward: Callable[[int], int]) -> int:
-        """The last amount outward that can be swapped, and hardly any beyond it."""
+        """Returns the last amount outward that can be swapped, to about a hundredth."""
         good, bad = start, outward(start)
         for _ in range(_MOST_STEPS):
             if not await self._pays(bad):

@@ -1,9 +1,9 @@
-"""Submitted bundles of groups: handed in, looked for, settled.
+"""Submitted bundles of groups: sent, followed and settled.
 
-What a crash leaves is handed in again from the row. Handing in is harmless to repeat, since an
-operation is known by its hash and its nonce counts once (contract 17.2). The outcome is what
-the EntryPoint's event says of the calls inside, never the transaction's own status. A bundle whose
-account is not funded yet is tried again until its orders expire.
+After a crash a bundle is sent again from its row. That is harmless, since the hash identifies an
+operation and its nonce counts once (contract 17.2). The outcome is the verdict of the EntryPoint's
+event about the inner calls, never the transaction's status. A bundle whose account is not funded
+yet is retried until its orders expire.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.3
 _IDLE_SECONDS = 1.0
-"""After which a bundle that was submitted to another process is found."""
+"""Seconds until a bundle that another process submitted is found."""
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
-"""Codes by which a bundler rejects an operation itself; another one speaks of its own state."""
+"""Codes that reject the operation itself; others concern the bundler's own state."""
 _NO_GAS = "AA21"
-"""The account cannot pay for gas yet."""
 
 Intervention = Literal["fail", "withdraw", "hold"]
 Intervene = Callable[[str], Intervention | None]
-"""What the operator of the service does with the bundle of a group, by its id."""
+"""Decides for the operator about the bundle of a group, by its id."""
 
 _INTERVENED = "The operator of the bundler gave this bundle up before it was sent."
 _EXPIRED = "The orders expired before the smart account could pay"
@@ -60,11 +59,9 @@ class BundleWatch:
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """A bundle was submitted, or its bundler has news of one."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Follow what is under way, over and over; a store that does not answer is asked again."""
         silence = Silence(log, "bundles: the store")
         while True:
             self._woken.clear()
@@ -80,7 +77,7 @@ class BundleWatch:
                 await within(self._clock, seconds, self._woken.wait())
 
     async def step(self) -> int:
-        """Look at every bundle that is under way; how many are left."""
+        """Looks at every open bundle; returns the number of those that stay open."""
         if self._bundler is None:
             return 0
         left = 0
@@ -97,7 +94,6 @@ class BundleWatch:
         return left
 
     async def _follow(self, bundler: Bundler, bundle: StoredBundle) -> bool:
-        """Whether the bundle has an outcome now."""
         try:
             landed = [await bundler.landed(bundle.chain, batch.hash) for batch in bundle.batches]
             if not any(landed):
@@ -111,23 +107,24 @@ class BundleWatch:
                     case None:
                         pass
             outcomes = [
-                one or await self._handed_in(bundler, bundle, batch)
-                for one, batch in zip(landed, bundle.batches, strict=True)
+                outcome or await self._handed_in(bundler, bundle, batch)
+                for outcome, batch in zip(landed, bundle.batches, strict=True)
             ]
         except BundlerUnreachable as silence:
             log.info("group %s: the bundler does not answer: %s", bundle.multi_id, silence)
             return False
-        if any(one is None for one in outcomes):
+        if any(outcome is None for outcome in outcomes):
             return False
-        paid = [isinstance(one, Landed) and one.success for one in outcomes]
+        paid = [isinstance(outcome, Landed) and outcome.success for outcome in outcomes]
         bundle = replace(
             bundle,
             batches=tuple(
-                replace(batch, paid=one) for batch, one in zip(bundle.batches, paid, strict=True)
+                replace(batch, paid=is_paid)
+                for batch, is_paid in zip(bundle.batches, paid, strict=True)
             ),
         )
-        wrong = [reason for one in outcomes if (reason := _wrong(one)) is not None]
-        hashes = [one.transaction_hash for one in outcomes if isinstance(one, Landed)]
+        wrong = [reason for outcome in outcomes if (reason := _wrong(outcome)) is not None]
+        hashes = [outcome.transaction_hash for outcome in outcomes if isinstance(outcome, Landed)]
         if wrong:
             return await self._settle(bundle, "failed", wrong[0])
         return await self._settle(bundle, "confirmed", None, hashes[-1])
@@ -135,7 +132,10 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Hand a batch in, again as well: as it landed, or why it never will, None while it may."""
+        """Submits a batch, again if need be.
+
+        Returns how it landed, why it never will, or None while it may.
+        """
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
             await bundler.submit(bundle.chain, operation)
@@ -146,7 +146,7 @@ class BundleWatch:
         return await bundler.landed(bundle.chain, batch.hash)
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
-        """Why an operation that was refused will never be taken; None while it may be."""
+        """Returns why a refused operation will never be taken; None while it may be."""
         if refused.code == EXECUTION or _NO_GAS in refused.words:
             if self._clock.now() >= bundle.expires:
                 return f"{_EXPIRED}: {refused.words}"
@@ -175,7 +175,6 @@ class BundleWatch:
 
 
 def _wrong(outcome: Landed | str | None) -> str | None:
-    """What a batch failed for."""
     if isinstance(outcome, Landed):
         if outcome.success:
             return None

@@ -1,11 +1,10 @@
-"""Funding a group: what is to be signed for it, by the kind of the chain it sells on.
+"""Funding of a group: what its sender signs, by the kind of the chain it sells on.
 
 Source: contract 9.9 to 9.19. On an EVM chain a bundle waits as ``pending`` for its signatures
-(EIP-191 or EIP-712). Submitting is a compare-and-set of its state with the signatures beside it,
-before the bundler hears of it: whoever comes second is told so. What follows is
-:class:`BundleWatch`'s. On Solana the sender signs and sends the deposits itself, packed
-by measured size into at most one packet and ten deposits each, with the group's id as memo
-(contract 9.15).
+(EIP-191 or EIP-712). Submitting is a compare-and-set of its state that stores the signatures before
+the bundler gets it, so that a second submission is refused; :class:`BundleWatch` does the rest. On
+Solana the sender signs and sends the deposits, packed by measured size into transactions of at most
+one packet and ten deposits, with the group's id as memo (contract 9.15).
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ EVM, SOLANA = "evm", "solana"
 _KIND = "sol"
 
 _UNITS = 450_000
-"""Compute units of ten deposits that each open a token account, with room."""
+"""Compute units of ten deposits that each open a token account, with a margin."""
 _MICRO_LAMPORTS = 1_000
 _TRIES = 5
 _SET_UP_SECONDS = 8.0
@@ -89,13 +88,13 @@ _LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
-    """What is asked of a Solana chain. Raises NodeError."""
+    """The questions to a Solana chain. Raises NodeError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
 
 
 class FundingDesk(Room):
-    """``nodes`` are the Solana chains by short name; without a ``bundler`` no chain has bundles."""
+    """``nodes`` are the Solana chains by short name; without a ``bundler`` there are no bundles."""
 
     def __init__(
         self,
@@ -114,7 +113,7 @@ class FundingDesk(Room):
     async def build(
         self, caller: Caller, multi_id: str, request: MultiBuildRequest
     ) -> MultiTransactions:
-        """What the sender signs to pay the deposits of the group, or of some of its orders.
+        """Returns what the sender signs to pay the deposits of the group, or of some of its orders.
 
         Raises ServiceError: NOT_FOUND, ALREADY_SUBMITTED, VALIDATION_ERROR, SERVICE_UNAVAILABLE.
         """
@@ -132,7 +131,7 @@ class FundingDesk(Room):
         return await self._bundled(self._bundler, group, owner, request.service_ids)
 
     async def transactions(self, caller: Caller, multi_id: str, sender: str) -> MultiTransactions:
-        """The transactions of a group that sells on Solana. Raises as :meth:`build`."""
+        """Returns the transactions of a group that sells on Solana. Raises like :meth:`build`."""
         group = await self._groups.found(caller, multi_id)
         if self._kind(group) != _KIND:
             raise invalid(
@@ -143,8 +142,10 @@ class FundingDesk(Room):
     async def submit(
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Take the signatures of the bundle that awaits them. Raises ServiceError: NOT_FOUND,
-        VALIDATION_ERROR, INVALID_SWAP."""
+        """Takes the signatures of the pending bundle.
+
+        Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP.
+        """
         group = await self._groups.found(caller, multi_id)
         submitted = await self._submitted(group, request.signatures)
         self._watch.wake()
@@ -153,14 +154,14 @@ class FundingDesk(Room):
     async def _bundled(
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
-        """One operation for each token, with what its owner has to send before.
+        """Builds an operation for each token, and what its owner has to send before.
 
-        Stored in place of what was built before and not submitted; the nonces are the same, so
-        that at most one of both is ever executed. Raises as ``_payable``,
-        VALIDATION_ERROR when the bundler will not have it, SERVICE_UNAVAILABLE.
+        Replaces an earlier build that was not submitted; the nonces are the same, so that at most
+        one of them is ever executed. Raises like ``_payable``, VALIDATION_ERROR when the bundler
+        rejects it, SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
-        claimed = frozenset(each for bundle in earlier for each in bundle.claimed)
+        claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
         orders = await self._payable(group, service_ids, claimed)
         payments = [self._payment(order) for order in orders]
         try:
@@ -178,7 +179,7 @@ class FundingDesk(Room):
         return MultiTransactions(
             multi_id=group.multi_id,
             chain=EVM,
-            transactions=[_told(each, orders) for each in built.operations],
+            transactions=[_told(operation, orders) for operation in built.operations],
             deposit_needed=str(built.deposit_needed),
             sa_current_balance=str(built.account_balance),
         )
@@ -186,30 +187,31 @@ class FundingDesk(Room):
     async def _payable(
         self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
     ) -> list[StoredOrder]:
-        """In the order of the group. ``claimed`` are paid by an earlier bundle.
+        """Returns the orders to pay, in the order of the group.
 
-        Without ``wanted`` all that await a deposit; orders still being set up are waited for, a
-        few seconds. Raises ALREADY_SUBMITTED for claimed ones, VALIDATION_ERROR on
-        ``serviceIds`` for others that cannot be paid, and when none can.
+        ``claimed`` ones are paid by an earlier bundle. Without ``wanted`` these are all that await
+        a deposit; orders still being set up are waited for, a few seconds. Raises ALREADY_SUBMITTED
+        for claimed orders, VALIDATION_ERROR on ``serviceIds`` for others that cannot be paid, and
+        when none can.
         """
         orders = await self._set_up(group)
         now = self._clock.now()
         if wanted is None:
-            open_now = [each for each in orders if _reason(each, now) is None]
-            found = [each for each in open_now if each.service_id not in claimed]
-            if not found and open_now:
+            open_now = [order for order in orders if _reason(order, now) is None]
+            payable = [order for order in open_now if order.service_id not in claimed]
+            if not payable and open_now:
                 raise _already_submitted()
-            if not found:
+            if not payable:
                 raise invalid("serviceIds", "no order of this group awaits a deposit")
         else:
-            found = self._chosen(orders, wanted, claimed, now)
-        for each in found:
-            token = self._token(each)
+            payable = self._chosen(orders, wanted, claimed, now)
+        for order in payable:
+            token = self._token(order)
             if not token.has_bundler:
                 raise invalid(
-                    "serviceIds", f"{token.symbol} cannot be paid by a bundle", each.service_id
+                    "serviceIds", f"{token.symbol} cannot be paid by a bundle", order.service_id
                 )
-        return found
+        return payable
 
     def _chosen(
         self,
@@ -218,33 +220,31 @@ class FundingDesk(Room):
         claimed: Collection[str],
         now: datetime,
     ) -> list[StoredOrder]:
-        known = {each.service_id: each for each in orders}
+        by_id = {order.service_id: order for order in orders}
         for service_id in wanted:
-            if service_id not in known:
+            if service_id not in by_id:
                 raise invalid("serviceIds", "is no order of this group", service_id)
         if any(service_id in claimed for service_id in wanted):
             raise _already_submitted()
         for service_id in wanted:
-            reason = _reason(known[service_id], now)
+            reason = _reason(by_id[service_id], now)
             if reason is not None:
                 raise invalid("serviceIds", reason, service_id)
-        return [each for each in orders if each.service_id in set(wanted)]
+        return [order for order in orders if order.service_id in set(wanted)]
 
     async def _set_up(self, group: StoredGroup) -> list[StoredOrder]:
         until = self._clock.monotonic() + _SET_UP_SECONDS
         while True:
             orders = await self._store.groups.orders(group.partner_id, group.multi_id)
-            waiting = any(each.status < OrderStatusCode.WAITING for each in orders)
+            waiting = any(order.status < OrderStatusCode.WAITING for order in orders)
             if not waiting or self._clock.monotonic() >= until:
                 return orders
             await self._clock.sleep(_LOOK_SECONDS)
 
     def _token(self, order: StoredOrder) -> Token:
-        """What an order sells."""
         return self._catalog.token_of_order(order.token_in_id)
 
     def _units(self, order: StoredOrder) -> int:
-        """What its deposit is, in the token's smallest unit."""
         return to_base_units(order.amount_in, self._token(order).decimals)
 
     def _payment(self, order: StoredOrder) -> OperationPayment:
@@ -271,26 +271,26 @@ class FundingDesk(Room):
             owner=owner,
             batches=tuple(
                 StoredBatch(
-                    service_ids=_ids(each, orders),
-                    operation=operation_json(each.operation, with_signature=False),
-                    hash="0x" + each.hash.hex(),
-                    entry_point=each.entry_point,
-                    version=each.version.value,
+                    service_ids=_ids(operation, orders),
+                    operation=operation_json(operation.operation, with_signature=False),
+                    hash="0x" + operation.hash.hex(),
+                    entry_point=operation.entry_point,
+                    version=operation.version.value,
                 )
-                for each in operations
+                for operation in operations
             ),
         )
 
     async def _submitted(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
-        """The bundle, submitted by this call alone and handed to nobody yet.
+        """Moves the bundle to submitted, which one call alone can do.
 
-        Raises NOT_FOUND when nothing awaits its signatures, also when another call was first
-        (contract 9.18), VALIDATION_ERROR for signatures that are not the owner's or not as many
-        as batches, INVALID_SWAP when orders ended since it was built.
+        Raises NOT_FOUND when no bundle awaits signatures, also when another call was first
+        (contract 9.18), VALIDATION_ERROR for signatures that are not the owner's or not one per
+        batch, INVALID_SWAP when orders ended since it was built.
         """
         for _ in range(_TRIES):
             bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
-            pending = next((each for each in bundles if each.state == "pending"), None)
+            pending = next((bundle for bundle in bundles if bundle.state == "pending"), None)
             if pending is None:
                 raise _nothing_awaits(submitted_before=bool(bundles))
             _check(pending, signatures, self._clock.now())
@@ -329,7 +329,7 @@ class FundingDesk(Room):
         rows = [self._deposit(payer, order) for order in orders]
         transactions = []
         for run in pack(payer, head, rows, most=MOST_DEPOSITS):
-            instructions = [*head, *(each for row in run for each in rows[row])]
+            instructions = [*head, *(instruction for row in run for instruction in rows[row])]
             raw = unsigned(MessageV0.try_compile(payer, instructions, [], blockhash))
             transactions.append(
                 MultiTransaction(
@@ -340,8 +340,10 @@ class FundingDesk(Room):
         return MultiTransactions(multi_id=group.multi_id, chain=SOLANA, transactions=transactions)
 
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
-        """What pays an order. A token account that its receiver lacks is opened at the sender's
-        cost."""
+        """Returns the instructions that pay an order.
+
+        The sender pays for a token account that the receiver lacks.
+        """
         token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
         if token.address is None:
@@ -380,7 +382,6 @@ class FundingDesk(Room):
 
 
 def _reason(order: StoredOrder, now: datetime) -> str | None:
-    """Why an order cannot be paid now."""
     if order.status < OrderStatusCode.WAITING:
         return "is still being set up"
     if order.status != OrderStatusCode.WAITING or order.deposit_address is None:
@@ -440,7 +441,7 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
 
 
 def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
-    """A bundle that is kept and not pending was submitted, whatever became of it."""
+    """A stored bundle that is not pending was submitted, whatever its outcome."""
     words = "No bundle of this group awaits its signatures."
     if submitted_before:
         words = (
@@ -457,7 +458,10 @@ def _unavailable(who: str) -> ServiceError:
 
 
 def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
-    """``owner`` with its checksum, both texts 0x-hex. Only the one form that contracts take."""
+    """Returns True if ``owner``, with its checksum, made this signature; both texts are 0x-hex.
+
+    Accepts only the form that contracts take.
+    """
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature
     from eth_utils.exceptions import ValidationError

@@ -1,7 +1,7 @@
-"""Groups of orders: created in one commit, opened by the worker, shown to their owner alone.
+"""Groups of orders: created in one commit, opened by the worker, visible to their owner alone.
 
-Each order of a group is checked and priced by itself; what only one order is about is its error
-and leaves the others alone. Filters: contract 9.2.
+Each order of a group is checked and priced by itself; a problem of one order is its error and does
+not affect the others. Filters: contract 9.2.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 5.0
 _DOUBT_SECONDS = 15.0
-"""As long as a database may take to come back, and within the time that callers wait."""
+"""Time that a database may take to come back, less than callers wait."""
 _DOUBT_POLL_SECONDS = 0.5
 _IN_DOUBT = (
     "It is not known yet whether the group was created. Look for its orders in the list of orders"
@@ -69,8 +69,9 @@ _IN_DOUBT = (
 
 
 def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
-    """Raise VALIDATION_ERROR, with its path, for a provider that nobody is, or that is not
-    routing where only routing ones help."""
+    """Raises VALIDATION_ERROR, with its path, for an unknown provider, or one that does not route
+    where it has to.
+    """
     if filters is None:
         return
     if filters.only_swaps is not None:
@@ -82,16 +83,17 @@ def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
 
 
 def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
-    """What holds for an order: of each filter its own, else the group's."""
+    """Returns the filters of an order: each its own, else the group's."""
     base = group or RouteFilters()
     if own is None:
         return base
     given = {name: getattr(own, name) for name in own.model_fields_set}
-    return base.model_copy(update={name: one for name, one in given.items() if one is not None})
+    return base.model_copy(
+        update={name: value for name, value in given.items() if value is not None}
+    )
 
 
 def choice_of(order: MultiOrderRequest, group: RouteFilters | None) -> RouteChoice:
-    """Raises VALIDATION_ERROR for filters that no route could keep."""
     filters = merged(order.filters, group)
     only = None if filters.only_swaps is None else tuple(dict.fromkeys(filters.only_swaps))
     if not order.anonymous:
@@ -134,8 +136,10 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order that will be created, from the first of ``quotes`` unless its payout has to be
-    rotated on; they were given to nobody."""
+    """An order that will be created from the first of ``quotes``.
+
+    The others are for payout rotation. Nobody was given these quotes.
+    """
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -146,7 +150,6 @@ class Accepted(Struct, frozen=True):
 
 
 def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
-    """What a create of this order alone would say; there is no quote that it could name."""
     return ExchangeRequest(
         quote_id="none",
         address_to=order.address_to,
@@ -158,19 +161,19 @@ def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
 
 
 def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:
-    """The row at -1: priced, opened by nobody yet, and due at once."""
+    """Returns a row at -1: priced, not opened, and due at once."""
     row = draft(accepted.quote, accepted.request, f"multi {multi_id}", now, rng)
     return replace(row, status=int(OrderStatusCode.NEW), due_at=row.created, multi_id=multi_id)
 
 
 _PRICED_AT_ONCE = 25
-"""Orders; more would only wait for the same venues."""
+"""Orders priced at a time; more would only wait for the same venues."""
 
 _NO_WALLET = "Every payout wallet in reach of the best price was used lately."
 
 
 class GroupDesk(Room):
-    """Everything about groups but their funding. One per process."""
+    """Everything about groups except their funding. One per process."""
 
     def __init__(
         self, shared: Shared, engine: QuoteEngine, desk: OrderDesk, worker: Worker
@@ -186,12 +189,11 @@ class GroupDesk(Room):
         request: MultiExchangeRequest,
         call: Counting | None = None,
     ) -> MultiExchange:
-        """A group of the orders that can be carried out, and the errors of the others.
+        """Creates a group of the orders that can be carried out; the others get errors.
 
-        ``call`` counts once, in the commit that begins the group, when that has an order. Raises
-        ServiceError for what is wrong with the group: VALIDATION_ERROR (orders on several
-        chains, filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED; and what
-        refuses the call.
+        ``call`` counts once, in the commit that begins a group with orders. Raises ServiceError for
+        the group as a whole: VALIDATION_ERROR (orders on several chains, filters), TOKEN_NOT_FOUND,
+        TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED; and what refuses the call.
         """
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
@@ -208,10 +210,10 @@ class GroupDesk(Room):
                 except ServiceError as error:
                     return error
 
-        found = await asyncio.gather(*map(accepted, range(len(pairs))))
+        results = await asyncio.gather(*map(accepted, range(len(pairs))))
         while True:
             with contextlib.suppress(PayoutsChanged):
-                return await self._begin(caller, chain, list(found), call)
+                return await self._begin(caller, chain, list(results), call)
 
     def _tokens(self, number: int, order: MultiOrderRequest) -> tuple[Token, Token]:
         return (
@@ -227,10 +229,11 @@ class GroupDesk(Room):
         token_in: Token,
         token_out: Token,
     ) -> Accepted:
-        """An order read against the venues and the market.
+        """Checks an order and prices it.
 
-        Raises ServiceError for what is wrong with this order alone: VALIDATION_ERROR,
-        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP when nothing routes it."""
+        Raises ServiceError for this order alone: VALIDATION_ERROR, AMOUNT_TOO_LOW,
+        QUOTE_OVER_LIMIT, INVALID_SWAP when nothing routes it.
+        """
         check_filters(order.filters, self._venues)
         private, fixed = bool(order.anonymous), bool(order.fixed)
         if token_in.id == token_out.id:
@@ -268,23 +271,22 @@ class GroupDesk(Room):
         self,
         caller: Caller,
         chain: str,
-        found: list[Accepted | ServiceError],
+        results: list[Accepted | ServiceError],
         call: Counting | None,
     ) -> MultiExchange:
-        """Raises PayoutsChanged when wallets were chosen by orders that are no longer the
-        newest."""
         partner_id, payouts = caller.partner.partner_id, None
-        accepted = [one.quote for one in found if isinstance(one, Accepted)]
+        accepted = [result.quote for result in results if isinstance(result, Accepted)]
         rotated = next((quote for quote in accepted if quote.payout_wallet is not None), None)
         if rotated is not None:
             payouts = await self._desk.rotation.recent(rotated.choice, partner_id)
-            found = self._with_wallets(found, payouts)
+            results = self._with_wallets(results, payouts)
         now = self._clock.now()
         # Drawn for this group, so that a generator that starts over repeats no id.
         rng = random.Random(f"{self._rng.getrandbits(128)} multi {now}")
         multi_id = new_order_id(rng)
         rows: list[StoredOrder | ServiceError] = [
-            drafted(one, multi_id, now, rng) if isinstance(one, Accepted) else one for one in found
+            drafted(result, multi_id, now, rng) if isinstance(result, Accepted) else result
+            for result in results
         ]
         group = StoredGroup(multi_id, partner_id, now, chain)
         orders = [row for row in rows if isinstance(row, StoredOrder)]
@@ -298,19 +300,22 @@ class GroupDesk(Room):
                 payment=caller.payment,
             )
         )
-        known = {row.service_id: row for row in await self._set_up(group, orders)}
+        by_id = {row.service_id: row for row in await self._set_up(group, orders)}
         return MultiExchange(
             multi_id=multi_id,
             orders=[
-                self._told(known[row.service_id] if isinstance(row, StoredOrder) else row)
+                self._told(by_id[row.service_id] if isinstance(row, StoredOrder) else row)
                 for row in rows
             ],
         )
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
-        """Begin a group. No quote tells its twin: where its commit is in doubt it is begun again
-        under its own ids, and is there once. Raises SERVICE_UNAVAILABLE where the store does not
-        tell for too long."""
+        """Begins a group.
+
+        No quote identifies a repeated create: where the commit is in doubt, the same ids are
+        written again, and exist once. Raises SERVICE_UNAVAILABLE where the store stays silent too
+        long.
+        """
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False
         while True:
@@ -328,9 +333,11 @@ class GroupDesk(Room):
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
-        """The orders once the worker has set them up, or as they are after a few seconds: clients
-        of the public service look for the deposit addresses in the answer (contract 9.5). They are
-        created, whether or not the store tells any more of them."""
+        """Returns the orders once the worker has set them up, or as they are after a few seconds.
+
+        Clients of the public service look for the deposit addresses in the answer (contract 9.5).
+        The orders exist, even if the store no longer answers.
+        """
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
             self._worker.hint(order.service_id)
@@ -341,29 +348,27 @@ class GroupDesk(Room):
             while self._worker.runs:
                 grown.clear()
                 orders = await self._store.groups.orders(group.partner_id, group.multi_id)
-                if all(one.status >= OrderStatusCode.WAITING for one in orders):
+                if all(order.status >= OrderStatusCode.WAITING for order in orders):
                     break
                 await within(self._clock, until - self._clock.monotonic(), grown.wait())
         return orders
 
     def _with_wallets(
-        self, found: list[Accepted | ServiceError], payouts: RecentPayouts
+        self, results: list[Accepted | ServiceError], payouts: RecentPayouts
     ) -> list[Accepted | ServiceError]:
-        """Each order with a hot wallet that neither a recent order nor another of the group is
-        paid from, where rotation was asked for."""
         chosen: list[Accepted | ServiceError] = []
         used = set(payouts.wallets)
-        for one in found:
-            if not isinstance(one, Accepted) or one.quote.payout_wallet is None:
-                chosen.append(one)
+        for result in results:
+            if not isinstance(result, Accepted) or result.quote.payout_wallet is None:
+                chosen.append(result)
                 continue
-            renewals = (self._desk.rotation.renewed(quote, used) for quote in one.quotes)
+            renewals = (self._desk.rotation.renewed(quote, used) for quote in result.quotes)
             renewed = next((quote for quote in renewals if quote is not None), None)
             if renewed is None:
                 chosen.append(ServiceError(ErrorCode.INVALID_SWAP, _NO_WALLET))
                 continue
             used.add((renewed.legs[-1], renewed.payout_wallet or 0))
-            chosen.append(replace(one, quotes=(renewed,)))
+            chosen.append(replace(result, quotes=(renewed,)))
         return chosen
 
     def _told(self, row: StoredOrder | ServiceError) -> MultiOrderResult:
@@ -373,24 +378,27 @@ class GroupDesk(Room):
         return MultiOrderResult(error=error)
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
-        """A group of the caller. Raises NOT_FOUND alike for unknown, foreign and too old."""
+        """Returns a group of the caller.
+
+        Raises NOT_FOUND alike for unknown, foreign and too old.
+        """
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")
         return group
 
     async def status(self, caller: Caller, multi_id: str) -> MultiExchangeStatus:
-        """Every order of a group and its newest bundle. Raises NOT_FOUND."""
+        """Returns every order of a group and its newest bundle. Raises NOT_FOUND."""
         group = await self.found(caller, multi_id)
         orders = await self._store.groups.orders(group.partner_id, group.multi_id)
         bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
-        told = [self._shown(row) for row in orders]
+        shown = [self._shown(row) for row in orders]
         if not bundles:
-            return MultiExchangeStatus(multi_id=multi_id, orders=told)
+            return MultiExchangeStatus(multi_id=multi_id, orders=shown)
         newest = bundles[0]
         return MultiExchangeStatus(
             multi_id=multi_id,
-            orders=told,
+            orders=shown,
             bundle_status=newest.state,
             tx_hash=newest.tx_hash,
             failure_reason=newest.failure_reason if newest.state == "failed" else None,

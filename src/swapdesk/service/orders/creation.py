@@ -1,8 +1,8 @@
-"""The order desk: create, look up and list the orders of a partner.
+"""The order desk: creates, looks up and lists the orders of a partner.
 
-Create is at most once per quote (contract 7.6): the quote is consumed and the order
-written in one commit, the venues are asked outside any transaction, the deposit address is
-committed, and only then is the request answered. What a crash leaves, the worker finishes.
+A quote is created at most once (contract 7.6): it is consumed and the order written in one commit,
+the venues are asked outside any transaction, the deposit address is committed, and only then is the
+request answered. What a crash leaves, the worker finishes.
 """
 
 from __future__ import annotations
@@ -75,8 +75,6 @@ _FAILURES = {
 
 
 class OrderDesk(Room):
-    """Everything a partner can do with orders. One per process."""
-
     def __init__(self, shared: Shared, engine: QuoteEngine, dex: DexDesk) -> None:
         super().__init__(shared)
         self._in_flight: dict[str, asyncio.Event] = {}
@@ -94,15 +92,13 @@ class OrderDesk(Room):
         purpose: Purpose,
         call: Counting | None = None,
     ) -> Order:
-        """The order a quote becomes; the same request again returns the same order.
+        """Creates the order of a quote; the same request again returns the same order.
 
-        ``call`` counts in the commit that begins the exchange: what is refused, or repeats an
-        earlier create, begins none.
-
-        Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED, FIXED_RATE_NOT_ALLOWED,
-        VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE, PROVIDER_EXCHANGE_FAILED when
-        no venue opened, SERVICE_UNAVAILABLE when the outcome is not known yet, and what refuses
-        the call.
+        ``call`` counts in the commit that begins the exchange: a refused or repeated create does
+        not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
+        FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
+        PROVIDER_EXCHANGE_FAILED when no venue opened, SERVICE_UNAVAILABLE when the outcome is not
+        known yet, and what refuses the call.
         """
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
@@ -141,7 +137,7 @@ class OrderDesk(Room):
         request: ExchangeRequest | PrivateSendRequest,
         purpose: Purpose,
     ) -> StoredQuote:
-        """The quote as this request executes it. Raises ServiceError when it may not."""
+        """Returns the quote as this request executes it. Raises ServiceError when it must not."""
         quote = usable(found, purpose, self._clock.now())
         if quote.fixed and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
@@ -155,8 +151,9 @@ class OrderDesk(Room):
     async def check_given_out(
         self, request: PrivateSendRequest, token_in: Token, token_out: Token
     ) -> None:
-        """Raise VALIDATION_ERROR naming the field that holds the deposit address of an order,
-        whoever's and however it is spelled (contract 7.15)."""
+        """Raises VALIDATION_ERROR naming the field that holds the deposit address of any order, in
+        any spelling (contract 7.15).
+        """
         since = window_start(self._clock.now())
         named = (
             ("addressTo", request.address_to, token_out),
@@ -169,7 +166,7 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """What a DEX order brings along. Raises ServiceError when its swap would fail."""
+        """Returns the ``detail`` of a DEX order. Raises ServiceError when its swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
@@ -177,13 +174,16 @@ class OrderDesk(Room):
         return await self.dex.prepare(quote, request)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
-        """One order of the caller; raises NOT_FOUND alike for unknown, foreign and too old."""
+        """Returns an order of the caller.
+
+        Raises NOT_FOUND alike for unknown, foreign and too old.
+        """
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
-        """As :meth:`get`, as the JSON of the answer.
+        """Like :meth:`get`, as the JSON of the answer.
 
-        The store is asked each time, but only for the version of an order that is written already.
+        The store is asked each time, but only for the version of an order whose JSON is cached.
         """
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
@@ -201,20 +201,21 @@ class OrderDesk(Room):
         return order
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """The row of an order the partner may see now."""
         order = await self._store.orders.get(partner_id, service_id)
         if order is None or not visible(order.created, self._clock.now()):
             return None
         return order
 
     async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
-        """Those of the ids for which :meth:`find` finds an order."""
         since = window_start(self._clock.now())
         return await self._store.orders.known(partner_id, service_ids, since)
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
-        """One page of the caller's orders of the last 48 hours as JSON, each as :meth:`encoded`.
-        ``from`` is clamped to that window. Raises VALIDATION_ERROR for ``from`` after ``to``."""
+        """Returns a page of the caller's orders of the last 48 hours as JSON, each like
+        :meth:`encoded`.
+
+        ``from`` is clamped to that window. Raises VALIDATION_ERROR for ``from`` after ``to``.
+        """
         if query.from_ is not None and query.to is not None and query.from_ > query.to:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
         since = window_start(self._clock.now())
@@ -233,8 +234,10 @@ class OrderDesk(Room):
         call: Counting | None,
         payment: str | None,
     ) -> StoredOrder:
-        """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP and
-        what refuses the call."""
+        """Writes the order, not yet open.
+
+        Raises QuoteGone, QuoteConsumed, INVALID_SWAP and what refuses the call.
+        """
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
@@ -285,9 +288,9 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """What the first request got, waiting for it while it is under way and may last.
+        """Returns what the first request got, waiting for it while it is under way.
 
-        An order that can no longer be seen is not shown by its quote either.
+        An order that is no longer visible is not shown by its quote either.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
@@ -308,12 +311,12 @@ class OrderDesk(Room):
             elif looks:
                 await self._clock.sleep(_TWIN_POLL_SECONDS)
             looks += 1
-            found = await self._store.orders.current(order.service_id)
-            if found is None:
+            current = await self._store.orders.current(order.service_id)
+            if current is None:
                 raise unusable()
-            if landed is not None and found.status < OrderStatusCode.WAITING:
+            if landed is not None and current.status < OrderStatusCode.WAITING:
                 raise _outcome_unknown()
-            order = found
+            order = current
         return self._answer(order)
 
     def _answer(self, order: StoredOrder) -> Order:
@@ -326,7 +329,9 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Of a create, and of the same body at the other operation that takes a private send."""
+    """Returns the digests of a create, and of the same body at the other operation for private
+    sends.
+    """
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

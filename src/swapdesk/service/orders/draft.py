@@ -1,8 +1,8 @@
-"""What a create request is checked for, and the order its quote becomes (contract 7.3 to 7.9).
+"""Checks a create request and drafts the order of its quote (contract 7.3 to 7.9).
 
-Whether the quote may still become an order, what the order has to bring for it, and its addresses
-and memos: the local decoder decides, narrowed by the chain's own pattern; a kind of chain without
-a decoder is left to the pattern alone (``addressValidation``, contract 5.1).
+Whether the quote may still become an order, what the order has to bring, and its addresses and
+memos: the local decoder decides, narrowed by the chain's own pattern; a kind of chain without a
+decoder is left to the pattern alone (``addressValidation``, contract 5.1).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from swapdesk.wire.tokens import Token
 
 
 def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
-    """Raise VALIDATION_ERROR naming the field that no payout or refund could reach.
+    """Raises VALIDATION_ERROR naming the field that no payout or refund could reach.
 
     A chain that needs a memo does not force one here: an own wallet may have none.
     """
@@ -41,7 +41,7 @@ def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: 
 
 
 def is_address(text: str, token: Token) -> bool:
-    """Whether a wallet on the token's chain could have this address."""
+    """Returns True if a wallet on the token's chain could have this address."""
     return _problem(text, token) is None
 
 
@@ -69,15 +69,14 @@ def _problem(text: str, token: Token) -> str | None:
 
 
 def account_of(address: str, token: Token) -> str:
-    """What all spellings of an address have in common, on all chains of its kind."""
+    """Returns the canonical spelling of an address, the same on all chains of its kind."""
     kind = token.chain_data.kind
     verdict = check_address(kind, address, chain_name=token.chain_data.name)
     return f"{kind} {verdict.account if verdict.ok else address}"
 
 
 def given_out(field: str, address: str) -> ServiceError:
-    """Why nothing goes to an address that an order waits at: the venue would take it for the
-    deposit of that order, or keep it."""
+    """Why money must not go to a deposit address: the venue would credit that order, or keep it."""
     reason = "is the deposit address of an order. Give an address of a wallet"
     code = "ADDRESS_TO_IN_DEPOSIT_LOG"
     vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None
@@ -100,14 +99,14 @@ def _check_memo(field: str, text: str | None, token: Token) -> None:
 Purpose = Literal["exchange", "private_send"]
 
 RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
-"""Said by the quote's own end and by a venue that no longer keeps the rate."""
+"""Message for a fixed rate that ended, by the quote or at the venue."""
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """The quote, when it can be executed now by this kind of create: a private send by both.
+    """Returns the quote if this kind of create can execute it now; a private send works by both.
 
-    Raises INVALID_SWAP for one that is unknown, foreign, filtered, of the other kind of create
-    or a floating one that expired, FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
+    Raises INVALID_SWAP for one that is unknown, foreign, filtered, of the other kind of create or a
+    floating one that expired, FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
     """
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
@@ -120,7 +119,7 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
 
 
 def unusable(ended: str | None = None) -> ServiceError:
-    """INVALID_SWAP; of a quote that ``ended`` the public service says so, as of a wrong input."""
+    """INVALID_SWAP; the public service answers like for a wrong input where the quote ``ended``."""
     fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
     return ServiceError(
         ErrorCode.INVALID_SWAP,
@@ -130,7 +129,6 @@ def unusable(ended: str | None = None) -> ServiceError:
 
 
 def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
-    """Raise VALIDATION_ERROR when money that has to come back would have no way back."""
     if request.refund_address is None:
         if quote.fixed:
             raise invalid("refundAddress", "is required for a fixed rate")
@@ -147,7 +145,7 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
 
 
 def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
-    """The same for two requests that ask for the same order.
+    """Returns the same digest for two requests of the same order.
 
     The digits of a number and the order of filters are a matter of who wrote the JSON; an empty
     memo is none.
@@ -158,13 +156,13 @@ def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
     for name, value in body.items():
         if isinstance(value, Decimal):
             body[name] = short(value)
-        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
             body[name] = sorted(set(value))
     return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()
 
 
 DEPOSIT_TIME = timedelta(minutes=30)
-"""From creation to ``expires``, the deposit deadline."""
+"""Time from creation to ``expires``, the deposit deadline."""
 
 _HEAD_START = timedelta(seconds=12)
 # A create asks one venue for up to ten seconds; only then does the worker look.
@@ -178,8 +176,10 @@ def draft(
     rng: random.Random,
     notes: Mapping[str, str | bool | None] | None = None,
 ) -> StoredOrder:
-    """The row at -2, before any venue was asked; ``rng`` draws its ids. ``notes`` are what a
-    DEX order brings along."""
+    """Returns the row at -2, before any venue was asked; ``rng`` draws its ids.
+
+    ``notes`` is the ``detail`` of a DEX order.
+    """
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
     private = quote.route == "private"
@@ -211,5 +211,5 @@ def draft(
 
 
 def _to_milliseconds(moment: datetime) -> datetime:
-    """Cut to what the wire shows, so that ``from=created`` finds the order again."""
+    """Truncates to what the wire shows, so that ``from=created`` finds the order again."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

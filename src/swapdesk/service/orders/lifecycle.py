@@ -1,7 +1,7 @@
 """The worker: claims orders that are due, asks their venues, commits what changed.
 
-The order row is the workflow. Work happens between two commits, never inside one; a worker
-that dies leaves a lease that runs out, and another goes on from the row.
+The order row is the workflow. Work happens between two commits, never inside one; when a worker
+dies, its lease runs out, and another worker continues from the row.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=8)
-"""Renewed while an order is looked at, so that the orders of a killed worker wait no longer."""
+"""Short, and renewed while an order is looked at: the orders of a killed worker wait no longer."""
 _RENEW_SECONDS = 2.0
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
 UNPAID_POLL = timedelta(seconds=2)
-"""The longest wait between two looks for a deposit, where the venue may be asked more often."""
+"""Longest interval between two looks for a deposit, where the venue may be asked more often."""
 
 SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
-"""How often an ended order is looked at for a late deposit or refund: ever more slowly."""
+"""Intervals at which an ended order is checked for a late deposit or refund."""
 
 RARE_POLL = (timedelta(seconds=30), timedelta(hours=1))
 """The same for a finished order, which hardly ever gets a second deposit."""
 
 _USUAL_PACE = 5.0
-"""Seconds between two reports for which these waits are meant; a venue that is asked more often
-has its ended orders looked at as much sooner."""
+"""Report interval, in seconds, that these polls assume; a faster venue shortens those of ended
+orders in proportion.
+"""
 
 QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
@@ -70,8 +71,10 @@ _SECOND_LEG_FROM = (
 
 
 class Worker(Room):
-    """One per process. ``run`` until cancelled, or ``step`` by hand; ``pass_on`` where others
-    work."""
+    """One per process.
+
+    ``run`` until cancelled, or ``step`` by hand; ``pass_on`` where others work.
+    """
 
     def __init__(
         self, shared: Shared, desk: OrderDesk, directory: Directory, tolerance: timedelta | None
@@ -86,18 +89,21 @@ class Worker(Room):
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
         self.runs = False
-        """Whether what is due is worked on by itself, here or elsewhere, and not by ``step``."""
+        """True if due orders are worked on by themselves, here or elsewhere; False with ``step``.
+        """
 
     def hint(self, service_id: str) -> None:
-        """Look at an order now, or again once it was looked at. Lost with the process: then it is
-        looked at when it would have been without."""
+        """Looks at an order now, or again if it is being looked at.
+
+        A hint is lost with the process; the order is then looked at when it is due.
+        """
         self._hinted.add(service_id)
         self._woken.set()
 
     async def run(self) -> None:
-        """Work until cancelled; a store that does not answer is asked again. Raises ClockDiffers.
+        """Works until cancelled; a store that does not answer is asked again. Raises ClockDiffers.
 
-        An order whose venue does not answer is waited for beside the others, never before them.
+        An order whose venue does not answer never delays the others.
         """
         swept = renewed = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
@@ -144,11 +150,10 @@ class Worker(Room):
 
     @property
     def is_alive(self) -> bool:
-        """Whether ``run`` goes round and round in this process."""
         return self.runs and self._clock.monotonic() - self._round_began < _ALIVE_SECONDS
 
     async def pass_on(self) -> None:
-        """Make due what was hinted at, for the workers of other processes, until cancelled."""
+        """Makes hinted orders due for the workers of other processes, until cancelled."""
         silence = Silence(log, "hints: the store")
         self.runs = True
         try:
@@ -167,7 +172,7 @@ class Worker(Room):
             self.runs = False
 
     async def step(self, now: datetime) -> int:
-        """Claim what is due and work on it to the end; how many orders were looked at."""
+        """Claims what is due and works on it to the end; returns the number of orders looked at."""
         await self._hasten({})
         claimed = await self._claim(now, BATCH)
         await asyncio.gather(*(self._look(order) for order in claimed))
@@ -185,14 +190,12 @@ class Worker(Room):
         )
 
     async def _hasten(self, looking: Mapping[str, object]) -> None:
-        """Make due what was hinted at; what is looked at now comes after that."""
         ready = sorted(self._hinted - looking.keys())
         if ready:
             await self._store.orders.hasten(ready, self._clock.now())
             self._hinted.difference_update(ready)
 
     async def _something_to_do(self, looking: Mapping[str, asyncio.Task[None]]) -> None:
-        """Until an order was hinted at; where there is no place for one, until there is."""
         if len(looking) < BATCH:
             await self._woken.wait()
         else:
@@ -209,8 +212,9 @@ class Worker(Room):
             self._woken.set()
 
     async def sweep(self, now: datetime) -> None:
-        """Drop quotes 15 minutes after they expired, announcements nobody can see, and payments and
-        events that come too late to be taken again."""
+        """Deletes quotes 15 minutes after they expired, announcements nobody can see, and payments
+        and events that are too old to be repeated.
+        """
         await self._store.quotes.drop(now - QUOTES_KEPT)
         await self._store.outbox.drop(now - _OUTBOX_KEPT)
         await self._store.payments.drop(now - PAYMENTS_KEPT)
@@ -251,7 +255,6 @@ class Worker(Room):
         await self._commit(order, rows)
 
     async def _on_chain(self, order: StoredOrder) -> list[StoredOrder]:
-        """What its chain makes of a DEX order."""
         asked = self._clock.now()
         progress = await self._desk.dex.progress(order)
         noted = replace(order, detail={**order.detail, **progress.notes})
@@ -262,7 +265,6 @@ class Worker(Room):
         return rows
 
     async def _told(self, order: StoredOrder) -> list[StoredOrder]:
-        """What the venues' reports make of an order."""
         asked = self._clock.now()
         first, second = await self._reports(order)
         side = given_up(order, first, second)
@@ -280,7 +282,6 @@ class Worker(Room):
         return next_rows(order, first, second, self._clock.now(), asked=asked)
 
     async def _returned(self, order: StoredOrder) -> list[StoredOrder]:
-        """What the leg that returns the token originally sent makes of an order."""
         report = await self._venues.asked(str(order.detail["backCode"])).report(
             leg_key(order, "back")
         )
@@ -333,7 +334,7 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """When to look next: at the venue's pace, slowly once ended, and never again after 48 h."""
+        """Returns when to look next: at the venue's pace, slowly once ended, never after 48 h."""
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
         if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):
@@ -356,7 +357,7 @@ class Worker(Room):
     def _rarely(
         self, order: StoredOrder, now: datetime, waits: tuple[timedelta, timedelta], age: timedelta
     ) -> datetime | None:
-        """When to look at an order that ended so long ago; None after 48 h."""
+        """Returns when to look at an order that ended this long ago; None after 48 h."""
         haste = min(1.0, self._venues.pace(order.legs[0]) / _USUAL_PACE)
         least, most = (wait * haste for wait in waits)
         due = now + sorted((least, most, age / 10))[1]

@@ -1,8 +1,8 @@
-"""The routes of an order: its legs and their keys, the next best route, and a new price.
+"""The routes of an order: its legs and their keys, the next best route, and repricing.
 
-A create that asks for another markup or other leg providers re-prices a floating quote within
-its route type; a fixed quote refuses (contract 7.11). Where a venue refuses before anything was
-deposited, the next best route is tried. A key always means one venue (contract 17.5).
+A create with another markup or other leg providers re-prices a floating quote within its route
+type; a fixed quote refuses (contract 7.11). Where a venue refuses before anything was deposited,
+the next best route is tried. A key always identifies one venue (contract 17.5).
 """
 
 from __future__ import annotations
@@ -35,31 +35,30 @@ Position = Literal["in", "out", "back"]
 """``back`` returns the token originally sent, when a private order fails part-way."""
 
 SECOND_LEG_PATIENCE = timedelta(hours=24)
-"""How much longer the second deposit address of a private order waits than the first."""
+"""Time that the second deposit address of a private order stays open longer than the first."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
-    """What an order keeps of the venues that it left, in order.
+    """Returns the venues that the order has left, in order.
 
-    ``refusals``: ``in:code`` and ``out:code`` of each leg that was refused; ``openedInVain``: who
-    opened the second leg of a route whose first leg was refused; ``moves``: who gave up a leg after
-    its deposit arrived.
+    ``refusals``: ``in:code`` and ``out:code`` of each refused leg; ``openedInVain``: venues that
+    opened the second leg of a route whose first leg was refused; ``moves``: venues that gave up a
+    leg after its deposit arrived.
     """
     listed = order.text(name)
     return listed.split(",") if listed else []
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """The key of a leg: ``<serviceId>:in``, and ``#2`` after it on the second route tried.
+    """Returns the key of a leg: ``<serviceId>:in``, followed by ``#2`` on the second route tried.
 
-    A leg that another venue took over has the key that was written down for it.
+    A leg that another venue took over has a stored key.
     """
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
 
 
 def next_key(order: StoredOrder, position: Position) -> str:
-    """A key for this leg that no venue has seen yet."""
     return _numbered(
         order, position, len(codes_of(order, "refusals")) + len(codes_of(order, "moves")) + 2
     )
@@ -70,7 +69,6 @@ def _numbered(order: StoredOrder, position: Position, number: int) -> str:
 
 
 def terms_of(order: StoredOrder, position: Position) -> Terms:
-    """What the venue of a leg is held to; the markup is taken by the leg that pays out."""
     pays_out = position == "out" or order.route == "standard"
     return Terms(order.fixed, order.receive, order.markup if pays_out else Decimal(0))
 
@@ -85,27 +83,27 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Every route of ``codes`` over a venue that refused, or that would know both ends.
+    """Returns the routes of ``codes`` that are excluded: over a venue that refused, or that would
+    know both ends.
 
-    A venue asked for one leg of a private order, whatever it answered, knows that end and is
-    never asked for the other leg. ``opened`` are venues that know the receiver already.
+    A venue that was asked for one leg of a private order, whatever its answer, knows that end and
+    is never asked for the other leg. ``opened`` are venues that know the receiver already.
     """
     everyone = tuple(codes)
-    found: set[tuple[str, ...]] = set()
+    routes: set[tuple[str, ...]] = set()
     for refusal in refused:
         code = refusal.partition(":")[2]
         if route == "standard":
-            found.add((code,))
+            routes.add((code,))
         else:
-            found.update((code, other) for other in everyone)
-            found.update((other, code) for other in everyone)
+            routes.update((code, other) for other in everyone)
+            routes.update((other, code) for other in everyone)
     for code in opened:
-        found.update((code, other) for other in everyone)
-    return frozenset(found)
+        routes.update((code, other) for other in everyone)
+    return frozenset(routes)
 
 
 def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
-    """The one leg of a standard order, paid out to the receiver."""
     return LegOrder(
         key=leg_key(order, "in"),
         token_in=token_in,
@@ -124,7 +122,7 @@ def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
 
 
 def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
-    """The leg of a private order that pays the receiver; it waits longer than the first."""
+    """The leg of a private order that pays the receiver; it stays open longer than the first."""
     return LegOrder(
         key=leg_key(order, "out"),
         token_in=middle,
@@ -143,10 +141,10 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Where a second leg may give the intermediary back.
+    """Returns where a second leg may return the intermediary.
 
-    Nobody is told the intermediary, so an address given for another chain counts as none. A
-    fixed order gets back the token originally sent, and never the intermediary.
+    The intermediary is secret, so an address on another chain counts as none. A fixed order gets
+    back the token originally sent, never the intermediary.
     """
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
@@ -175,7 +173,6 @@ def first_leg(
 
 
 def needing_refund_address(venues: Venues) -> set[str]:
-    """Codes of the venues that open nothing without a refund address."""
     return {v.provider.short_name for v in venues if v.traits.requires_refund_address}
 
 
@@ -190,9 +187,9 @@ async def repriced(
     token_in: Token,
     token_out: Token,
 ) -> StoredQuote:
-    """The quote itself, or the one that its create asks for.
+    """Returns the quote, or the one that its create asks for.
 
-    Raises INVALID_SWAP when it cannot be, VALIDATION_ERROR for a code of no provider.
+    Raises INVALID_SWAP when there is none, VALIDATION_ERROR for an unknown provider code.
     """
     markup = quote.markup if request.markup is None else request.markup
     choice = _asked(quote, leg_filters(request, venues))
@@ -233,14 +230,13 @@ async def repriced(
 
 
 def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
-    """Routes whose first venue opens nothing without a refund address."""
     codes = [venue.provider.short_name for venue in venues]
     wary = [f"in:{code}" for code in needing_refund_address(venues)]
     return routes_with(wary, (), codes, centralized(quote.route))
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """The quote's choice with the body's filters over it; standard routes ignore them."""
+    """Returns the quote's choice with the body's filters over it; standard routes ignore them."""
     if quote.route == "standard":
         return quote.choice
     return replace(
@@ -252,9 +248,8 @@ def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> Ro
     )
 
 
-def _same(one: RouteChoice, other: RouteChoice) -> bool:
-    """Filters are sets: their order means nothing."""
-    return all(_as_set(getattr(one, name)) == _as_set(getattr(other, name)) for name in _FILTERS)
+def _same(left: RouteChoice, other: RouteChoice) -> bool:
+    return all(_as_set(getattr(left, name)) == _as_set(getattr(other, name)) for name in _FILTERS)
 
 
 def _as_set(codes: tuple[str, ...] | None) -> frozenset[str] | None:

@@ -1,7 +1,7 @@
-"""An order row as the Order of the API, one order or a list (contract 8.1 to 8.3, 8.18, 8.21).
+"""Renders an order row as the Order of the API (contract 8.1 to 8.3, 8.18, 8.21).
 
-Private orders name no provider, no intermediary and no hash between the legs: those are
-what the route hides. Of a deleted order (status 8) only the id is told.
+Private orders name no provider, no intermediary and no hash between the legs, which the route
+hides. A deleted order (status 8) shows nothing but its id.
 """
 
 from __future__ import annotations
@@ -32,26 +32,25 @@ METADATA = "metadata"
 
 
 def metadata_of(order: StoredOrder) -> dict[str, Any]:
-    """The transaction that an order on a chain was created with, as plain JSON values."""
-    found = json.loads(str(order.detail[METADATA]))
-    if not isinstance(found, dict):
+    """Returns the transaction that an on-chain order was created with, as plain JSON values."""
+    metadata = json.loads(str(order.detail[METADATA]))
+    if not isinstance(metadata, dict):
         raise ValueError(f"order {order.service_id} has no metadata")
-    return found
+    return metadata
 
 
 _KEPT = 1_024
-"""Orders whose last answer is remembered, some 4 kB each."""
+"""Cached answers, some 4 kB each."""
 
 
 class _Encoded(Struct, frozen=True):
     version: int
     tokens: tuple[tuple[str, Token | None], ...]
-    """The tokens as they were written, by id."""
     body: bytes
 
 
 class Presentation:
-    """Turns rows into answers; pure but for the catalogue and the venues it reads."""
+    """Renders rows; pure except for the catalogue and the venues it reads."""
 
     def __init__(self, catalog: ServiceCatalog, venues: Venues) -> None:
         self._catalog = catalog
@@ -59,26 +58,25 @@ class Presentation:
         self._encoded: Newest[str, _Encoded] = Newest(_KEPT)
 
     def is_written(self, service_id: str) -> bool:
-        """Whether :meth:`written` gives some version of the order, which need not be the last."""
         return service_id in self._encoded
 
     def written(self, service_id: str, version: int) -> bytes | None:
-        """What :meth:`encoded` gave for this version, while its tokens are still the same."""
-        known = self._encoded.get(service_id)
-        if known is None or known.version != version:
+        """Returns the cached JSON of this version, if its tokens are still the same."""
+        answer = self._encoded.get(service_id)
+        if answer is None or answer.version != version:
             return None
-        for token_id, token in known.tokens:
+        for token_id, token in answer.tokens:
             if self._catalog.token(token_id) is not token:
                 return None
         self._encoded.move_to_end(service_id)
-        return known.body
+        return answer.body
 
     def listed(self, order: ListedOrder) -> bytes:
-        """As :meth:`encoded`; the row is read only when its answer is not written yet."""
+        """Like :meth:`encoded`; reads the row only on a cache miss."""
         return self.written(order.service_id, order.version) or self.encoded(order.read())
 
     def encoded(self, row: StoredOrder) -> bytes:
-        """:meth:`order` as JSON, written once for a version of the row and of its tokens."""
+        """Returns :meth:`order` as JSON, cached by version of the row and its tokens."""
         body = self.written(row.service_id, row.version)
         if body is None:
             deleted = row.status == OrderStatusCode.DELETED
@@ -90,11 +88,10 @@ class Presentation:
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
-        """The one object of order details, the list, create and the stream.
+        """Returns the object of order details, the list, create and the stream.
 
-        ``fresh`` is the answer to a create, which has ``metadata`` as an object; all others
-        have it as a text (contract 10.8). Of a deleted order nothing is left but its id and
-        that state (contract 8.3).
+        ``fresh``: the answer to a create, which has ``metadata`` as an object; all others have it
+        as a text (contract 10.8). A deleted order has only its id and that state (contract 8.3).
         """
         if row.status == OrderStatusCode.DELETED:
             return Order(
@@ -174,7 +171,6 @@ class Presentation:
 
 
 def transaction_link(chain: Chain, transaction_hash: str) -> str:
-    """A link by the chain's template, ``hashUrl`` before ``explorerUrl``; empty without one."""
     template = chain.hash_url or chain.explorer_url
     if not template:
         return ""
@@ -185,7 +181,6 @@ def transaction_link(chain: Chain, transaction_hash: str) -> str:
 
 
 def _newest_link(row: StoredOrder, token_in: Token | None, token_out: Token | None) -> str:
-    """Of the payout, else of the deposit; empty without either."""
     payout, deposit = row.text("payoutHash"), row.text("depositHash")
     if payout is not None and token_out is not None:
         return transaction_link(token_out.chain_data, payout)
@@ -201,8 +196,10 @@ def _metadata(row: StoredOrder, *, fresh: bool) -> object:
 
 
 def _eta(row: StoredOrder) -> Decimal:
-    """Minutes from creation to the expected end (contract 8.17). An estimate counts from the
-    deposit: the time that this took to come is added once it is seen."""
+    """Returns minutes from creation to the expected end (contract 8.17).
+
+    The estimate counts from the deposit: once that is seen, the wait for it is added.
+    """
     deposited = _time(row, "deposited")
     if deposited is None:
         return row.minutes
@@ -224,7 +221,6 @@ def visible(created: datetime, now: datetime) -> bool:
 
 
 def window_start(now: datetime) -> datetime:
-    """The oldest creation time that is still visible."""
     return now - WINDOW
 
 
@@ -232,19 +228,21 @@ _TRIES = 5
 
 
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
-    """Delete an order before its deposit or after it ended unfulfilled; False when it is neither.
+    """Deletes an order before its deposit or after it ended unfulfilled; returns False otherwise.
 
-    The table of transitions decides (contract 8.5). Money that still comes is the
-    venue's business, as after any other end.
+    The table of transitions decides (contract 8.5). Later deposits stay the venue's matter, as
+    after any other end.
     """
-    found: StoredOrder | None = order
+    current: StoredOrder | None = order
     for _ in range(_TRIES):
-        if found is None or not allowed(found.status, OrderStatusCode.DELETED, found.route):
+        if current is None or not allowed(current.status, OrderStatusCode.DELETED, current.route):
             return False
-        ended = moved(found, OrderStatusCode.DELETED, found.in_status, found.out_status, now)
+        ended = moved(current, OrderStatusCode.DELETED, current.in_status, current.out_status, now)
         deleted = replace(ended, due_at=None)
-        if await store.orders.advance(deleted, expected_version=found.version, before=found.status):
+        if await store.orders.advance(
+            deleted, expected_version=current.version, before=current.status
+        ):
             return True
         # The worker was faster: what it wrote decides.
-        found = await store.orders.current(order.service_id)
+        current = await store.orders.current(order.service_id)
     return False

@@ -1,12 +1,12 @@
-"""What becomes of a deposit when a venue gives up a leg after it arrived.
+"""Recovers a deposit when a venue gives up a leg after it arrived.
 
-A floating order is carried out by another venue (contract 8.14): the leg is priced as a swap of
-its own, with the filters asked for it, by nobody who knows the other end of a private order.
-What cannot be goes back on the input chain; a private fixed order returns the token originally
-sent (contract 8.15). The rest needs somebody (contract 8.13).
+A floating order moves to another venue (contract 8.14): the leg is priced as a swap of its own,
+with the filters asked for it, excluding venues that know the other end of a private order.
+Otherwise the deposit is refunded on the input chain; a private fixed order returns the token
+originally sent (contract 8.15). The rest needs an operator (contract 8.13).
 
-Every step is written down before it is done and is safe to repeat: the leg that takes over has
-its key in the row, and a venue sends a deposit on to one address only.
+Every step is written down before it is taken, and is safe to repeat: the key of the new leg is in
+the row, and a venue forwards a deposit to one address only.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ _UNDER_WAY = (
     OrderStatusCode.ANONYMIZING,
 )
 _MOVES = 4
-"""After so many venues a deposit goes no further."""
+"""Most venues that a deposit moves through."""
 
 _WRITTEN = ("move", "moveFrom", "moveKey", "moveIn", "moveOut")
-"""What the row holds of a move under way: which leg, who gives up what, for how much."""
+"""Members of ``detail`` for a move under way: the leg, its former venue and the amount."""
 
 
 def given_up(
     order: StoredOrder, first: LegReport, second: LegReport | None
 ) -> Literal["in", "out"] | None:
-    """The leg whose venue holds money it will not swap, where something can be done about it."""
+    """Returns the leg whose venue holds money it will not swap, if it can be recovered."""
     if order.status not in _UNDER_WAY or order.detail.get("stranded") is True:
         return None
     if second is not None and second.status == LegStatus.FAILED and deposit_seen(second):
@@ -67,13 +67,12 @@ def given_up(
 
 
 def moving(order: StoredOrder) -> Position | None:
-    """The leg that is just being taken over by another venue."""
-    found = order.detail.get("move")
-    return found if found in ("in", "out", "back") else None  # type: ignore[return-value]
+    position = order.detail.get("move")
+    return position if position in ("in", "out", "back") else None  # type: ignore[return-value]
 
 
 class Recovery(Room):
-    """Moves deposits that a venue gave up. Used by the worker, which holds the order's lease."""
+    """Moves deposits that a venue gave up. The worker calls it while it leases the order."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
@@ -82,10 +81,10 @@ class Recovery(Room):
     async def begin(
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
     ) -> StoredOrder | None:
-        """The order with the leg that takes over written down.
+        """Writes down the leg that takes over; returns the order.
 
-        ``report`` is the last word of the venue that gave up. The order as it is when the
-        deposit went back instead, None when nothing can be done.
+        ``report`` is the final report of the venue that gave up. Where the deposit was refunded
+        instead, returns the order unchanged; None when nothing can be done.
         """
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
@@ -100,13 +99,14 @@ class Recovery(Room):
             },
         )
         position: Position = "back" if order.fixed and side == "out" else side
-        found = None if order.fixed and side == "in" else await self._choose(wanted, position)
-        return found or await self._give_back(order, side)
+        moved = None if order.fixed and side == "in" else await self._choose(wanted, position)
+        return moved or await self._give_back(order, side)
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
-        """One more step of a move: the new leg opened and the deposit sent to it, or another venue.
+        """Takes one step of a move: opens the new leg and forwards the deposit, or picks another
+        venue.
 
-        Raises VenueFailure when a venue does not say; it is asked again later.
+        Raises VenueFailure when a venue does not answer; it is asked again later.
         """
         position = moving(order)
         if position is None:
@@ -131,13 +131,13 @@ class Recovery(Room):
         return replace(order, detail=kept, modified=self._clock.now())
 
     async def _without(self, order: StoredOrder, position: Position, code: str) -> StoredOrder:
-        """A move whose venue refused: the next one, or back to the venue that holds the money."""
+        """Handles a venue's refusal: another venue, or a refund by the one with the money."""
         tried = replace(
             order, detail={**order.detail, "moves": ",".join([*codes_of(order, "moves"), code])}
         )
-        found = await self._choose(tried, position)
-        if found is not None:
-            return found
+        moved = await self._choose(tried, position)
+        if moved is not None:
+            return moved
         side: Literal["in", "out"] = "in" if position == "in" else "out"
         legs = list(order.legs)
         legs[_number(side)] = str(order.detail["moveFrom"])
@@ -150,7 +150,6 @@ class Recovery(Room):
         return back
 
     async def _choose(self, order: StoredOrder, position: Position) -> StoredOrder | None:
-        """The order with the best venue for the leg; ``moveFrom`` and ``moveIn`` are written."""
         if len(codes_of(order, "moves")) > _MOVES:
             return None
         route = await self._best(order, position, _amount(order, "moveIn"))
@@ -184,7 +183,6 @@ class Recovery(Room):
     async def _best(
         self, order: StoredOrder, position: Position, amount: Decimal
     ) -> PricedRoute | None:
-        """The best venue for the leg, of those not tried yet; None when there is none."""
         shunned = {*codes_of(order, "moves"), *order.legs}
         if position != "in" or order.refund_address is None:
             shunned |= needing_refund_address(self._venues)
@@ -204,7 +202,6 @@ class Recovery(Room):
 
     @staticmethod
     def _choice(order: StoredOrder, position: Position) -> RouteChoice:
-        """The filters of this leg, as those of a route over it alone."""
         asked = order.choice
         if position == "back":
             return EVERY_ROUTE
@@ -222,9 +219,9 @@ class Recovery(Room):
         amounts: tuple[Decimal, Decimal],
         second: tuple[str, str | None] | None,
     ) -> LegOrder:
-        """What the venue is asked to open; ``second`` is where the next leg waits, if there is one.
+        """Returns the leg for the venue to open; ``second`` is the deposit of the next leg, if any.
 
-        The money is on its way already, so the leg floats and waits as long as a second leg.
+        The money is on its way already, so the leg floats and stays open as long as a second leg.
         """
         token_in, token_out = self._ends(order, position)
         if position == "back":
@@ -251,7 +248,6 @@ class Recovery(Room):
         )
 
     def _ends(self, order: StoredOrder, position: Position) -> tuple[Token, Token]:
-        """The tokens a leg takes and pays."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
@@ -266,7 +262,7 @@ class Recovery(Room):
     async def _give_back(
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
-        """Have the deposited token sent where the order says; None when it does not say.
+        """Sends the deposited token to the order's refund address; None without one.
 
         A second leg holds the intermediary, which is no refund of the order.
         """

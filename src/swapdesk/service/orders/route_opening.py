@@ -1,8 +1,7 @@
 """Opens the legs of an order at its venues: from a consumed quote to a deposit address.
 
-Used by the create request, and by the worker that finishes what a crash or a lost answer left.
-A venue returns for a key what it created before, so a second deposit is never opened
-(contract 7.8).
+Used by the create request, and by the worker that finishes what a crash or a lost answer left. A
+venue returns for a key what it created before, so a second deposit is never opened (contract 7.8).
 """
 
 from __future__ import annotations
@@ -45,19 +44,17 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 FALLBACK_SECONDS = 10.0
-"""After this long no further venue is tried in one go; the worker goes on."""
+"""After this long no further venue is tried in one go; the worker continues."""
 
 CARRY_SECONDS = 24.0
 """After this long an opening is left to the worker; clients wait a little longer for it."""
 
 
 class OpeningUnknown(Exception):
-    """A venue may or may not have opened a leg; ``find`` by key decides later."""
+    """A venue may have opened a leg; ``find`` by key decides later."""
 
 
 class _Refusal(Exception):
-    """A venue definitely did not open the leg at this position of the route."""
-
     def __init__(
         self,
         position: Position,
@@ -68,23 +65,20 @@ class _Refusal(Exception):
         self.position = position
         self.code = code
         self.failure = failure
-        """What a fixed order, which never falls back, is answered with."""
+        """Answer for a fixed order, which never falls back."""
 
 
 class Opening(Room):
-    """Opens the legs of orders that have no deposit address yet."""
-
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
         self.routes = routes
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.
+        """Carries an order at -2 or -1 to waiting, or to failed when no venue opens.
 
-        ``ask_first`` asks each venue what the key already stands for. Raises OpeningUnknown,
-        at the latest after CARRY_SECONDS. Returns the row as it stands, also when someone
-        else was faster.
+        ``ask_first``: look the key up at each venue before opening. Raises OpeningUnknown, at the
+        latest after CARRY_SECONDS. Returns the current row, also when another worker was faster.
         """
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
@@ -121,7 +115,7 @@ class Opening(Room):
     async def _next_route(
         self, order: StoredOrder, position: Position, code: str
     ) -> StoredOrder | None:
-        """The order on its next best route, at -1 until it is open; None when no venue is left.
+        """Returns the order on its next best route, at -1 until it is open; None without one.
 
         ``code`` is the venue that refused the leg at ``position``.
         """
@@ -134,7 +128,7 @@ class Opening(Room):
         amount = order.amount("quotedInAmount") or order.amount_in
         wary = set() if order.refund_address is not None else needing_refund_address(self._venues)
         codes = [venue.provider.short_name for venue in self._venues]
-        avoided = [*refused, *(f"in:{each}" for each in wary)]
+        avoided = [*refused, *(f"in:{code}" for code in wary)]
         route = await self.routes.best_legs(
             self._catalog.token_of_order(order.token_in_id),
             self._catalog.token_of_order(order.token_out_id),
@@ -171,7 +165,7 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """What to pay, and where the second leg waits. The leg that pays out is opened first."""
+        """Returns the deposits of both legs; the leg that pays out is opened first."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
@@ -199,9 +193,9 @@ class Opening(Room):
                 raise OpeningUnknown(f"{code} is not configured, but may have opened {leg.key}")
             raise _Refusal(position, code)
         try:
-            found = await venue.find(leg.key) if ask_first else None
-            if found is not None:
-                return found
+            opened = await venue.find(leg.key) if ask_first else None
+            if opened is not None:
+                return opened
             if ask_first and self._clock.now() >= order.expires:
                 raise Rejected("the time to deposit has passed")
         except VenueFailure as failure:
@@ -252,7 +246,7 @@ class Opening(Room):
         )
 
     def _ready(self, order: StoredOrder) -> StoredOrder:
-        """A DEX order has no deposit: its transaction was made before it was begun."""
+        """A DEX order has no deposit: its transaction was prepared before the order began."""
         now = self._clock.now()
         return replace(
             moved(order, OrderStatusCode.WAITING, order.in_status, order.out_status, now),
@@ -280,7 +274,7 @@ class Opening(Room):
         return await self._current(order)
 
     async def _current(self, order: StoredOrder) -> StoredOrder:
-        found = await self._store.orders.current(order.service_id)
-        if found is None:
+        current = await self._store.orders.current(order.service_id)
+        if current is None:
             raise LookupError(f"order {order.service_id} is not in the store")
-        return found
+        return current

@@ -1,7 +1,7 @@
-"""States of an order: which may follow which, what is displayed, and what venue reports change.
+"""States of an order: allowed transitions, displayed states, and changes by venue reports.
 
 Pure functions of an order row and its legs (contract 8.4 to 8.9). A report never moves an order
-backward, and the absence of a report never moves it at all (contract 8.7, 17.6).
+backward, and a missing report never moves it at all (contract 8.7, 17.6).
 """
 
 from __future__ import annotations
@@ -71,21 +71,20 @@ _BY_FIRST_LEG = {
 
 
 def centralized(route: Route) -> CentralizedRoute:
-    """The route of an order that has legs at exchanges. Raises ValueError for a DEX order."""
+    """Returns the route of an order with legs at exchanges. Raises ValueError for a DEX order."""
     if route == "dex":
         raise ValueError("a DEX order has no legs at exchanges")
     return route
 
 
 def allowed(before: int, after: int, route: Route) -> bool:
-    """Whether ``after`` may directly follow ``before``; 3 belongs to private orders."""
+    """Returns True if ``after`` may directly follow ``before``; 3 belongs to private orders."""
     if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
     return OrderStatusCode(after) in TRANSITIONS[OrderStatusCode(before)]
 
 
 def display(status: int, in_status: int, out_status: int | None, route: Route) -> DisplayStatus:
-    """The displayed state of an order from its numbers."""
     direct = _DIRECT.get(OrderStatusCode(status))
     if direct is not None:
         return direct
@@ -104,17 +103,18 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """How far a displayed state is along the one way; it never falls."""
+    """Returns the progress of a displayed state; it never falls."""
     return _RANKS[shown]
 
 
 def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
-    """Whether the deposited token can no longer come back, on an order that has not ended well.
+    """Returns True if the deposited token can no longer be returned; only for orders without a
+    payout.
 
-    A private order holds another token from its first payout on; a fixed one returns what was
-    sent until the receiver is being paid (contract 8.15).
+    A private order holds another token from its first payout on; a fixed one returns what was sent
+    until the receiver is being paid (contract 8.15).
     """
     if status not in (
         OrderStatusCode.EXCHANGING,
@@ -127,7 +127,6 @@ def non_refundable(
 
 
 def deposit_seen(report: LegReport) -> bool:
-    """Whether money has arrived at the venue for this leg."""
     return report.deposit_arrived or report.status in (
         LegStatus.CONFIRMING,
         LegStatus.EXCHANGING,
@@ -140,7 +139,7 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """The order's state that the legs amount to; ``second`` exists on private orders only."""
+    """Returns the order's state by its legs; ``second`` exists on private orders only."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -160,9 +159,9 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """The states to pass from ``before`` to ``after``, both the last one included.
+    """Returns the states from ``before`` to ``after``, including the last.
 
-    A venue that is asked seldom reports a finished leg whose steps nobody saw; the order
+    A venue that is asked seldom may report a leg as finished whose steps nobody saw; the order
     passes them all the same. Empty when ``after`` cannot be reached.
     """
     start, end = OrderStatusCode(before), OrderStatusCode(after)
@@ -187,13 +186,11 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """The rows to commit one after another; empty when nothing changed.
+    """Returns the rows to commit one after another; empty when nothing changed.
 
-    ``asked`` is when the venues were asked: an answer that left before the deadline and came
-    after it says nothing about a deposit made in between.
-
-    Intermediate rows differ in their state alone, so that every step is announced; what the
-    reports tell (hashes, amounts, flags) comes with the last one.
+    ``asked`` is when the venues were asked: an answer that left before the deadline and came after
+    it says nothing about a deposit in between. Intermediate rows differ in their state alone, so
+    that every step is announced; hashes, amounts and flags of the reports come with the last one.
     """
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
@@ -227,7 +224,6 @@ def next_rows(
 def rows_of_return(
     row: StoredOrder, report: LegReport, chain: str, now: datetime
 ) -> list[StoredOrder]:
-    """The rows to commit for a leg that returns the token originally sent, on its own chain."""
     out = int(LegStatus.REFUNDED)
     if report.payout_hash is not None and report.status in (LegStatus.SENDING, *_PAID):
         detail = row.detail | {
@@ -293,21 +289,21 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Hashes, refund and flags; what a report leaves out keeps what was known.
+    """Returns hashes, refund and flags; what a report omits keeps its value.
 
-    The refund is what came back of the deposit; what a second leg gives back is another token
-    and stays with the service, for somebody to act on.
+    The refund is the returned deposit; what a second leg returns is another token and stays with
+    the service, for an operator to act on.
     """
     paying = first if second is None else second
-    found: dict[str, str | bool | None] = {
+    reported: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
         "payoutHash": paying.payout_hash,
         "refundHash": first.refund_hash,
         "refundChain": first.refund_chain,
         "refundAmount": _text(first.refund_amount),
     }
-    told: dict[str, str | bool | None] = {
-        name: value for name, value in found.items() if value is not None
+    detail: dict[str, str | bool | None] = {
+        name: value for name, value in reported.items() if value is not None
     }
     flagged = row.detail.get("actionRequired")
     if status in _UNFULFILLED:
@@ -325,12 +321,12 @@ def _found(
             )
         )
         if stranded or flagged is not None:
-            told["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)
+            detail["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)
     elif flagged is not None:
-        told["actionRequired"] = False
+        detail["actionRequired"] = False
     if _holds(first, second):
-        told["actionRequired"] = True
-    return told
+        detail["actionRequired"] = True
+    return detail
 
 
 def _holds(first: LegReport, second: LegReport | None) -> bool:
@@ -340,7 +336,7 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """A finished order says one thing more: that a later deposit needs somebody."""
+    """A finished order has one more flag: a later deposit needs an operator."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}
@@ -350,7 +346,6 @@ def _flagged(
 def moved(
     row: StoredOrder, status: OrderStatusCode, in_status: int, out_status: int | None, now: datetime
 ) -> StoredOrder:
-    """The row in another state, with what is displayed of it."""
     shown = display(status, in_status, out_status, row.route)
     return replace(
         row,

@@ -1,8 +1,8 @@
 """From the parameters of a request to the question that is priced (contract 6.9 to 6.20).
 
-What only the market or the account can refuse is refused here, with the input it is about.
-All questions share one deadline (contract 17.3): 0.6 s for everything, then 90 % of the rows
-expected is enough, falling every 0.3 s; after 2.0 s whatever is there is the answer.
+Refuses what only the market or the account can refuse, with the input it concerns. All questions
+share one deadline (contract 17.3): 0.6 s for everything, then 90 % of the expected rows are enough,
+falling every 0.3 s; after 2.0 s whatever is there is the answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ _CENTRALIZED: dict[RouteType, Literal["standard", "private"]] = {
 def quotes_asked(
     catalog: ServiceCatalog, venues: Venues, caller: Caller, query: QuoteQuery
 ) -> Asked:
-    """``GET /quotes``; the same token on both sides is a private send."""
     types = frozenset(query.types or RouteType)
     same = query.from_.lower() == query.to.lower()
     if same and types != {RouteType.PRIVATE}:
@@ -61,7 +60,7 @@ def quotes_asked(
     if same:
         require_self_private(token_in, query.from_)
     amount = in_units(token_out if receive else token_in, query.amount)
-    centralized = frozenset(_CENTRALIZED[each] for each in types if each in _CENTRALIZED)
+    centralized = frozenset(_CENTRALIZED[route] for route in types if route in _CENTRALIZED)
     asked = _asked(
         caller,
         query,
@@ -76,7 +75,6 @@ def quotes_asked(
 def private_send_asked(
     catalog: ServiceCatalog, venues: Venues, caller: Caller, query: PrivateSendQuery
 ) -> Asked:
-    """``GET /quotes/private-send``."""
     _check_options(caller, query)
     choice = _choice(venues, query, None)
     token = catalog.enabled_token(query.from_, "from")
@@ -124,7 +122,6 @@ def _choice(venues: Venues, query: RouteOptions, swaps: tuple[str, ...] | None) 
 
 
 def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decimal) -> DexQuestion:
-    """The question to on-chain venues, which know neither markup nor filters of legs."""
     return DexQuestion(
         token_in=token_in,
         token_out=token_out,
@@ -146,13 +143,12 @@ def _refuse_on_dex(query: QuoteQuery) -> None:
 
 
 def require_self_private(token: Token, value: str) -> None:
-    """Raise VALIDATION_ERROR for a token that no private route leads back to."""
     if not token.has_self_private:
         raise invalid("from", "must be a token with hasSelfPrivate", value)
 
 
 def in_units(token: Token, amount: Decimal) -> Decimal:
-    """``amount`` in whole units of the token. Raises VALIDATION_ERROR for one that is finer."""
+    """Returns ``amount`` in whole units of the token. Raises VALIDATION_ERROR for a finer one."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount
@@ -166,15 +162,15 @@ T = TypeVar("T")
 
 
 Steps = tuple[tuple[float, int], ...]
-"""Until so many seconds have passed, at least so many percent of the answers are waited for."""
+"""Pairs of seconds and percent: until then, that share of the answers is waited for."""
 
 STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
 HALF_STEPS: Steps = tuple((seconds / 2, percent) for seconds, percent in STEPS)
-"""For questions that others wait for: the same patience in half the time."""
+"""For nested questions: the same patience in half the time."""
 
 DEADLINE = STEPS[-1][0]
-"""Nothing is waited for longer, in seconds."""
+"""Longest wait, in seconds."""
 
 
 async def gather(
@@ -184,12 +180,11 @@ async def gather(
     steps: Steps = STEPS,
     begin: float | None = None,
 ) -> tuple[list[T | None], float]:
-    """Ask everything at once and keep what came in time; the rest is cancelled.
+    """Asks everything at once; returns what came in time and cancels the rest.
 
-    Returns one entry per question, None for no answer, and the seconds since the begin.
-    ``begin``, of ``clock.monotonic``, is when the time of the whole request began. A question
-    must not raise: a failure is an answer of its own kind. One that raises all the same is
-    logged and counts as unanswered.
+    Returns one entry per question, None for no answer, and the elapsed seconds. ``begin``, of
+    ``clock.monotonic``, is when the whole request began. A question must not raise: a failure is an
+    answer of its own kind. One that raises all the same is logged and counts as unanswered.
     """
     if begin is None:
         begin = clock.monotonic()

@@ -1,13 +1,13 @@
-"""Smallest and largest amounts of a pair that quotes keep: private routes, and amounts to receive.
+"""Bounds of a pair that quotes keep: of private routes, and of amounts to receive.
 
-The second leg's bounds of a private route stand in the intermediary token, so they are carried
-back through the first leg's price. Prices move between this answer and a quote, so the second leg
-keeps a margin of 2 %. An amount outside the stated bounds is refused even where the margin would
-take it. Bounds stand for 30 seconds from a round moment of the clock, whoever asked first.
+The second leg's bounds of a private route are in the intermediary token, so they are converted
+through the first leg's price. Prices move between this answer and a quote, so the second leg keeps
+a margin of 2 %. An amount outside the stated bounds is refused even where the margin would take it.
+Bounds stand for 30 seconds from a round moment of the clock, whoever asked first.
 
-``minOut`` and ``maxOut`` state amounts to receive (contract 6.4). Quotes by the amount received
-are fixed, so both ends follow from what fixed routes pay for the smallest and the largest amount
-that they take; they lie 2 % further inside, and a quote by the amount received was given at both.
+``minOut`` and ``maxOut`` bound amounts to receive (contract 6.4). Quotes by the amount received are
+fixed, so both ends follow from what fixed routes pay for their smallest and largest amount; they
+lie 2 % further inside, and a quote by the amount received was given at both.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Found = TypeVar("Found")
 
 
 class _FirstLeg(Struct, frozen=True):
-    """A venue and an intermediary, and what its payout must lie between."""
+    """A venue and an intermediary, and the bounds of its payout."""
 
     venue: GuardedVenue
     middle: Token
@@ -69,39 +69,44 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """The one interval without gaps that reaches the largest amount; None for none."""
-    found: VenueLimits | None = None
-    for interval in sorted(intervals, key=lambda each: each.maximum, reverse=True):
-        if found is None:
-            found = interval
-        elif interval.maximum >= found.minimum:
-            found = VenueLimits(min(found.minimum, interval.minimum), found.maximum)
-    return found
+    """Returns the interval without gaps that reaches the largest amount; None for none."""
+    reach: VenueLimits | None = None
+    for interval in sorted(
+        intervals, key=lambda each_interval: each_interval.maximum, reverse=True
+    ):
+        if reach is None:
+            reach = interval
+        elif interval.maximum >= reach.minimum:
+            reach = VenueLimits(min(reach.minimum, interval.minimum), reach.maximum)
+    return reach
 
 
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """The intervals without the ends of ``bounds`` that are not priced.
+    """Returns the intervals without those ends of ``bounds`` that are not priced.
 
-    A lower end moves up to the next one, or doubles where there is none: the smallest amounts
-    may buy less than one unit of a token with few decimals. An upper end goes with its interval.
+    A lower end moves up to the next one, or doubles where there is none: the smallest amounts may
+    buy less than one unit of a token with few decimals. An upper end goes with its interval.
     """
-    kept = [each for each in intervals if most or each.maximum < bounds.maximum]
+    kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
         return kept
-    higher = [each.minimum for each in kept if each.minimum > bounds.minimum]
+    higher = [interval.minimum for interval in kept if interval.minimum > bounds.minimum]
     floor = min(higher, default=bounds.minimum * 2)
-    raised = [VenueLimits(max(each.minimum, floor), each.maximum) for each in kept]
-    return [each for each in raised if each.minimum <= each.maximum]
+    raised = [VenueLimits(max(interval.minimum, floor), interval.maximum) for interval in kept]
+    return [interval for interval in raised if interval.minimum <= interval.maximum]
 
 
 async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """The widest bounds both of whose ends are priced, and the largest lower end that was not;
-    None where there are none. ``asked`` says of both ends whether they are."""
+    """Returns the widest bounds whose ends are both priced, and the largest lower end that is not;
+    None without any.
+
+    ``asked`` tells of both ends whether they are priced.
+    """
     too_little = None
     for _ in range(_ENDS_TRIED):
         bounds = contiguous(intervals)
@@ -122,7 +127,7 @@ async def lowered(
     token: Token,
     taken: Callable[[Decimal], Awaitable[bool]],
 ) -> VenueLimits:
-    """Bounds whose lower end was raised past ``too_little``, brought back as far as is priced."""
+    """Lowers bounds whose lower end was raised past ``too_little``, as far as prices go."""
     if too_little is None:
         return bounds
     least = bounds.minimum
@@ -140,20 +145,19 @@ async def lowered(
 def taken_by(
     venues: Iterable[GuardedVenue], token_in: Token, token_out: Token
 ) -> list[VenueLimits]:
-    """What each of the venues takes now of a pair."""
-    found = (venue.limits(token_in, token_out) for venue in venues)
-    capped = (within_cap(limits, token_in) for limits in found if limits is not None)
+    limits_of_venues = (venue.limits(token_in, token_out) for venue in venues)
+    capped = (within_cap(limits, token_in) for limits in limits_of_venues if limits is not None)
     return [limits for limits in capped if limits is not None]
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
-    """``limits`` in whole units and under the cap of a swap; None when nothing is left."""
-    found = offered(limits, token)
-    return found if found.minimum <= found.maximum else None
+    """Returns ``limits`` in whole units and under the cap of a swap; None when nothing is left."""
+    capped = offered(limits, token)
+    return capped if capped.minimum <= capped.maximum else None
 
 
 class KeptSearches(Generic[Key, Found]):
-    """What was found out of a pair, for 30 seconds from a round moment of the clock.
+    """Caches a search per pair for 30 seconds from a round moment of the clock.
 
     A search goes on when its caller gives up, and callers share it.
     """
@@ -166,7 +170,7 @@ class KeptSearches(Generic[Key, Found]):
     async def find(
         self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
     ) -> Found | None:
-        """What stands now; ``searching`` looks anew where nothing does."""
+        """Returns the cached result, or searches."""
         kept = self._kept.get(key)
         if kept is not None and kept[0] == self._epoch():
             return kept[1]
@@ -177,17 +181,17 @@ class KeptSearches(Generic[Key, Found]):
         return await asyncio.shield(search)
 
     def last(self, key: Key) -> Found | None:
-        """What was found last, where a new search takes too long."""
+        """Returns the last result, for when a new search takes too long."""
         kept = self._kept.get(key)
         return None if kept is None else kept[1]
 
     async def _search(self, key: Key, searching: Coroutine[Any, Any, Found | None]) -> Found | None:
         epoch = self._epoch()
-        found = await searching
+        result = await searching
         if len(self._kept) >= _PAIRS_KEPT:
             self._kept.clear()
-        self._kept[key] = (epoch, found)
-        return found
+        self._kept[key] = (epoch, result)
+        return result
 
     def _epoch(self) -> int:
         return int(self._clock.now().timestamp()) // KEPT_SECONDS
@@ -199,7 +203,7 @@ class KeptSearches(Generic[Key, Found]):
 
 
 class PrivateBounds:
-    """Bounds of the private routes of a pair without filters, on floating or on fixed terms."""
+    """Bounds of a pair's private routes without filters, on floating or fixed terms."""
 
     def __init__(
         self,
@@ -215,17 +219,16 @@ class PrivateBounds:
         self._searches: KeptSearches[tuple[str, str], PairBounds] = KeptSearches(clock)
 
     async def find(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Bounds over all private routes of the pair; None when there is no such route now."""
         key = (token_in.id, token_out.id)
         return await self._searches.find(key, lambda: self._search(token_in, token_out))
 
     def last(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """What was found last, where a new search takes too long."""
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Between both ends is asked as well, since few venues take the ends and the estimate is
-        that of all."""
+        """Also asks between both ends, since few venues take the ends and the estimate is that of
+        all.
+        """
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
         legs = self._first_legs(question)
@@ -245,10 +248,12 @@ class PrivateBounds:
             least, most, _ = await asyncio.gather(*map(taken, amounts))
             return least, most
 
-        found = await priced_ends([reach for reach in gathered[0] if reach is not None], asked)
-        if found is None:
+        priced_bounds = await priced_ends(
+            [reach for reach in gathered[0] if reach is not None], asked
+        )
+        if priced_bounds is None:
             return None
-        limits = await lowered(*found, token_in, taken)
+        limits = await lowered(*priced_bounds, token_in, taken)
         return PairBounds(limits.minimum, limits.maximum, whole_minutes(longest))
 
     def _first_legs(self, question: RouteQuestion) -> list[_FirstLeg]:
@@ -273,7 +278,6 @@ class PrivateBounds:
 
 
 async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
-    """The amounts of one first leg whose payout the second leg accepts, or None."""
     least, most = await asyncio.gather(
         _paid(leg, token_in, leg.own.minimum), _paid(leg, token_in, leg.own.maximum)
     )
@@ -290,18 +294,18 @@ async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
 
 
 async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
-    found = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
-    return found.amount_out if isinstance(found, PricedRoute) else None
+    leg_route = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
+    return leg_route.amount_out if isinstance(leg_route, PricedRoute) else None
 
 
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """From an end of the leg's bounds inward, the first amount that pays about ``target``.
+    """Returns the first amount, inward from an end of the leg's bounds, that pays about ``target``.
 
-    Each round follows the price of the last amount; half a percent off is close enough,
-    because the target keeps a margin of two. Of a token that is sent in large units the first
-    one inside is as close as it gets.
+    Each round follows the price of the last amount; half a percent off is close enough, because the
+    target keeps a margin of two. For a token with large units the first amount inside is the
+    closest.
     """
     amount, paid = end
     if paid >= target if up else paid <= target:
@@ -322,7 +326,7 @@ async def _crossing(
 
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
-    """Five digits, cut toward the inside of the bounds."""
+    """Rounds to five digits, toward the inside of the bounds."""
     return quantize(amount, _places(amount, token), up=up)
 
 
@@ -331,14 +335,13 @@ def _places(amount: Decimal, token: Token) -> int:
 
 
 def _unit(amount: Decimal, token: Token) -> Decimal:
-    """What the last digit of a readable amount stands for."""
     return Decimal(1).scaleb(-_places(amount, token))
 
 
 FIXED = Terms(fixed=True)
 
 _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
-"""By how much each try goes further inside, as a share of what an end pays."""
+"""Share of an end's payout by which each try goes further inside."""
 
 
 class ReceiveBounds(Room):
@@ -354,9 +357,9 @@ class ReceiveBounds(Room):
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """Bounds in units of the token received; None where nothing can be quoted by it now.
+        """Returns bounds in units of the token received; None where no quote by it is possible now.
 
-        ``markup`` in percent is left out by venues that take none.
+        ``markup``, in percent, is omitted at venues that take none.
         """
         question = RouteQuestion(
             token_in,
@@ -372,7 +375,6 @@ class ReceiveBounds(Room):
     def last(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """What was found last, where a new search takes too long."""
         return self._searches.last((token_in.id, token_out.id, route, markup))
 
     async def _search(self, question: RouteQuestion, route: CentralizedRoute) -> VenueLimits | None:
@@ -402,7 +404,6 @@ class ReceiveBounds(Room):
         return VenueLimits(smallest, largest)
 
     async def _paid(self, question: RouteQuestion, amount: Decimal) -> list[Decimal]:
-        """What the routes pay for an amount sent."""
         answer = await self._pricing.price(replace(question, amount=amount))
         return [route.amount_out for route in priced(answer.routes)]
 

@@ -1,8 +1,8 @@
 """Quotes: checked, priced, stored durably, answered (contract 6.6 to 6.29).
 
-Quotes and ``GET /minMax`` keep one rule: a route takes what its pair's bounds allow, of amounts
-sent on private routes and of amounts received on both. An amount outside them is refused even
-where a route would take it, so that validation and execution say the same (contract 6.3, 6.4).
+Quotes and ``GET /minMax`` follow one rule: a route takes what its pair's bounds allow, of amounts
+sent on private routes and of amounts received on both. An amount outside them is refused even where
+a route would take it, so that validation and execution agree (contract 6.3, 6.4).
 """
 
 from __future__ import annotations
@@ -73,11 +73,10 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
-"""An amount this many times inside the bounds of a priced route is inside those of the pair."""
+"""Factor inside a priced route's bounds that is certainly inside those of the pair."""
 
 
 def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
-    """The private routes, or the one refusal of an amount sent outside ``bounds``."""
     if not question.plain or _clearly_inside(routes, question):
         return routes
     outside = _outside(routes, question.amount, bounds)
@@ -85,7 +84,7 @@ def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> l
 
 
 def _inside(routes: list[Route], question: RouteQuestion, limits: VenueLimits) -> list[Route]:
-    """The routes, or a refusal of each for an amount received outside ``limits``."""
+    """Returns the routes, or refuses each for an amount received outside ``limits``."""
     outside = _outside(routes, question.amount, limits)
     if outside is None:
         return routes
@@ -95,7 +94,6 @@ def _inside(routes: list[Route], question: RouteQuestion, limits: VenueLimits) -
 def _outside(
     routes: list[Route], amount: Decimal, bounds: VenueLimits
 ) -> tuple[Cause, Decimal] | None:
-    """On which side the amount is, where the routes do not fail for another reason."""
     if not any(
         isinstance(route, PricedRoute) or route.cause in ("below", "above") for route in routes
     ):
@@ -108,26 +106,24 @@ def _outside(
 
 
 def _whole_side(question: RouteQuestion) -> bool:
-    """Whether the question is by the amount received and about every such route."""
     return question.terms.receive and question.choice.swaps is None and question.unfiltered
 
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
-    """Whether priced routes show that the amount is far from both bounds of the pair.
+    """Returns True if priced routes show that the amount is far from both bounds of the pair.
 
-    Of a token that is paid out in large units, what buys the first ones may be the lower bound.
+    For a token with large units, what buys the first one may be the lower bound.
     """
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
-    found = priced(routes)
+    routes_priced = priced(routes)
     return any(
-        route.limits.minimum * _CLEAR <= amount and route.amount_out >= units for route in found
-    ) and any(amount * _CLEAR <= route.limits.maximum for route in found)
+        route.limits.minimum * _CLEAR <= amount and route.amount_out >= units
+        for route in routes_priced
+    ) and any(amount * _CLEAR <= route.limits.maximum for route in routes_priced)
 
 
 class QuoteEngine(Room):
-    """Prices routes over the venues; ``intermediaries``: token ids a private route may hop over."""
-
     def __init__(self, shared: Shared, intermediaries: Iterable[str], scans: TokenScans) -> None:
         super().__init__(shared)
         self._scans = scans
@@ -140,7 +136,7 @@ class QuoteEngine(Room):
         self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(self._clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
-        """Every asked route of the pair, unpriced ones with their reason."""
+        """Returns every asked route of the pair, unpriced ones with their reason."""
         asked = quotes_asked(self._catalog, self._venues, caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
@@ -159,14 +155,14 @@ class QuoteEngine(Room):
                 *(stored for _, stored in onchain if stored is not None),
             ]
         )
-        found = [self._row(route, stored, asked, answer.bounds) for route, stored in offers]
-        found += [row for row, _ in onchain]
-        found += self._losers(answer, question)
-        ordered = rows.in_order(found, query.sort, query.sort_order)
+        quotes = [self._row(route, stored, asked, answer.bounds) for route, stored in offers]
+        quotes += [row for row, _ in onchain]
+        quotes += self._losers(answer, question)
+        ordered = rows.in_order(quotes, query.sort, query.sort_order)
         return QuoteList(quotes=ordered, total=len(ordered))
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
-        """Private routes from a token to itself; a filtered one is left out."""
+        """Returns private routes from a token to itself, without filtered ones."""
         asked = private_send_asked(self._catalog, self._venues, caller, query)
         token, amount = asked.question.token_in, asked.question.amount
         self._scans.selected(token)
@@ -182,10 +178,10 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Quotes that may be executed now, best first; none of them is stored.
+        """Returns quotes that may be executed now, best first; none is stored.
 
-        Without a refund address (``refundable`` false) routes that need one are left out. Raises
-        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT by the very limits that execution has.
+        Without a refund address (``refundable`` false), routes that need one are omitted. Raises
+        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT by the very limits of execution.
         """
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
@@ -209,11 +205,11 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """The floating route that pays most now among those ``choice`` asks for; None when none.
+        """Returns the floating route that pays most now for ``choice``; None without one.
 
-        ``exclude`` names routes by their legs; ``markup``, in percent, is what the price has to
-        include. Payout wallets are rotated, when asked for, against the orders of
-        ``partner_id``. A route that would be filtered is never chosen.
+        ``exclude`` names routes by their legs; ``markup``, in percent, is part of the price. Payout
+        wallets are rotated, when asked for, against the orders of ``partner_id``. A route that
+        would be filtered is never chosen.
         """
         question = RouteQuestion(
             token_in,
@@ -226,10 +222,10 @@ class QuoteEngine(Room):
         )
         answer = await self._pricing.price(question)
         usable: list[Route] = [
-            each
-            for each in priced(answer.routes)
+            candidate
+            for candidate in priced(answer.routes)
             if not loses_too_much(
-                in_usd(token_in, each.amount_in), in_usd(token_out, each.amount_out)
+                in_usd(token_in, candidate.amount_in), in_usd(token_out, candidate.amount_out)
             )
         ]
         if route == "private" and partner_id is not None:
@@ -237,18 +233,16 @@ class QuoteEngine(Room):
         return next(iter(ranked(usable)), None)
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
-        """What the best route would pay now, filtered ones included; None when none is priced."""
+        """Returns the payout of the best route now, filtered ones included; None without one."""
         answer = await self._pricing.price(question)
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
-        """``GET /minMax``: limits by route type, null where no route of the type exists.
+        """``GET /minMax``: limits by route type, null without a route of the type.
 
-        Both ends are priced before they are told. They bound the amount alone; that a route would
-        lose too much to be used is told on its row (contract 6.1 to 6.4).
-
-        ``minOut`` and ``maxOut`` bound what can be asked for by the amount received, and are told
-        as a quote tells it that names no markup: after the default of the account.
+        Both ends are priced before they are stated. They bound the amount alone; that a route would
+        lose too much is stated on its row (contract 6.1 to 6.4). ``minOut`` and ``maxOut`` bound
+        the amount received, with the account's default markup, as in a quote that names none.
         """
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
@@ -264,12 +258,12 @@ class QuoteEngine(Room):
         dex = self._dex_limits(token_in, token_out, by_ids=by_ids)
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits(dex=await dex)
-        found = await asyncio.gather(
+        limits = await asyncio.gather(
             self._received(pair, "standard", self._standard_limits),
             self._received(pair, "private", self._private_limits),
             dex,
         )
-        return PairLimits(cex=found[0], private=found[1], dex=found[2])
+        return PairLimits(cex=limits[0], private=limits[1], dex=limits[2])
 
     async def _received(
         self,
@@ -277,8 +271,10 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """The limits by the amount sent, with what can be asked for by the amount received. Where
-        nothing can, for want of fixed rates, they keep what both ends pay."""
+        """Adds bounds of the amount received to limits by the amount sent.
+
+        Without fixed rates they are what both ends pay.
+        """
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
         limits: Limits | None
@@ -292,7 +288,6 @@ class QuoteEngine(Room):
     async def _dex_limits(
         self, token_in: Token, token_out: Token, *, by_ids: bool
     ) -> Limits | None:
-        """None, too, for symbols: one of exchanges names no token on a chain (contract 6.2)."""
         if not (by_ids and token_in.has_dex and token_out.has_dex):
             return None
         search = DexLimits(self._onchain, token_in, token_out)
@@ -309,8 +304,9 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """The widest bounds over all venues that price both ends now, the lower one as far down as
-        it is priced."""
+        """Returns the widest bounds over all venues that price both ends now, the lower one as low
+        as prices go.
+        """
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 
@@ -325,14 +321,13 @@ class QuoteEngine(Room):
             return least, most
 
         intervals = taken_by(self._venues.trading(token_in, token_out), token_in, token_out)
-        found = await priced_ends(intervals, asked)
-        if found is None:
+        priced_bounds = await priced_ends(intervals, asked)
+        if priced_bounds is None:
             return None
-        bounds = await lowered(*found, token_in, taken)
+        bounds = await lowered(*priced_bounds, token_in, taken)
         return _stated(bounds, paid[bounds.minimum], paid[bounds.maximum])
 
     async def _everywhere(self, asked: Asked) -> tuple[Priced, list[DexOffer]]:
-        """Centralized routes and on-chain ones, or the refusal when nothing takes the amount."""
         if asked.onchain is None:
             return await self._price(asked), []
         swaps = asked.question.choice.swaps
@@ -345,14 +340,13 @@ class QuoteEngine(Room):
         return answer, onchain
 
     async def _price(self, asked: Asked) -> Priced:
-        """Prices of the centralized routes, or the refusal when none takes the amount."""
         answer, refusal = await self._judged(asked)
         if refusal is not None:
             raise refusal
         return answer
 
     async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
-        """The centralized routes, and the refusal when the amount is all that is wrong of them."""
+        """Prices centralized routes, and returns a refusal if only the amount is wrong."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0), None
@@ -367,14 +361,13 @@ class QuoteEngine(Room):
         return answer, await self._pricing.refusal(answer, question)
 
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
-        """What is priced, with the bounds of the pair; routes are refused with the figure of
-        ``GET /minMax`` when the amount is outside: private ones for an amount sent, both for an
-        amount received.
+        """Prices routes and applies the bounds of the pair.
 
-        The rule is the same whether the bounds were asked for before or not. Bounds speak of
-        all routes, so questions with filters are answered by their routes alone, and so are
-        fixed ones by the amount sent. Everything is asked for at once, since every private row
-        states the bounds.
+        Routes are refused with the figure of ``GET /minMax`` when the amount is outside: private
+        ones for an amount sent, both for an amount received, whether the bounds were asked for
+        before or not. Bounds are those of all routes, so questions with filters are answered by
+        their routes alone, and so are fixed ones by the amount sent. Everything is asked at once,
+        since every private row states the bounds.
         """
         pair = question.token_in, question.token_out
         markup = question.terms.markup
@@ -392,14 +385,16 @@ class QuoteEngine(Room):
             if searches:
                 with contextlib.suppress(TimeoutError):
                     await within(self._clock, left, asyncio.wait(searches))
-            found = [search.result() if search.done() else None for search in searches]
+            bounds_found = [search.result() if search.done() else None for search in searches]
         finally:
             for search in searches:
                 search.cancel()
         # Where a search takes too long, what was found last stands.
-        of_received = found[len(found) - len(received) :]
+        of_received = bounds_found[len(bounds_found) - len(received) :]
         of_pair = (
-            found[0] or self.private_bounds.last(*pair) if len(found) > len(received) else None
+            bounds_found[0] or self.private_bounds.last(*pair)
+            if len(bounds_found) > len(received)
+            else None
         )
         if isinstance(of_pair, PairBounds) and answer.private:
             private = _kept(answer.private, question, of_pair)
@@ -412,8 +407,10 @@ class QuoteEngine(Room):
         return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
-        """The routes of an amount above ``cap``, all refused, and the refusal. It names what the
-        asked routes take, which may be less than the cap."""
+        """Refuses all routes of an amount above ``cap``.
+
+        The refusal names what the asked routes take, which may be less than the cap.
+        """
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
         refusal = await self._pricing.refusal(refused, question)

@@ -1,12 +1,12 @@
-"""All routes of a pair priced at once: over each venue, and over pairs of venues.
+"""Prices all routes of a pair at once: over each venue, and over pairs of venues.
 
-A private route is priced leg by leg, beginning with the leg whose amount is known: the first,
-or the second when the amount states what shall arrive. Of those legs only the best of each
-intermediary are carried on. A refusal names an amount that some route takes (contract 6.24).
+A private route is priced leg by leg, beginning with the leg whose amount is known: the first, or
+the second when the amount is what shall arrive. Of those legs only the best per intermediary are
+continued. A refusal names an amount that some route takes (contract 6.24).
 
-Payout wallets of private routes are rotated (contract 6.18 to 6.20): recent are the partner's last
-orders within 24 hours; a rotated route whose price deviates too far from the best one is left out;
-strict unless a fallback was asked for.
+Payout wallets of private routes are rotated (contract 6.18 to 6.20): recent orders are the
+partner's last ones within 24 hours; a rotated route whose price deviates too far from the best one
+is omitted; strict unless a fallback was asked for.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ from swapdesk.service.venues.registry import GuardedVenue, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 
 PRIVATE_ROWS = 24
-"""At most this many private routes are offered (contract 6.23)."""
+"""Most private routes that are offered (contract 6.23)."""
 
 
 class Priced(Struct, frozen=True):
-    """Every asked route with its outcome; ``waited`` seconds is how long SILENT ones had.
+    """Every asked route with its outcome.
 
-    ``bounds`` are those of the pair's private routes, None where they were not found.
+    ``waited`` is how many seconds SILENT venues had; ``bounds`` are those of the pair's private
+    routes, None where they were not found.
     """
 
     standard: list[Route]
@@ -60,7 +61,7 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """Routes of the amount ``cap``, refused for any larger one, which none of them may take."""
+        """Returns the routes of the amount ``cap``, refused for any larger one."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
@@ -72,12 +73,11 @@ class Priced(Struct, frozen=True):
 
     @property
     def routes(self) -> list[Route]:
-        """Those of both types."""
         return [*self.standard, *self.private]
 
     @property
     def largest(self) -> Decimal | None:
-        """The largest bound that a route refuses an amount by; None where none does."""
+        """Returns the largest bound that a route refuses the amount by; None without one."""
         bounds = [
             route.bound for route in unpriced(self.routes) if route.cause == "above" and route.bound
         ]
@@ -85,14 +85,12 @@ class Priced(Struct, frozen=True):
 
 
 class Pricing(Room):
-    """Asks the venues for whole routes under one deadline."""
-
     def __init__(self, shared: Shared, intermediaries: Intermediaries) -> None:
         super().__init__(shared)
         self._intermediaries = intermediaries
 
     async def price(self, question: RouteQuestion) -> Priced:
-        """Routes of the asked types, each with its price or the reason it has none."""
+        """Returns routes of the asked types, each with its price or the reason it has none."""
         begin = self._clock.monotonic()
         (standard, waited), (private, waited_too) = await asyncio.gather(
             self._standard(question, begin), self._private(question, begin)
@@ -100,41 +98,40 @@ class Pricing(Room):
         return Priced(standard, private, max(waited, waited_too))
 
     async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
-        """The refusal when the amount is all that is wrong everywhere, else None.
+        """Returns the refusal if only the amount is wrong everywhere, else None.
 
         An amount over two legs is refused by one of them, which knows nothing of the other; its
         figure is tried on whole routes as long as time allows. Bounds of a pair were tried before.
         """
-        found = beyond(answer, question)
-        if found is None:
+        outside = beyond(answer, question)
+        if outside is None:
             return None
         if not answer.private or question.plain:
-            return found.refusal
-        tried = [found.figure]
+            return outside.refusal
+        tried = [outside.figure]
         left = max(DEADLINE - answer.waited, RESERVE)
         with contextlib.suppress(TimeoutError):
-            await within(self._clock, left, self._tried(found, tried))
-        return replace(found, figure=tried[-1]).refusal
+            await within(self._clock, left, self._tried(outside, tried))
+        return replace(outside, figure=tried[-1]).refusal
 
-    async def _tried(self, found: Beyond, tried: list[Decimal]) -> None:
-        """Go inside until a route is priced; the last of ``tried`` is what to tell."""
-        up = found.cause == "below"
+    async def _tried(self, outside: Beyond, tried: list[Decimal]) -> None:
+        up = outside.cause == "below"
         for margin in _MARGINS:
             inside = ROUGH.add(1, margin if up else -margin)
             exact = ROUGH.multiply(tried[-1], inside)
-            places = found.question.stated.decimals
+            places = outside.question.stated.decimals
             if margin:
                 places = min(places, _DIGITS - 1 - exact.adjusted())
             amount = quantize(exact, places, up=up)
             tried.append(amount)
-            question = replace(found.question, amount=amount)
+            question = replace(outside.question, amount=amount)
             answer = await self.price(question)
             if priced(answer.routes):
                 return
             again = beyond(answer, question)
             if again is None:
                 continue
-            if again.cause != found.cause:
+            if again.cause != outside.cause:
                 return
             tried.append(again.figure)
 
@@ -204,22 +201,24 @@ class Pricing(Room):
         return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
-        """Which wish leaves no private route of a pair that has some; None when it has none."""
+        """Returns the filter that excludes all private routes of a pair; None if it has none
+        anyway.
+        """
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
         if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
             return "xmr"
         plain = replace(
             pinned.choice, in_included=None, in_excluded=None, out_included=None, out_excluded=None
         )
-        found = self._intermediaries.between(replace(pinned, choice=plain))
-        return "leg filters" if plain != pinned.choice and any(found) else None
+        hops = self._intermediaries.between(replace(pinned, choice=plain))
+        return "leg filters" if plain != pinned.choice and any(hops) else None
 
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Pairs worth a second question: the best legs with every venue that takes their amount.
+        """Returns the best legs, each with every venue that takes their amount.
 
-        A leg that no venue takes on from goes to ``routes`` with its reason.
+        A leg that no venue continues goes to ``routes`` with its reason.
         """
         receive = question.terms.receive
         far = _far(question, hop)
@@ -262,7 +261,6 @@ class Pricing(Room):
     async def _whole(
         question: RouteQuestion, hop: Hop, near: PricedRoute, venue: GuardedVenue
     ) -> Route:
-        """The route of a priced leg and one venue on the other side of the intermediary."""
         stated, middle = near.amount_in, near.amount_out
         if question.terms.receive:
             stated, middle = near.amount_out, near.amount_in
@@ -278,8 +276,6 @@ class Pricing(Room):
 async def _leg(
     question: RouteQuestion, hop: Hop, venue: GuardedVenue, amount: Decimal, *, last: bool
 ) -> Route:
-    """One leg of a private route: the one that pays the receiver (``last``), or the one that
-    takes the deposit, which the cap of a swap bounds."""
     terms = terms_of_leg(question.terms, venue, last=last)
     if last:
         return await price_leg(venue, hop.middle, question.token_out, amount, terms)
@@ -288,12 +284,10 @@ async def _leg(
 
 
 def _heard(venue: GuardedVenue, answer: Route | None) -> Route:
-    """The answer of a venue, or that it gave none in time."""
     return answer or UnpricedRoute((venue.provider.short_name,), "silent")
 
 
 def _near(question: RouteQuestion, hop: Hop) -> list[GuardedVenue]:
-    """The venues of the leg whose amount is known."""
     return hop.seconds if question.terms.receive else hop.firsts
 
 
@@ -302,13 +296,12 @@ def _far(question: RouteQuestion, hop: Hop) -> list[GuardedVenue]:
 
 
 def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tuple[str, str]:
-    """The legs in the order of the money."""
     pair = (near.legs[0], far.provider.short_name)
     return (pair[1], pair[0]) if question.terms.receive else pair
 
 
 def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """The best intermediary of each venue pair, best pairs first, bounded."""
+    """Returns the best intermediary of each venue pair, best pairs first, bounded."""
     best: dict[tuple[str, ...], PricedRoute] = {}
     for route in ranked(routes, receive=receive):
         best.setdefault(route.legs, route)
@@ -316,7 +309,6 @@ def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[Pri
 
 
 def ranked(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """The priced ones, most received or least sent first; equal ones in the order of venues."""
     return sorted(
         priced(routes),
         key=lambda route: (route.amount_in if receive else -route.amount_out, route.legs),
@@ -327,15 +319,13 @@ RECENT = timedelta(hours=24)
 
 
 class PayoutRotation(Room):
-    """Chooses the hot wallet each private route shall pay from."""
-
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
-        """The routes with a wallet that no recent order was paid from.
+        """Returns the routes with a wallet that paid no recent order.
 
-        Where none is left: the routes as they were when ``rotate_fallback``, otherwise one
-        unpriced route that says so.
+        Where none is left: the routes unchanged with ``rotate_fallback``, otherwise one unpriced
+        route with that reason.
         """
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
@@ -346,24 +336,23 @@ class PayoutRotation(Room):
             for route in priced(routes)
             if _deviation(route, best, receive=receive) <= choice.deviation_threshold
         ]
-        found: list[Route] = [
+        rotated: list[Route] = [
             replace(route, payout_wallet=wallet)
             for route in near
             if (wallet := self._unused(route.legs[-1], used)) is not None
         ]
-        if found:
-            return found
+        if rotated:
+            return rotated
         return routes if choice.rotate_fallback else [UnpricedRoute((), "rotation")]
 
     async def recent(self, choice: RouteChoice, partner_id: str) -> RecentPayouts:
-        """What the orders are paid from that a choice looks back at."""
         since = self._clock.now() - RECENT
         return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """The quote with a wallet that is not among those in use since it was given.
+        """Returns the quote with a wallet that was not used since it was given.
 
-        Where none is left: without a wallet of its own when ``rotate_fallback``, else None.
+        Where none is left: without a wallet of its own with ``rotate_fallback``, else None.
         """
         if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
@@ -373,7 +362,7 @@ class PayoutRotation(Room):
         return replace(quote, payout_wallet=wallet)
 
     def _unused(self, code: str, used: Collection[tuple[str, int]]) -> int | None:
-        """A wallet of the venue, drawn from those that were not used lately."""
+        """Draws a wallet of the venue that was not used lately."""
         venue = self._venues.by_code(code)
         wallets = 0 if venue is None else venue.traits.payout_wallets
         left = [wallet for wallet in range(wallets) if (code, wallet) not in used]
@@ -381,7 +370,6 @@ class PayoutRotation(Room):
 
 
 def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decimal:
-    """How much worse than the best, in percent."""
     if receive:
         worse, base = route.amount_in - best.amount_in, best.amount_in
     else:
@@ -390,16 +378,18 @@ def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decim
 
 
 RESERVE = 0.4
-"""Seconds that may be taken at least, after a fan-out that used up its time."""
+"""Least seconds for a search after a fan-out that used up its time."""
 
 _DIGITS = 5
 _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
-"""By how much each try goes further inside, as a share of the figure."""
+"""Shares of the figure by which each try goes further inside."""
 
 
 class Beyond(Struct, frozen=True):
-    """An amount to which every asked route says BELOW, or ABOVE; between both the next larger
-    amount is ``figure``."""
+    """An amount that every asked route refuses as BELOW, or as ABOVE.
+
+    Between both ``figure`` is the next larger amount.
+    """
 
     question: RouteQuestion
     cause: Cause
@@ -407,13 +397,12 @@ class Beyond(Struct, frozen=True):
 
     @property
     def refusal(self) -> ServiceError:
-        """AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT."""
         asked = self.question
         return rows.out_of_bounds(self.cause, asked.stated, asked.amount, self.figure)
 
 
 def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
-    """None when a route is priced, or when the amount is not all that is wrong everywhere."""
+    """Returns None if a route is priced, or something else than the amount is wrong."""
     lost = unpriced(answer.routes)
     if not lost or len(lost) < len(answer.routes):
         return None

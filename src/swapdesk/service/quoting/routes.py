@@ -1,8 +1,8 @@
-"""What one route costs: a leg on one venue, or two legs over an intermediary token.
+"""The price of one route: a leg on one venue, or two legs over an intermediary token.
 
-A standard route has one leg. A private route has two on different venues, so that nobody sees
-both ends. Amounts are Decimal in token units; what a venue pays is cut to the token's decimals,
-what it asks for is raised to them. Which venues may stand where: contract 6.13 to 6.16.
+A standard route has one leg. A private route has two on different venues, so that nobody sees both
+ends. Amounts are Decimal in token units; a venue's payout is rounded down to the token's decimals,
+its demand up. Which venues may take which leg: contract 6.13 to 6.16.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 
 
 class RouteQuestion(Struct, frozen=True):
-    """What is to be priced. ``amount`` is of the side that ``terms`` names.
+    """What is to be priced.
 
-    ``markup_optional`` keeps venues that take no markup, priced without it: for the account's
-    default, which excludes nobody. ``exclude`` lists routes by their legs.
+    ``amount`` is of the side that ``terms`` names. ``markup_optional`` keeps venues that take no
+    markup, priced without it: for the account's default, which excludes nobody. ``exclude`` lists
+    routes by their legs.
     """
 
     token_in: Token
@@ -52,17 +53,15 @@ class RouteQuestion(Struct, frozen=True):
 
     @property
     def stated(self) -> Token:
-        """The token ``amount`` is in."""
         return self.token_out if self.terms.receive else self.token_in
 
     @property
     def plain(self) -> bool:
-        """Whether it is about every floating route, as the bounds of a pair are."""
+        """True for a question about every floating route, as the bounds of a pair are."""
         return not self.terms.fixed and self.unfiltered
 
     @property
     def unfiltered(self) -> bool:
-        """Whether no filter leaves a route out."""
         choice = self.choice
         filters = (
             choice.in_included,
@@ -77,7 +76,6 @@ class RouteQuestion(Struct, frozen=True):
         )
 
     def able(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Those that can price on these terms."""
         marked = bool(self.terms.markup) and not self.markup_optional
         return [
             venue
@@ -87,30 +85,30 @@ class RouteQuestion(Struct, frozen=True):
         ]
 
     def direct(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """For standard routes."""
         return _kept(self.able(venues), self.choice.swaps, None)
 
     def firsts(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """For the leg that takes the deposit."""
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """For the leg that pays the receiver: nobody has a refund address on the chain between."""
-        trusting = [each for each in venues if not each.traits.requires_refund_address]
+        """Venues for the leg that pays the receiver: nobody has a refund address on the chain
+        between.
+        """
+        trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
 class PricedRoute(RouteTerms, frozen=True, kw_only=True):
-    """A route with a price. ``limits`` bound ``amount_in``; ``valid_until`` is when the first of
-    its fixed rates ends, None on floating terms."""
+    """``limits`` bound ``amount_in``; ``valid_until`` is when the first of its fixed rates ends,
+    None on floating terms.
+    """
 
     limits: VenueLimits
     valid_until: datetime | None = None
 
 
 class UnpricedRoute(Struct, frozen=True):
-    """Why a route has no price. ``bound`` is the figure of BELOW and ABOVE, on the side the
-    amount was stated."""
+    """``bound`` is the figure of BELOW and ABOVE, on the side of the stated amount."""
 
     legs: tuple[str, ...]
     cause: Cause
@@ -119,7 +117,7 @@ class UnpricedRoute(Struct, frozen=True):
 
 
 class Hop(Struct, frozen=True):
-    """An intermediary with the venues that may stand on both sides of it."""
+    """An intermediary with the venues that may take each side of it."""
 
     middle: Token
     firsts: list[GuardedVenue]
@@ -129,7 +127,7 @@ class Hop(Struct, frozen=True):
 class PairBounds(VenueLimits, frozen=True):
     """Amounts that private routes of a pair take, and their longest estimate in whole minutes.
 
-    Every private row states these: a venue's own figures would name it.
+    Every private row states these: a venue's own figures would identify it.
     """
 
     minutes: Decimal
@@ -153,9 +151,10 @@ async def price_leg(
     terms: Terms = FLOATING,
     cap: Decimal | None = None,
 ) -> Route:
-    """The route over one venue. Bounds are checked here, so that limits and quotes agree.
+    """Prices the route over one venue.
 
-    ``cap`` is a further bound on the amount sent.
+    Bounds are checked here, so that limits and quotes agree. ``cap`` is a further bound on the
+    amount sent.
     """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
@@ -219,7 +218,9 @@ async def _beyond(
     terms: Terms,
     limits: VenueLimits,
 ) -> UnpricedRoute:
-    """On which side an amount to receive is out of bounds, and what the bound would pay."""
+    """Returns the side on which an amount to receive is out of bounds, and what the bound would
+    pay.
+    """
     legs = (venue.provider.short_name,)
     sending = replace(terms, receive=False)
     least, most = await asyncio.gather(
@@ -258,21 +259,28 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Private routes with one estimate and one end, from which no venue can be read."""
-    found = priced(routes)
-    if not found:
+    """Gives private routes one estimate and one end, so that they do not identify venues."""
+    priced_routes = priced(routes)
+    if not priced_routes:
         return routes
-    longest = whole_minutes(max(route.minutes for route in found))
+    longest = whole_minutes(max(route.minutes for route in priced_routes))
     minutes = longest if bounds is None else bounds.minutes
-    end = min((each.valid_until for each in found if each.valid_until is not None), default=None)
+    end = min(
+        (route.valid_until for route in priced_routes if route.valid_until is not None),
+        default=None,
+    )
     return [
-        replace(each, minutes=minutes, valid_until=end) if isinstance(each, PricedRoute) else each
-        for each in routes
+        replace(route, minutes=minutes, valid_until=end)
+        if isinstance(route, PricedRoute)
+        else route
+        for route in routes
     ]
 
 
 def over_two(first: PricedRoute, second: PricedRoute, middle: Token) -> PricedRoute:
-    """The private route over two legs; the second takes what the first pays, to the last unit."""
+    """Prices the private route over two legs; the second takes what the first pays, to the last
+    unit.
+    """
     share = ROUGH.divide(first.amount_in, first.amount_out)
     ends = [end for end in (first.valid_until, second.valid_until) if end is not None]
     return PricedRoute(
@@ -314,18 +322,18 @@ def _kept(
 
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
-    """The four filters by their names in RouteChoice; 422 for a code nobody has."""
-    found: dict[str, tuple[str, ...] | None] = {}
+    """Returns the four filters by their names in RouteChoice; 422 for an unknown code."""
+    filters: dict[str, tuple[str, ...] | None] = {}
     for name, (field, wire_name) in _FILTERS.items():
         codes: list[str] | None = getattr(asked, field)
         if codes is not None:
             require_known(wire_name, codes, venues, routing=False)
-        found[name] = None if codes is None else tuple(dict.fromkeys(codes))
-    return found
+        filters[name] = None if codes is None else tuple(dict.fromkeys(codes))
+    return filters
 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
-    """422 on ``field`` for a code of no provider, or, when asked, of one that is not routing."""
+    """Raises 422 on ``field`` for an unknown provider or, when asked, one that does not route."""
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):
@@ -337,14 +345,14 @@ _XMR = "xmr"
 
 
 class Intermediaries(Room):
-    """``token_ids`` names the rotating set, best of which is chosen per venue pair."""
+    """``token_ids`` is the rotating set, of which the best is chosen per venue pair."""
 
     def __init__(self, shared: Shared, token_ids: Iterable[str]) -> None:
         super().__init__(shared)
         self._token_ids = tuple(token_ids)
 
     def between(self, question: RouteQuestion) -> Iterator[Hop]:
-        """Each usable intermediary with two venues to hop over it."""
+        """Yields each usable intermediary with two venues to hop over it."""
         token_in, token_out = question.token_in, question.token_out
         only_xmr = bool(question.choice.use_xmr)
         for token_id in self._token_ids:
@@ -360,7 +368,6 @@ class Intermediaries(Room):
 
 
 def is_xmr(token: Token) -> bool:
-    """Whether the token is the coin of the Monero chain, not a copy of it elsewhere."""
     return token.mainnet and token.chain_data.kind.casefold() == _XMR
 
 
@@ -368,33 +375,33 @@ SWAP_CAP_USD = Decimal(400_000)
 """Largest swap on centralized routes (contract 6.5)."""
 
 PRICE_IMPACT = Decimal("0.30")
-"""A route that loses more of the dollar value than this is shown and must not be used."""
+"""A route that loses more of the dollar value is shown and must not be used."""
 
 _USD_DECIMALS = 6
 
 
 def in_usd(token: Token, amount: Decimal) -> Decimal | None:
-    """The value of ``amount``; None where the token has no price."""
+    """Returns the value of ``amount``; None where the token has no price."""
     if token.price is None:
         return None
     return short(quantize(ROUGH.multiply(amount, token.price), _USD_DECIMALS, up=False))
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """What ``amount`` is worth when ``valued`` of the same token is worth ``usd``."""
+    """Returns the value of ``amount`` if ``valued`` of the same token is worth ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 
 
 def swap_cap(token: Token) -> Decimal | None:
-    """The largest amount of the token worth at most 400,000 USD; None without a price."""
+    """Returns the largest amount of the token within the cap; None without a price."""
     if token.price is None or token.price <= 0:
         return None
     return quantize(ROUGH.divide(SWAP_CAP_USD, token.price), token.decimals, up=False)
 
 
 def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
-    """Whether a route is to be filtered for its price impact; never where a price is missing."""
+    """Returns True if a route is filtered for its price impact; False without a price."""
     if usd_in is None or usd_out is None or usd_in <= 0:
         return False
     return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

@@ -46,14 +46,14 @@ QUOTE_VALID = timedelta(seconds=60)
 
 
 class Asked(Struct, frozen=True):
-    """A request for quotes: the question, whose it is, and whether its markup is told."""
+    """A request for quotes: the question, its partner, and whether the markup is shown."""
 
     question: RouteQuestion
     partner_id: str
     private_send: bool
     markup_told: bool
     onchain: DexQuestion | None = None
-    """What on-chain venues are asked; None when no DEX route is asked for, or may be."""
+    """The question to on-chain venues; None without DEX routes."""
 
 
 def standard_row(
@@ -74,7 +74,7 @@ def standard_row(
 def private_row(
     stored: StoredQuote, route: PricedRoute, asked: Asked, bounds: PairBounds | None
 ) -> Quote:
-    """Names no provider: knowing the venues would undo the privacy of the route."""
+    """Names no provider: the venues would undo the privacy of the route."""
     return Quote(
         type=RouteType.PRIVATE,
         rate_id=_veiled(route.rates) if stored.fixed else None,
@@ -83,8 +83,10 @@ def private_row(
 
 
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
-    """Bounds as a private row states them; of what is priced (filtered, or fixed) beyond them the
-    amount itself is the bound."""
+    """Returns bounds as a private row states them.
+
+    The amount itself is the bound where a price (filtered, or fixed) lies beyond them.
+    """
     if bounds is None:
         return None
     least, most = bounds.minimum, bounds.maximum
@@ -94,7 +96,7 @@ def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimit
 
 
 def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> dict[str, Any]:
-    """What the rows of both types say; ``amountInUsd`` on exact-out quotes only."""
+    """Returns the figures of both row types; ``amountInUsd`` on exact-out quotes only."""
     figures: dict[str, Any] = {
         "quote_id": stored.quote_id,
         "duration": stored.minutes,
@@ -122,7 +124,7 @@ def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> d
 
 
 def _veiled(rates: tuple[str | None, ...]) -> str:
-    """One name for the promises of both legs, from which no venue can be read."""
+    """Returns one name for the promises of both legs, so that they do not identify venues."""
     return hashlib.sha256(repr(rates).encode()).hexdigest()[:24]
 
 
@@ -146,7 +148,6 @@ def private_send_row(stored: StoredQuote, bounds: PairBounds | None) -> PrivateS
 def standard_error_row(
     route: UnpricedRoute, question: RouteQuestion, waited: float, provider: SwapProvider
 ) -> Quote:
-    """A standard route without a price."""
     limits = offered(route.limits, question.token_in) if route.limits is not None else None
     return Quote(
         type=RouteType.STANDARD,
@@ -160,7 +161,6 @@ def standard_error_row(
 def private_error_row(
     route: UnpricedRoute, question: RouteQuestion, waited: float, bounds: PairBounds | None
 ) -> Quote:
-    """Private routes without a price, which name no venue either."""
     return Quote(
         type=RouteType.PRIVATE,
         duration=bounds.minutes if bounds is not None else None,
@@ -189,7 +189,7 @@ _WITHOUT_FIGURE = {
 
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
-    """The sentence of ``error``; it states the figure."""
+    """Returns the sentence of ``error``, with its figure."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:
@@ -202,12 +202,12 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
 
 
 def _bound(bound: Decimal, token: Token, *, up: bool) -> str:
-    """The first amount inside of a bound: above the smallest one, below the largest."""
+    """Rounds a bound to the inside: the smallest one up, the largest down."""
     return f"{plain(short(quantize(bound, token.decimals, up=up)))} {token.symbol}"
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
-    """Limits in whole units of the token sent, under the cap of 400,000 USD."""
+    """Returns limits in whole units of the token sent, under the cap of 400,000 USD."""
     largest = quantize(limits.maximum, token_in.decimals, up=False)
     cap = swap_cap(token_in)
     if cap is not None:
@@ -217,7 +217,7 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """One unpriced route per cause, with the most generous bound: private rows name no venue."""
+    """Returns an unpriced route per cause, with the widest bound: private rows name no venue."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):
@@ -234,8 +234,10 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
 
 
 def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
-    """AMOUNT_TOO_LOW for BELOW, otherwise QUOTE_OVER_LIMIT: names the smallest or the largest
-    amount that any asked route takes."""
+    """Returns AMOUNT_TOO_LOW for BELOW, otherwise QUOTE_OVER_LIMIT.
+
+    It names the smallest or largest amount that any asked route takes.
+    """
     low = cause == "below"
     code = ErrorCode.AMOUNT_TOO_LOW if low else ErrorCode.QUOTE_OVER_LIMIT
     end = "smallest" if low else "largest"
@@ -254,13 +256,16 @@ _SORTED_BY = {
 
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
-    """Usable rows by the asked figure, those without it after them; then filtered rows in the
-    same order, and unpriced ones last. Equal rows keep the order they come in."""
+    """Sorts usable rows by the asked figure, those without it last; then filtered, then unpriced
+    rows.
+
+    The sort is stable.
+    """
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
-    known = [row for row in usable if getattr(row, name) is not None]
-    known.sort(key=lambda row: getattr(row, name), reverse=order is SortOrder.DESC)
-    figured = known + [row for row in usable if getattr(row, name) is None]
+    ranked = [row for row in usable if getattr(row, name) is not None]
+    ranked.sort(key=lambda row: getattr(row, name), reverse=order is SortOrder.DESC)
+    figured = ranked + [row for row in usable if getattr(row, name) is None]
     return [
         *(row for row in figured if not row.filtered),
         *(row for row in figured if row.filtered),
@@ -276,7 +281,6 @@ def stored(
     created: datetime,
     requires_refund_address: bool,
 ) -> StoredQuote:
-    """The quote as it is kept until it is consumed or long expired."""
     question = asked.question
     usd_in = in_usd(question.token_in, route.amount_in)
     usd_out = in_usd(question.token_out, route.amount_out)

@@ -1,4 +1,4 @@
-"""What is kept: the subjects of ``Store``, over SQLite or PostgreSQL (``database``).
+"""Durable state: the subjects of ``Store``, over SQLite or PostgreSQL (``database``).
 
-One set of statements serves both. The outbox is what the order stream reads.
+One set of statements serves both. The order stream reads the outbox.
 """

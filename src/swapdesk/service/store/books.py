@@ -1,10 +1,9 @@
 """The books of partners: sums by UTC day, and the entries of their commissions.
 
-A sum moves in the transaction that finishes the order (contract 12.6). Entries are only added:
-what an order earned, a reversal and a payout, the last two below 0. All of it follows from the
-orders and the other entries, so it can be counted anew and compared.
-
-Dollars are exact: ``exact_plus`` and ``exact_sum`` add without rounding in both databases.
+A sum moves in the transaction that finishes the order (contract 12.6). Entries are only added: what
+an order earned, a reversal and a payout, the last two negative. All of it follows from the orders
+and the other entries, so it can be recounted and compared. Dollars are exact: ``exact_plus`` and
+``exact_sum`` add without rounding in both databases.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from swapdesk.service.store.rows import order_of
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
 PENDING = timedelta(days=30)
-"""From the entry to when it may be paid out (contract 12.8)."""
+"""Time from the entry until it may be paid out (contract 12.8)."""
 
 
 class NothingDue(Exception):
@@ -39,8 +38,9 @@ class NothingDue(Exception):
 
 
 class Recount(Struct, frozen=True):
-    """How the books stand to the orders: days that differ, by partner and day, and finished
-    orders without an entry."""
+    """Differences between books and orders: days that differ, by partner and day, and finished
+    orders without an entry.
+    """
 
     sums: int
     differing: tuple[tuple[str, str], ...]
@@ -52,11 +52,12 @@ class Recount(Struct, frozen=True):
 
 
 class Books(Subject):
-    """What partners earned, as they are told and as the operator books it."""
+    """Commissions of partners, as shown to them and as the operator books them."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """From one snapshot: the days of a partner that something happened on, oldest first, and
-        what was paid out by month of the earnings (``YYYY-MM``), in dollars."""
+        """Reads, from one snapshot, a partner's active days, oldest first, and payouts by month of
+        the earnings (``YYYY-MM``), in dollars.
+        """
         values = {"partner_id": partner_id}
 
         async def read(db: Transaction) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
@@ -86,11 +87,11 @@ class Books(Subject):
         return await self._database.snapshot(read)
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
-        """Book the payout of what a month (``YYYY-MM``) earned and is no longer pending, and
-        return it, in dollars. Raises NothingDue.
+        """Books the payout of a month's (``YYYY-MM``) earnings that are no longer pending; returns
+        dollars.
 
-        A reversal counts at once, together with what it reverses, and that of another month too
-        where more was paid than earned. What was paid before is not paid again.
+        Raises NothingDue. A reversal counts at once, together with what it reverses, and that of
+        another month too where more was paid than earned. What was paid before is not paid again.
         """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
@@ -99,7 +100,7 @@ class Books(Subject):
             row = await db.row(_DUE, values)
             # No rows have no sum.
             sums = (None, None) if row is None else (row["of_month"], row["in_all"])
-            due = min(Decimal(each or 0) for each in sums)
+            due = min(Decimal(amount or 0) for amount in sums)
             if due <= 0:
                 raise NothingDue(
                     f"Nothing of {month} is due: a commission is pending for {PENDING.days} days,"
@@ -113,21 +114,22 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Book that an order earned nothing after all, in the month of the act, and return what it
-        had earned, in dollars. Raises NothingDue."""
+        """Books that an order earned nothing after all, in the month of the act; returns its former
+        earnings in dollars. Raises NothingDue.
+        """
 
         async def reversed_(db: Transaction) -> Decimal:
-            found = await db.rows(_OF_ORDER, {"service_id": service_id})
-            if found:
+            entries = await db.rows(_OF_ORDER, {"service_id": service_id})
+            if entries:
                 # Only now it is known whose it is.
-                await db.alone(_line(found[0]["partner_id"]))
-                found = await db.rows(_OF_ORDER, {"service_id": service_id})
-            earned = sum((Decimal(row["amount"]) for row in found), Decimal(0))
+                await db.alone(_line(entries[0]["partner_id"]))
+                entries = await db.rows(_OF_ORDER, {"service_id": service_id})
+            earned = sum((Decimal(row["amount"]) for row in entries), Decimal(0))
             if earned <= 0:
                 raise NothingDue(
                     f"The order {service_id} has no commission that could be reversed."
                 )
-            partner_id, month = found[0]["partner_id"], f"{act.at:%Y-%m}"
+            partner_id, month = entries[0]["partner_id"], f"{act.at:%Y-%m}"
             entry = _entry(partner_id, "reversal", month, act.at, -earned, service_id)
             await db.run(_ENTER, entry)
             none: dict[str, Any] = {"orders": 0, "private": 0, "volume": Decimal(0), "entries": 0}
@@ -138,7 +140,7 @@ class Books(Subject):
         return await self._database.write(reversed_)
 
     async def recount(self) -> Recount:
-        """Count everything anew and compare; writes nothing, and waits for nobody."""
+        """Recounts everything and compares; writes nothing, and takes no locks."""
 
         async def counted(db: Transaction) -> Recount:
             await db.take_time()
@@ -151,9 +153,10 @@ class Books(Subject):
 
         return await self._database.snapshot(counted)
 
-    async def rebuild(self, found: Recount) -> None:
-        """Write anew what a recount found to differ, a day a transaction, so that a service that
-        runs waits for none of it."""
+    async def rebuild(self, recount: Recount) -> None:
+        """Rewrites what a recount found to differ, a day per transaction, so that a running service
+        does not wait for all of it.
+        """
 
         async def entered(db: Transaction) -> None:
             await db.take_time()
@@ -175,9 +178,9 @@ class Books(Subject):
             )
 
         try:
-            if found.unentered:
+            if recount.unentered:
                 await self._database.write(entered)
-            for partner_id, day in found.differing:
+            for partner_id, day in recount.differing:
                 values = {"partner_id": partner_id, "day": day}
                 await self._database.write(partial(summed, values=values))
         except StoreUnavailable as unavailable:
@@ -187,8 +190,7 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Count an order that is finished, once however often it is written as finished, and not
-    before it is told."""
+    """Counts a finished order, once however often it is written, and not before it is announced."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -209,7 +211,6 @@ async def count_finished(db: Transaction, order: StoredOrder) -> None:
 
 
 def _earned(order: StoredOrder) -> dict[str, Any]:
-    """The entry of a finished order, on the day and in the month that it was finished in."""
     finished = parse_rfc3339(str(order.detail["finished"]))
     commission = order.commission or Decimal(0)
     month = f"{finished:%Y-%m}"
@@ -231,14 +232,13 @@ def _entry(
 
 
 def _line(partner_id: str) -> str:
-    """Behind which one at a time books for a partner."""
     return f"books {partner_id}"
 
 
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
-    """The sums as they follow from the orders and the reversals.
+    """Computes the sums from the orders and the reversals.
 
-    What earned something is told by its digits: as a number it would go through SQLite's floating
+    Earnings are recognized by their digits: as a number they would pass through SQLite's floating
     point, which reads the first one as 0 where Solana's machine has left the registers full.
     """
     return (
@@ -258,7 +258,7 @@ def _counted(of_orders: str = "", of_reversals: str = "") -> str:
 
 
 _TOLD = " AND told"
-"""Of an order whose create is not paid the books tell nothing either."""
+"""The books omit an order whose create is not paid."""
 
 _COLUMNS = "partner_id, day, orders, private, volume, commission, entries"
 _UNENTERED = (

@@ -1,4 +1,4 @@
-"""Calls as they count: in the windows of partners, and in months."""
+"""Counts of calls: in the windows of partners, and in months."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _USAGE = (
 
 
 class Calls(Subject):
-    """Windows and months of partners."""
-
     async def count(self, call: Counting) -> None:
-        """Write what ``call`` makes of the counts there are; between the two nobody else counts.
-        Raises what refuses it."""
+        """Replaces the counts by what ``call`` makes of them; nobody else counts in between.
+
+        Raises what refuses the call.
+        """
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
-        """Take calls that were counted, and never made, out of the windows they counted in.
+        """Takes calls that were counted but never made out of their windows.
 
-        Windows that ended since have no row any more, and nothing to give back to.
+        Windows that have ended since have no row any more, and nothing to give back to.
         """
         rows = [asdict(row) for row in unused]
         # In one order everywhere, so that two who give back do not wait for each other.
@@ -47,12 +47,11 @@ class Calls(Subject):
         await self._database.write(freed)
 
     async def usage(self, partner_id: str, rate_class: str) -> list[Usage]:
-        """The counts as they stand."""
         values = {"partner_id": partner_id, "rate_class": rate_class}
         return [Usage(*row) for row in await self._database.look(_USAGE, values)]
 
     async def add_to_month(self, month: str, counts: Mapping[str, int]) -> None:
-        """Add to the request counters of partners for a month ``YYYY-MM``."""
+        """Adds to the request counters of partners for a month ``YYYY-MM``."""
         rows = [
             {"partner_id": partner_id, "month": month, "count": count}
             for partner_id, count in sorted(counts.items())
@@ -83,8 +82,10 @@ PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
 async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
-    """Count the call that begins the order or the group ``opened``, and note what paid for it.
-    Raises what refuses the call. The transaction is behind its line."""
+    """Counts the call that begins the order or group ``opened``, and records its payment.
+
+    Raises what refuses the call. The transaction holds its line.
+    """
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
     if call is not None:
@@ -92,8 +93,11 @@ async def count_opened(
 
 
 class _Counts(Struct, frozen=True):
-    """The windows behind a line as the works of a transaction leave them. Read once and written
-    once, however many are counted: nobody else passes the line before the commit."""
+    """The windows behind a line during a transaction.
+
+    They are read once and written once, however many calls count: nobody else passes the line
+    before the commit.
+    """
 
     used: list[Usage]
 
@@ -108,20 +112,21 @@ class _Counts(Struct, frozen=True):
 
 
 async def _count(db: Transaction, call: Counting) -> None:
-    """Behind the line of the call."""
+    """Counts the call; the transaction holds its line."""
     line = _line(call.counted, call.rate_class)
     counts = db.tallies.get(line)
     if isinstance(counts, _Counts):
-        known = counts.used
+        usage = counts.used
     else:
         values = {"partner_id": call.counted, "rate_class": call.rate_class}
-        known = [Usage(*row) for row in await db.rows(_USAGE, values)]
-    db.tallies[line] = _Counts(call.take(known))
+        usage = [Usage(*row) for row in await db.rows(_USAGE, values)]
+    db.tallies[line] = _Counts(call.take(usage))
 
 
 def line_of(call: Counting | None) -> str | None:
-    """Behind which one at a time counts the call, from the begin of the transaction on: one that
-    counts for many, and one that holds something else already, would wait for each other."""
+    """Returns the line to hold from the beginning of the transaction: works that took it later,
+    holding something else already, could wait for each other.
+    """
     return None if call is None else _line(call.counted, call.rate_class)
 
 

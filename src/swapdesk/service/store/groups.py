@@ -1,7 +1,7 @@
 """Orders that were created together, and the bundles that fund them.
 
-A bundle moves by compare-and-set on its state alone, so that of any number who submit it one
-does (contract 17.2).
+A bundle moves by compare-and-set on its state alone, so that one of any number of submissions
+succeeds (contract 17.2).
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ from swapdesk.service.store.rows import order_of
 
 
 class Groups(Subject):
-    """Groups, their orders and their bundles."""
-
     def __init__(self, database: Database, report: orders.Listener) -> None:
         super().__init__(database)
         self._report = report
@@ -54,17 +52,21 @@ class Groups(Subject):
         payment: str | None = None,
         in_doubt: bool = False,
     ) -> None:
-        """Insert a group and its orders, which have no stored quote, and count the call, in one
-        commit. Raises PayoutsChanged and what refuses the call; ``payment`` as for an order.
+        """Inserts a group and its orders, which have no stored quote, and counts the call, in one
+        commit.
 
-        Where the commit is in doubt the same again is ``in_doubt``: what it finds is its own."""
-        told = payment is None
-        rows = [orders.order_values(self._database, order) | {"told": told} for order in its_orders]
+        Raises PayoutsChanged and what refuses the call; ``payment`` as for an order. After a commit
+        in doubt the same call is repeated with ``in_doubt``, and accepts its own rows.
+        """
+        is_told = payment is None
+        rows = [
+            orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
+        ]
 
         async def begun(db: Transaction) -> None:
             # First: it waits for the end of a commit that is in doubt, and meets what that left.
             await db.run(
-                _INSERT_GROUP, asdict(group) | {"created": micros(group.created), "told": told}
+                _INSERT_GROUP, asdict(group) | {"created": micros(group.created), "told": is_told}
             )
             await orders.admit(db, its_orders, payouts)
             await db.run_each(orders.INSERT_ORDER, rows)
@@ -79,7 +81,7 @@ class Groups(Subject):
             self._report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        """None, too, while its create is not paid."""
+        """Returns None also while its create is not paid."""
         rows = await self._database.look(
             "SELECT multi_id, partner_id, created, chain FROM groups"
             " WHERE partner_id = :partner_id AND multi_id = :multi_id AND told",
@@ -88,13 +90,12 @@ class Groups(Subject):
         return _group_of(rows[0]) if rows else None
 
     async def owner(self, multi_id: str) -> str | None:
-        """Id of the partner whose group it is."""
         return await self._value(
             str, "SELECT partner_id FROM groups WHERE multi_id = :multi_id", multi_id=multi_id
         )
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """In the order they were asked for; for whoever found the group, or has just made it."""
+        """Returns the orders as requested, for callers that found or made the group."""
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
         async def found(db: Transaction) -> list[StoredOrder]:
@@ -108,7 +109,7 @@ class Groups(Subject):
         return await self._database.read(found)
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        """Keep a pending bundle in place of the group's other pending one.
+        """Stores a pending bundle in place of the group's other pending one.
 
         Raises BundleUnderWay when one that was submitted, or paid, has an order in common.
         """
@@ -129,17 +130,16 @@ class Groups(Subject):
         await self._database.write(saved)
 
     async def bundles(self, partner_id: str, multi_id: str) -> list[StoredBundle]:
-        """Newest first."""
         return await self._bundles(_BUNDLES, {"partner_id": partner_id, "multi_id": multi_id})
 
     async def bundles_under_way(self) -> list[StoredBundle]:
-        """Everybody's that were submitted and have no outcome, oldest first."""
+        """Everybody's submitted bundles without an outcome, oldest first."""
         return await self._bundles(
             "SELECT * FROM bundles WHERE state = 'submitted' ORDER BY number", {}
         )
 
     async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
-        """Write what became of a bundle; False when it was in another state, or is gone."""
+        """Writes the outcome of a bundle; returns False if its state had changed."""
         values = _values(bundle) | {"number": bundle.number, "expected": expected}
 
         async def moved(db: Transaction) -> bool:

@@ -1,4 +1,4 @@
-"""Files of the store as earlier releases left them, schema 1 to 12, and how this one takes them.
+"""Migration of files of earlier releases, schema 1 to 12, to this one.
 
 SQLite alone: PostgreSQL begins with schema 13.
 """
@@ -225,7 +225,6 @@ UPDATES: dict[int, str] = {
     10: _PAID_CREATES,
     11: _DEPOSIT_ACCOUNTS,
 }
-"""What takes a file from a version to the next one, up to 12."""
 
 _TABLES = (
     *("quotes", "orders", "groups", "bundles", "outbox", "requests", "usage", "scans", "day_sums"),
@@ -238,11 +237,11 @@ _FILLED = {
     ("orders", "finished_day"): f"substr({_FINISHED}, 1, 10)",
     ("commissions", "day"): "strftime('%Y-%m-%d', booked / 1000000, 'unixepoch')",
 }
-"""What schema 13 keeps in a column of its own."""
+"""Values of columns that schema 13 adds."""
 
 
 def to_last(connection: sqlite3.Connection, version: int) -> None:
-    """Bring an older file to schema 12, each step whole or not at all."""
+    """Migrates an older file to schema 12, each step whole or not at all."""
     for before in range(version, LAST):
         connection.executescript(
             f"BEGIN IMMEDIATE;{UPDATES[before]}PRAGMA user_version = {before + 1};COMMIT;"
@@ -250,8 +249,7 @@ def to_last(connection: sqlite3.Connection, version: int) -> None:
 
 
 def to_newest(connection: sqlite3.Connection, tables: str, version: int) -> None:
-    """Move every row of a file of schema 12 into ``tables``, those of ``version``, as one
-    transaction."""
+    """Moves every row of a file of schema 12 into ``tables`` of ``version``, as one transaction."""
     named = "SELECT type, name FROM sqlite_master WHERE sql IS NOT NULL AND type IN (%s)"
     script = ["BEGIN IMMEDIATE;"]
     for kind, name in connection.execute(named % "'index', 'trigger'"):
@@ -260,7 +258,7 @@ def to_newest(connection: sqlite3.Connection, tables: str, version: int) -> None
     script += [tables, "DELETE FROM partner_changes;"]
     for table in _TABLES:
         there = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-        more = {column: told for (of, column), told in _FILLED.items() if of == table}
+        more = {column: expression for (of, column), expression in _FILLED.items() if of == table}
         columns, values = ", ".join([*there, *more]), ", ".join([*there, *more.values()])
         script.append(
             f"INSERT INTO {table} ({columns}) SELECT {values} FROM old_{table};"  # noqa: S608 - ours

@@ -1,7 +1,7 @@
 """Quotes, and the orders they become.
 
-``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
-predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
+``partner_id`` is in every WHERE that serves a partner, and the forward-only rule is the predicate
+``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Quotes(Subject):
         return quote_of(rows[0]) if rows else None
 
     async def owner(self, quote_id: str) -> str | None:
-        """Id of the partner whose quote it is, or was before it became an order."""
+        """Returns the partner id of a quote, also after it became an order."""
         return await self._value(
             str,
             "SELECT partner_id FROM quotes WHERE quote_id = :quote_id"
@@ -81,12 +81,10 @@ class Quotes(Subject):
 
 
 Listener = Callable[[StoredOrder, int | None], None]
-"""Takes an order as it stands, and the state that it left; None for a new order."""
+"""Takes an order and the state that it left; None for a new order."""
 
 
 class Orders(Subject):
-    """The rows that are the workflow."""
-
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._listeners: list[Listener] = []
@@ -98,11 +96,11 @@ class Orders(Subject):
         self._known = _KNOWN.format(among=among)
 
     def listen(self, listener: Listener) -> None:
-        """Call it with every change of an order's state that this process has committed."""
+        """Registers a callback for every change of an order's state that this process commits."""
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Tell the listeners, unless the order is still in the state ``before``."""
+        """Calls the listeners, unless the order is still in the state ``before``."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -115,12 +113,11 @@ class Orders(Subject):
         payouts: RecentPayouts | None = None,
         payment: str | None = None,
     ) -> None:
-        """Consume the quote, insert the order and count the call in one commit. With a ``payment``
-        nobody is told of the order until that is settled.
+        """Consumes the quote, inserts the order and counts the call in one commit.
 
-        Raises QuoteConsumed, or QuoteGone for a quote of nobody or of another partner;
-        PayoutsChanged when ``payouts``, which the order's wallet was chosen by, are no longer the
-        newest; what refuses the call.
+        With a ``payment`` the order is not announced until that is settled. Raises QuoteConsumed,
+        or QuoteGone for a quote of nobody or of another partner; PayoutsChanged when ``payouts``,
+        by which the order's wallet was chosen, are no longer the newest; what refuses the call.
         """
         values = order_values(self._database, order) | {"told": payment is None}
 
@@ -142,15 +139,17 @@ class Orders(Subject):
         self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        """The one order a quote became, also after the quote itself was dropped: for its create,
-        whether or not it is paid."""
+        """Returns the order that a quote became, also after the quote was deleted.
+
+        For its create, whether or not it is paid.
+        """
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
             {"partner_id": partner_id, "quote_id": quote_id},
         )
 
     async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """The order, if it is the partner's and its create is paid."""
+        """Returns the order, if it is the partner's and its create is paid."""
         return await self._one(
             "SELECT * FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -158,20 +157,22 @@ class Orders(Subject):
         )
 
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
-        """By id as they stand, whoever's they are, those whose creates are paid: for whoever read
-        in the outbox that they changed."""
+        """Returns paid orders by id, for readers of the outbox, whoever owns them."""
         rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
-        """As it stands, whoever's it is and whether or not its create is paid: for whoever carries
-        it out."""
+        """Returns the order, whoever owns it and whether or not its create is paid: for those who
+        carry it out.
+        """
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
 
     async def of_transaction(self, chain: str, transaction: str) -> str | None:
-        """Id of the DEX order that this transaction was confirmed for, whoever's it is."""
+        """Returns the id of the DEX order that was confirmed with this transaction, whoever owns
+        it.
+        """
         return await self._value(
             str,
             "SELECT service_id FROM orders"
@@ -181,19 +182,21 @@ class Orders(Subject):
         )
 
     async def gave_out(self, account: str, since: datetime) -> bool:
-        """Whether an order that was created since then has this deposit account, whoever's it is
-        and whatever became of it."""
-        found = await self._value(
+        """Returns True if any order created since then has this deposit account, whatever its
+        state.
+        """
+        given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
             account=account,
             since=micros(since),
         )
-        return found is True
+        return given_out is True
 
     async def version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
-        """The version of an order as it stands and when it was created, read anew each time; None
-        where ``get`` finds none."""
+        """Returns the version and the creation time of an order, never cached; None where ``get``
+        finds none.
+        """
         rows = await self._database.look(
             "SELECT version, created FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -202,7 +205,7 @@ class Orders(Subject):
         return (rows[0]["version"], moment_of(rows[0]["created"])) if rows else None
 
     async def known(self, partner_id: str, service_ids: Iterable[str], since: datetime) -> set[str]:
-        """Those of the ids for which ``get`` finds an order that was created since then."""
+        """Returns the ids for which ``get`` finds an order that was created since then."""
         among = json.dumps(list(service_ids))
         values = {"partner_id": partner_id, "since": micros(since), "among": among}
         rows = await self._database.look(self._known, values)
@@ -218,11 +221,10 @@ class Orders(Subject):
         expected_version: int,
         before: int | None = None,
     ) -> bool:
-        """Write the new state, its outbox row and ``expected_version + 1``, and end the lease.
-        ``before`` is the state that it leaves, for who watches.
+        """Writes the new state, its outbox row and ``expected_version + 1``, and ends the lease.
 
-        False when someone was first, the rank would fall, or the transaction the order was
-        confirmed with is another order's already.
+        ``before`` is the former state, for listeners. Returns False when another write was first,
+        the rank would fall, or the transaction of the confirmation belongs to another order.
         """
         values = order_values(self._database, order) | {
             "expected": expected_version,
@@ -251,7 +253,7 @@ class Orders(Subject):
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
-        """End the owner's lease without a change of state and look again at ``due_at``."""
+        """Ends the owner's lease without a change of state, until ``due_at``."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -271,8 +273,11 @@ class Orders(Subject):
     async def page(
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
-        """One page, and the number of orders on all pages, from one snapshot: the partner's orders
-        since then whose create is paid. ``query.from_`` is left out of account."""
+        """Returns a page of the partner's paid orders, and the number on all pages, from one
+        snapshot.
+
+        ``from_`` of the query is ignored: ``since`` replaces it.
+        """
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
         order_by = f"{_SORT_COLUMNS[query.sort_by]} {direction}, number {direction}"
@@ -303,10 +308,10 @@ class Orders(Subject):
         limit: int,
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
-        """Rows whose ``due_at`` has come and that nobody else leases.
+        """Leases rows whose ``due_at`` has come and that nobody else leases.
 
-        With a ``tolerance`` leases are by the database's clock, which is the same for all: one
-        that is ahead would take what others still hold. Raises ClockDiffers where the own clock
+        With a ``tolerance`` leases follow the database's clock, the same for all: a process whose
+        clock is ahead would take what others still hold. Raises ClockDiffers where the own clock
         differs by more.
         """
         values = {"now": micros(now), "owner": owner, "limit": limit}
@@ -322,8 +327,9 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Keep what the owner leases; ``tolerance`` as for the claim, and with one the owner is
-        seen to be there."""
+        """Renews the owner's leases; ``tolerance`` as for ``claim_due``, and with one the worker is
+        recorded as seen.
+        """
 
         async def renewed(db: Transaction) -> None:
             at = await self._lease_clock(db, now, tolerance)
@@ -340,7 +346,6 @@ class Orders(Subject):
         await self._database.write(renewed)
 
     async def end_leases(self, owner: str) -> None:
-        """Leave to others at once what the owner still leases."""
         await self._database.write(
             lambda db: db.run(
                 "UPDATE orders SET lease_owner = NULL, lease_until = NULL"  # noqa: S608 - ours
@@ -362,15 +367,18 @@ class Orders(Subject):
         return at
 
     async def worker_seen(self) -> datetime | None:
-        """When any worker was seen last, by the database's clock."""
+        """Returns when any worker was seen last, by the database's clock."""
         return await self._value(moment_of, "SELECT MAX(seen) FROM workers")
 
     async def next_due(self) -> datetime | None:
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Make orders due that a worker looks at later. Unknown ones, those that are being opened
-        and those that nobody looks at any more stay as they are."""
+        """Makes orders due that are scheduled for later.
+
+        Unknown ones, those that are being opened and those that are no longer looked at stay
+        unchanged.
+        """
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
             for service_id in service_ids
@@ -385,7 +393,7 @@ class Orders(Subject):
 
         # A transaction each: who waits for an order that somebody works on holds no other one.
         await asyncio.gather(
-            *(self._database.write(partial(hastened, values=each)) for each in values)
+            *(self._database.write(partial(hastened, values=order)) for order in values)
         )
 
     async def _one(self, query: str, values: Values) -> StoredOrder | None:
@@ -397,15 +405,17 @@ class Orders(Subject):
 
 
 def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
-    """Column values of an order, by name."""
     return values_of(order) | {"amount_key": database.sortable(order.amount_in)}
 
 
 async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
-    """Let orders of one partner be begun, where the payouts that their wallets were chosen by are
-    still the newest. Raises PayoutsChanged."""
+    """Admits new orders of a partner if the payouts that their wallets were chosen by are still the
+    newest.
+
+    Raises PayoutsChanged.
+    """
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
         # Until the commit: two that choose by the same payouts would choose alike.
@@ -417,7 +427,7 @@ async def admit(
 
 
 async def announce(db: Transaction, service_id: str) -> None:
-    """Tell the streams of an order as it stands, unless its create is not paid yet."""
+    """Adds an order to the outbox, unless its create is not paid yet."""
     await db.run(
         "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
         " SELECT service_id, partner_id, version, status, rank, modified FROM orders"
@@ -428,8 +438,10 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 
 async def tell_opened(db: Transaction, opened: str) -> None:
-    """The order, or the orders of the group, whose create is paid from here on: announced, and
-    counted where they are finished already."""
+    """Announces the order, or the orders of the group, whose create is now paid.
+
+    Those that are finished already are counted, too.
+    """
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",

@@ -1,4 +1,4 @@
-"""Changes of orders in the order of their commits: what the streams read."""
+"""Changes of orders in the order of their commits, as the streams read them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from swapdesk.service.store.database import Database, Subject, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
 _HELD_SECONDS = 0.01
-"""A row that an older transaction holds back is looked at again after so long, and then less and
-less often: that one may end without telling anybody."""
+"""Delay after which a row behind an older transaction is read again, growing each time: that
+transaction may end without a notification.
+"""
 _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
 class Outbox(Subject):
-    """``sequence`` is the order of commits: whatever is committed after a read has a higher one."""
+    """``sequence`` is the order of commits: a later commit exceeds whatever was read before."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -32,21 +33,21 @@ class Outbox(Subject):
         )
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
-        """The next ones, at least so many where there are."""
+        """Returns the next rows, at least this many if they exist."""
         rows = await self._database.look(self._after, {"after": sequence, "limit": limit})
         return [OutboxRow(*row) for row in rows]
 
     async def newest(self) -> int:
-        """The number that everything committed from now on lies beyond."""
+        """Returns the number that all later commits exceed."""
         return await self._value(int, self._database.wording.newest) or 0
 
     async def oldest_beyond(self, sequence: int) -> datetime | None:
-        """When the first change after ``sequence`` was made, also one that is not told yet because
-        an older transaction still runs."""
+        """Returns the time of the first change after ``sequence``, including one that is held back
+        by an older transaction.
+        """
         return await self._value(moment_of, _OLDEST_BEYOND, after=sequence)
 
     async def beyond(self, sequence: int) -> None:
-        """Return once there are rows after ``sequence``."""
         held = _HELD_SECONDS
         with self._database.growth() as grown:
             # Only after listening: a commit between the two would be missed otherwise.

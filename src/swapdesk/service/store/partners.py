@@ -1,8 +1,8 @@
 """The accounts of partners and their keys, as the store holds them and an operator changes them.
 
-Of a secret there is only the digest. A key is revoked and an account suspended; neither is ever
-deleted, so that no start of a sandbox brings it back. Every change counts up one number, by which
-a running service sees that there is one.
+Only the digest of a secret is stored. A key is revoked and an account suspended; neither is ever
+deleted, so that no start of a sandbox brings it back. Every change increments a counter, which a
+running service watches.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ PARTNER_ID = re.compile(r"[0-9a-f]{24}")
 
 
 class PartnerRefused(Exception):
-    """A change that is not made; the message says why. ``what`` is wrong: no account has this id or
-    name (``partner``) or this key, the page is not on its list (``origin``), the name is no name,
-    or another account has it, whatever its case (``taken``)."""
+    """A change that is not made; the message says why.
+
+    ``what``: no account has this id or name (``partner``) or this key, the page is not on its list
+    (``origin``), the name is malformed, or another account has it in any case (``taken``).
+    """
 
     def __init__(
-        self, what: Literal["partner", "key", "origin", "name", "taken"], said: str
+        self, what: Literal["partner", "key", "origin", "name", "taken"], message: str
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.what = what
 
 
 class NewKey(Struct, frozen=True):
-    """A key with its secret, which is known to nobody but who is told now."""
+    """A key with its secret, which is shown only now."""
 
     key: str
     secret: str
 
 
 class Act(Struct, frozen=True):
-    """When an operator changes something, and who it is."""
-
     at: datetime
     by: str
 
 
 class Noted(Struct, frozen=True):
-    """A change that an operator made. ``action`` has the words of the command; ``partner`` is the
-    name of the account, None where there is none any more."""
+    """A change by an operator. ``action`` has the words of the command; ``partner`` is the name of
+    the account, None where it is gone."""
 
     PRINTED: ClassVar = {
         "at": "at", "by": "by", "action": "action", "partnerId": "partner_id",
@@ -84,14 +84,11 @@ class Noted(Struct, frozen=True):
 
 
 class Partners(Subject):
-    """Accounts as a service reads them, and as an operator changes them."""
-
     async def changes(self) -> int:
-        """How often accounts and keys were changed, by whichever process."""
         return await self._value(int, _CHANGES) or 0
 
     async def read(self) -> tuple[int, tuple[StoredPartner, ...]]:
-        """All accounts at one moment, behind the number of changes until then."""
+        """Returns all accounts at one moment, with the number of changes until then."""
 
         async def read(db: Transaction) -> tuple[int, tuple[StoredPartner, ...]]:
             changes = await db.row(_CHANGES)
@@ -101,7 +98,7 @@ class Partners(Subject):
         return await self._database.snapshot(read)
 
     async def add_missing(self, accounts: Sequence[StoredPartner]) -> None:
-        """Write the accounts and keys that are not there yet; those that are stay as they are."""
+        """Inserts accounts and keys that do not exist; existing ones stay unchanged."""
 
         async def added(db: Transaction) -> None:
             written = 0
@@ -121,12 +118,15 @@ class Partners(Subject):
     # What an operator does
 
     async def find(self, which: str) -> StoredPartner:
-        """The account of an id or a name. Raises PartnerRefused, also for a name that several have:
-        a sandbox whose key file was lost begins with new accounts of the same names."""
+        """Returns the account of an id or a name.
+
+        Raises PartnerRefused, also for a name that several have: a sandbox whose key file was lost
+        begins with new accounts of the same names.
+        """
         return await self._database.snapshot(lambda db: _find(db, which))
 
     async def create(self, name: str, tier: Tier, act: Act) -> tuple[StoredPartner, NewKey]:
-        """A new account with a full key. Raises PartnerRefused."""
+        """Creates an account with a full key. Raises PartnerRefused."""
         if NAME.fullmatch(name) is None or PARTNER_ID.fullmatch(name) is not None:
             raise PartnerRefused(
                 "name",
@@ -153,7 +153,7 @@ class Partners(Subject):
     async def add_key(
         self, which: str, scope: Scope, dialect: Dialect | None, act: Act
     ) -> tuple[StoredPartner, NewKey]:
-        """A further key of an account, which it is returned with. Raises PartnerRefused."""
+        """Adds a key to an account; returns both. Raises PartnerRefused."""
         new = _draw()
         key = _stored(new, scope, dialect, act)
 
@@ -166,8 +166,10 @@ class Partners(Subject):
         return await self._database.write(added), new
 
     async def revoke(self, key: str, act: Act) -> StoredPartner:
-        """Take a key no longer; one that was revoked before stays so since then. The account that
-        had it. Raises PartnerRefused."""
+        """Revokes a key and returns its account; an earlier revocation stands.
+
+        Raises PartnerRefused.
+        """
         values = {"api_key": key, "revoked": micros(act.at)}
 
         async def revoked(db: Transaction) -> StoredPartner:
@@ -186,24 +188,26 @@ class Partners(Subject):
         return await self._database.write(revoked)
 
     async def suspend(self, which: str, suspended: bool, act: Act) -> StoredPartner:
-        """Refuse every call of an account, or take them again. Raises PartnerRefused."""
+        """Suspends or restores an account. Raises PartnerRefused."""
         action = "suspend" if suspended else "suspend --lift"
         return await self._change(
             which, act, action, lambda partner: replace(partner, suspended=suspended)
         )
 
     async def set_tier(self, which: str, tier: Tier, act: Act) -> StoredPartner:
-        """Give an account the terms of a tier; its overrides stay. Raises PartnerRefused."""
+        """Gives an account the terms of a tier; its overrides stay. Raises PartnerRefused."""
         return await self._change(
             which, act, f"tier {tier.value}", lambda partner: replace(partner, tier=tier)
         )
 
     async def set_overrides(
-        self, which: str, given: Mapping[str, Any], removed: Iterable[str], said: str, act: Act
+        self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
-        """Give overrides by their names in Overrides and remove others; what is not named stays. A
-        window that is None keeps what is in force without those that are removed. ``said`` is what
-        was asked for, in the words of the operator. Raises PartnerRefused."""
+        """Sets overrides by their names in Overrides and removes others; the rest stays.
+
+        A window that is None keeps its value in force without those that are removed. ``request``
+        is the operator's wording. Raises PartnerRefused.
+        """
         gone = dict.fromkeys(removed)
 
         def overridden(partner: StoredPartner) -> StoredPartner:
@@ -216,24 +220,25 @@ class Partners(Subject):
             }
             return replace(left, overrides=replace(left.overrides, **whole))
 
-        return await self._change(which, act, f"override, {said}", overridden)
+        return await self._change(which, act, f"override, {request}", overridden)
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
-        """Add a page that may use the account's id, or remove one. Raises PartnerRefused,
-        also where the one to be removed is not on the list."""
+        """Adds or removes a page that may use the account's id.
+
+        Raises PartnerRefused, also where the page to remove is not on the list.
+        """
 
         def listed(partner: StoredPartner) -> StoredPartner:
             if not allowed and origin not in partner.origins:
-                said = ", ".join(partner.origins) or "every page is allowed"
-                raise PartnerRefused("origin", f"{origin} is not on the list: {said}.")
-            others = tuple(each for each in partner.origins if each != origin)
+                listed_pages = ", ".join(partner.origins) or "every page is allowed"
+                raise PartnerRefused("origin", f"{origin} is not on the list: {listed_pages}.")
+            others = tuple(page for page in partner.origins if page != origin)
             return replace(partner, origins=(*others, origin) if allowed else others)
 
         action = f"origin {'add' if allowed else 'remove'} {origin}"
         return await self._change(which, act, action, listed)
 
     async def noted(self) -> list[Noted]:
-        """What operators changed, newest first."""
         rows = await self._database.look(
             "SELECT at, operator, action, audit.partner_id, name FROM audit"
             " LEFT JOIN partners ON partners.partner_id = audit.partner_id"
@@ -266,25 +271,24 @@ class Partners(Subject):
 
 async def _find(db: Transaction, which: str) -> StoredPartner:
     everyone = await _partners(db)
-    found = [partner for partner in everyone if which in (partner.partner_id, partner.name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        ids = ", ".join(partner.partner_id for partner in found)
-        said = f"Several partners are named {which}: give one of the ids {ids}."
-        raise PartnerRefused("partner", said)
-    known = ", ".join(partner.name for partner in everyone) or "none"
-    raise PartnerRefused("partner", f"There is no partner {which}. Partners: {known}.")
+    matches = [partner for partner in everyone if which in (partner.partner_id, partner.name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        ids = ", ".join(partner.partner_id for partner in matches)
+        message = f"Several partners are named {which}: give one of the ids {ids}."
+        raise PartnerRefused("partner", message)
+    names = ", ".join(partner.name for partner in everyone) or "none"
+    raise PartnerRefused("partner", f"There is no partner {which}. Partners: {names}.")
 
 
 async def _note(db: Transaction, act: Act, action: str, partner_id: str) -> None:
-    """Count the change, by which a service that runs sees that there is one, and write it down."""
+    """Increments the counter of changes and records this one."""
     await db.run(_CHANGED)
     await note_act(db, act, action, partner_id)
 
 
 async def note_act(db: Transaction, act: Act, action: str, partner_id: str) -> None:
-    """Write down what an operator did to an account."""
     await db.run(
         insertion("audit", ("at", "operator", "action", "partner_id")),
         {"at": micros(act.at), "operator": act.by, "action": action, "partner_id": partner_id},

@@ -1,4 +1,4 @@
-"""Payments of calls, and the orders and groups that are told once they are settled."""
+"""Payments of calls, and the orders and groups that are announced once they are settled."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from swapdesk.service.store.database import Subject, Transaction, micros
 
 
 class CallPayments(Subject):
-    """Payments of calls, each of which serves one call."""
-
     async def reserve(self, payment: str, ends: datetime) -> bool:
-        """Write down that a payment serves a call; False when it has served one already."""
+        """Records that a payment serves a call; returns False when it has served one already."""
         return await self._change(
             "INSERT INTO payments (payment, ends) VALUES (:payment, :ends)"
             " ON CONFLICT (payment) DO NOTHING",
@@ -22,8 +20,10 @@ class CallPayments(Subject):
         )
 
     async def free(self, payment: str, sent: str | None = None) -> None:
-        """Take that back, unless it was settled, or serves another call since: ``sent`` is the
-        transaction that came to nothing, where there was one."""
+        """Undoes that, unless it was settled, or serves another call since.
+
+        ``sent`` is its transaction that failed, if any.
+        """
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
             " AND COALESCE(sent, '') = :sent",
@@ -32,11 +32,11 @@ class CallPayments(Subject):
         )
 
     async def pay_for(self, payment: str, service_id: str) -> None:
-        """Let a payment that is reserved be for an order that was begun before."""
+        """Assigns a reserved payment to an order that was begun before."""
         await self._change(PAY_FOR, payment=payment, opened=service_id)
 
     async def note_sent(self, payment: str, transaction: str) -> None:
-        """Write down the transaction of a payment before a chain hears of it."""
+        """Records the transaction of a payment before a chain gets it."""
         await self._change(
             "UPDATE payments SET sent = :sent WHERE payment = :payment",
             payment=payment,
@@ -44,8 +44,9 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Those that were sent and not settled, except for those that ended by then: each with
-        its transaction."""
+        """Returns payments that were sent and not settled, except those that ended by then, with
+        their transactions.
+        """
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"
             " WHERE ends > :ended AND sent IS NOT NULL AND transaction_hash IS NULL",
@@ -54,8 +55,10 @@ class CallPayments(Subject):
         return [(row["payment"], row["sent"]) for row in rows]
 
     async def settle(self, payment: str, transaction: str) -> None:
-        """Write down that a payment is made. What it is for is told from here on, in the same
-        commit: orders are announced as they stand, and count if they are finished."""
+        """Records that a payment is made.
+
+        In the same commit its orders are announced, and counted if they are finished.
+        """
 
         async def settled(db: Transaction) -> None:
             row = await db.row(

@@ -1,12 +1,11 @@
 """PostgreSQL behind the store, for a service on several processes and machines.
 
 Each piece of work is a transaction on a connection of the pool, or shares one with others of its
-process that wait beside it. A commit that tells is spread by
-``NOTIFY``, on a connection of its own and as one for all that came together; it wakes and nothing
-else, so that a missed one costs a second.
+process that wait beside it. A commit that tells is spread by ``NOTIFY``, on a connection of its own
+and as one for all that came together; it only wakes, so that a missed one costs a second.
 
-The outbox is read in commit order: a row carries the id of its transaction, and is told once no
-older transaction runs any more. A number alone would not do, for the lower one may commit last.
+The outbox is read in commit order: a row carries the id of its transaction, and is delivered once
+no older transaction runs any more. A number alone would not do, for the lower one may commit last.
 """
 
 from __future__ import annotations
@@ -75,20 +74,18 @@ FUNCTIONS = (
     " LANGUAGE SQL IMMUTABLE AS 'SELECT $1 + $2'",
     "CREATE AGGREGATE exact_sum(NUMERIC) (SFUNC = numeric_add, STYPE = NUMERIC, INITCOND = '0')",
 )
-"""Additions under the names that SQLite has them by, where text has to be added."""
+"""Additions under the names that SQLite has for them, where text has to be added."""
 
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
-"""After so long whoever waits looks by itself."""
+"""Interval after which waiters look by themselves."""
 _RETRY_SECONDS = 1.0
-"""Between two attempts to tell and to be told."""
 
 _ANSWER_SECONDS = 5.0
 _COMMAND_SECONDS = 10.0
-"""After so long without an answer to a statement, which the server itself ends before, the server
-is taken for gone."""
+"""Time without an answer after which the server counts as gone; it ends a statement before."""
 _LONG_SECONDS = 600.0
-"""What a statement may take of whoever takes time."""
+"""Time limit of a statement after ``take_time``."""
 _SETTINGS = {
     "application_name": "swapdesk",
     "statement_timeout": "5000",
@@ -97,7 +94,7 @@ _SETTINGS = {
     "idle_in_transaction_session_timeout": "10000",
 }
 _TURN_SECONDS = 20.0
-"""How long somebody waits for being alone."""
+"""Longest wait for ``exclusive``."""
 _PATIENT = _SETTINGS | {
     "statement_timeout": "0",
     "lock_timeout": "0",
@@ -107,9 +104,7 @@ _PATIENT = _SETTINGS | {
     "tcp_keepalives_count": "3",
 }
 _GROUP = 64
-"""So many works share a transaction at most."""
 _REPEATS = 5
-"""How often a transaction is begun anew that another one stood in the way of."""
 
 _FAILURES = (
     asyncpg.PostgresError,
@@ -133,23 +128,21 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 
 
 class PostgresTransaction(Transaction):
-    """Statements on one connection."""
-
     _seconds: float | None = None
-    """In place of the connection's own bound."""
+    """Overrides the timeout of the connection."""
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         text, asked = _asked(statement, values)
-        found: Sequence[Any] = await self._connection.fetch(text, *asked, timeout=self._seconds)
-        return found
+        rows: Sequence[Any] = await self._connection.fetch(text, *asked, timeout=self._seconds)
+        return rows
 
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
         text, asked = _asked(statement, values)
         try:
-            said = await self._connection.execute(text, *asked, timeout=self._seconds)
+            status = await self._connection.execute(text, *asked, timeout=self._seconds)
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
-        count = said.rpartition(" ")[2]
+        count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
@@ -159,7 +152,7 @@ class PostgresTransaction(Transaction):
         try:
             await self._connection.executemany(
                 text,
-                [[each[name] for name in names] for each in values],
+                [[row[name] for name in names] for row in values],
                 timeout=self._seconds,
             )
         except asyncpg.UniqueViolationError as error:
@@ -181,11 +174,10 @@ class _Item(Struct):
 
 
 class _Group:
-    """Works that share a transaction, because what they wait for most is its commit, or the commit
-    of whoever is behind their line.
+    """Works that share a transaction, because what they wait for most is its commit or their line.
 
-    A refusal of one does not sink its neighbours: then nothing is committed, and each is done by
-    itself. None is done again whose commit may have happened.
+    A refusal of one does not affect the others: then nothing is committed, and each is done by
+    itself. None is repeated whose commit may have happened.
     """
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
@@ -203,7 +195,6 @@ class _Group:
         return result
 
     async def end(self) -> None:
-        """Commit what waits."""
         if self._under_way is not None:
             await self._under_way
 
@@ -230,7 +221,7 @@ class _Group:
                 item.result.set_result(outcome)
 
     async def _together(self, items: Sequence[_Item]) -> Sequence[Any] | None:
-        """What became of each; None where one raised something, and nothing is committed."""
+        """Returns the outcome of each; None if one raised, and nothing is committed."""
         all_done = False
 
         async def every(db: Transaction) -> list[Any]:
@@ -261,9 +252,9 @@ class _Group:
 
 
 class PostgresDatabase(Database):
-    """A pool of connections, and one to tell and to be told; they are made when they are needed.
+    """A pool of connections, and one for notifications; made on use.
 
-    :meth:`open` sees to it that the tables are there.
+    :meth:`open` creates the tables.
     """
 
     wording = WORDING
@@ -280,8 +271,10 @@ class PostgresDatabase(Database):
 
     @classmethod
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
-        """Connect, and create the tables or bring them up to date. Raises SchemaError, and
-        StoreUnavailable where there is no database that can be written."""
+        """Connects, and creates or migrates the tables.
+
+        Raises SchemaError, and StoreUnavailable where no database can be written.
+        """
         with _answered():
             # A step of a big database takes as long as it takes.
             try:
@@ -289,8 +282,8 @@ class PostgresDatabase(Database):
             except ValueError as error:
                 if isinstance(error, OSError):  # of a certificate: it is both
                     raise
-                said = f"the URL of the database cannot be read: {error}"
-                raise StoreUnavailable(said) from error
+                message = f"the URL of the database cannot be read: {error}"
+                raise StoreUnavailable(message) from error
             try:
                 async with connection.transaction():
                     await _prepare(connection, world or {})
@@ -360,7 +353,7 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """On a connection beside the pool, for what is done inside asks the store, too."""
+        """Uses a connection beside the pool, for what is done inside uses the store, too."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:
@@ -431,7 +424,6 @@ class PostgresDatabase(Database):
             self._spreading = asyncio.create_task(self._spread(), name="store-spread")
 
     async def _spread(self) -> None:
-        """Tell the other processes of commits, and listen to theirs, over and over."""
         silence = Silence(log, "store: the connection that tells of commits of others")
         while True:
             try:
@@ -447,9 +439,9 @@ class PostgresDatabase(Database):
                             # Not ``wait_for``: before Python 3.12 it may swallow the end of a task.
                             async with asyncio.timeout(_WAKE_SECONDS):
                                 await self._untold.wait()
-                        told = self._untold.is_set()
+                        has_news = self._untold.is_set()
                         self._untold.clear()
-                        if told:
+                        if has_news:
                             await connection.execute(f"NOTIFY {CHANNEL}")
                         else:
                             self._wake()
@@ -463,8 +455,11 @@ class PostgresDatabase(Database):
 
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-    """Begin a transaction anew while another one stands in the way. What else ends one, its commit
-    above all, may have been done: nobody repeats that."""
+    """Repeats a transaction that conflicts with another one.
+
+    After any other failure, above all of its commit, it may have been done: then it is not
+    repeated.
+    """
     left = _REPEATS
     while True:
         try:
@@ -476,7 +471,7 @@ async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]
 
 
 async def _as_it_is(_: Any) -> None:
-    """Leave a connection as it comes back."""
+    """Keeps a connection as it is returned."""
 
 
 def _reached(place: Place) -> dict[str, Any]:
@@ -531,7 +526,6 @@ async def _prepare(connection: Any, world: Mapping[str, str]) -> None:
 
 @contextlib.contextmanager
 def _answered() -> Iterator[None]:
-    """What the database did not answer, as StoreUnavailable."""
     try:
         yield
     except _FAILURES as error:
@@ -542,8 +536,11 @@ def _answered() -> Iterator[None]:
 
 
 def _end_where_told(error: BaseException) -> None:
-    """Raise CancelledError where somebody ends this task, and the library told of the connection
-    that broke with it instead: whoever goes on after a failure would never end."""
+    """Raises CancelledError where this task was cancelled and the library reported the broken
+    connection instead.
+
+    A loop that goes on after failures would otherwise never end.
+    """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError from error
@@ -566,4 +563,4 @@ def _said(error: BaseException) -> str:
 
 
 _OTHER_HOST = (62, 64)
-"""What OpenSSL says of a certificate for another name or address."""
+"""OpenSSL's message for a certificate of another name or address."""

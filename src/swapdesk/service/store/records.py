@@ -1,4 +1,4 @@
-"""What the service keeps: quotes, orders, their changes, groups, bundles, counts and sums."""
+"""The records of the service: quotes, orders, their changes, groups, bundles, counts and sums."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ CentralizedRoute = Literal["standard", "private"]
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
     """Which routes were asked for, and how their payout is rotated; a fallback keeps to it.
 
-    Provider codes; None means every provider. ``swaps`` counts on standard routes, the four
-    leg filters and ``use_xmr`` on private ones (contract 6.15 to 6.17).
+    Provider codes; None means every provider. ``swaps`` applies to standard routes, the four leg
+    filters and ``use_xmr`` to private ones (contract 6.15 to 6.17).
     """
 
     swaps: tuple[str, ...] | None = None
@@ -34,7 +34,7 @@ class RouteChoice(Struct, frozen=True, omit_defaults=True):
     rotate_fallback: bool = False
 
     def admits(self, legs: tuple[str, ...]) -> bool:
-        """Whether the provider filters let a route over these venues through."""
+        """Returns True if the provider filters admit a route over these venues."""
         if len(legs) == 1:
             return self.swaps is None or legs[0] in self.swaps
         first, last = legs[0], legs[-1]
@@ -52,11 +52,11 @@ EVERY_ROUTE = RouteChoice()
 class RouteTerms(Struct, frozen=True, kw_only=True):
     """A route and its price.
 
-    ``legs`` are venue codes in the order of the money: one on standard routes, two on private
-    ones, which hop over ``middle_amount`` of the token ``middle_token_id``. ``minutes`` is the
-    estimate for all legs. ``rates`` name the promise of each venue on fixed terms;
-    ``payout_wallet`` is the hot wallet, by index, that the last venue shall pay from; ``markup``
-    is the percentage that the last leg was priced with.
+    ``legs`` are venue codes in the order of the money: one on standard routes, two on private ones,
+    which hop over ``middle_amount`` of the token ``middle_token_id``. ``minutes`` is the estimate
+    for all legs. ``rates`` name the promise of each venue on fixed terms; ``payout_wallet`` is the
+    index of the hot wallet that the last venue shall pay from; ``markup`` is the percentage that
+    the last leg was priced with.
     """
 
     legs: tuple[str, ...]
@@ -70,15 +70,14 @@ class RouteTerms(Struct, frozen=True, kw_only=True):
     markup: Decimal = Decimal(0)
 
     def route_terms(self) -> dict[str, Any]:
-        """These fields by name, to be given to a quote or an order."""
         return {name: getattr(self, name) for name in RouteTerms.__struct_fields__}
 
 
 class SwapTerms(RouteTerms, frozen=True, kw_only=True):
-    """What a quote promises, and what its order keeps of it; a fallback keeps to it.
+    """The terms that a quote promises and its order keeps, also on a fallback.
 
-    ``receive``: the amount asked for is what shall arrive. ``plan`` is what an on-chain venue
-    promised, as JSON; its venue alone reads it.
+    ``receive``: the amount asked for is what shall arrive. ``plan`` is the promise of an on-chain
+    venue, as JSON that this venue alone reads.
     """
 
     quote_id: str
@@ -95,11 +94,11 @@ class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     fee_usd: Decimal | None = None
-    """What an on-chain venue keeps of the swap, in dollars; other venues state a rate."""
+    """Dollars that an on-chain venue keeps of the swap; other venues state a rate."""
 
 
 class StoredQuote(SwapTerms, frozen=True, kw_only=True):
-    """A quote as it was priced, kept until 15 minutes after it expires.
+    """A priced quote, kept until 15 minutes after it expires.
 
     ``expires`` is ``validUntil``. A ``filtered`` quote is never executed.
     """
@@ -114,10 +113,10 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     """The order row, which is the workflow.
 
     ``status``, ``in_status`` and ``out_status`` are the numbers of the wire; ``rank`` orders
-    displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is
-    when a worker looks next. ``failure_code`` is the answer a twin create gets when no venue
-    opened. ``detail`` holds what has no column of its own, as JSON-ready values. ``multi_id``
-    belongs to orders of a group.
+    displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is when
+    a worker looks next. ``failure_code`` is the answer to a twin create when no venue opened.
+    ``detail`` holds what has no column of its own, as JSON-ready values. ``multi_id`` belongs to
+    orders of a group.
     """
 
     service_id: str
@@ -139,38 +138,36 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     deposit_tag: str | None
     failure_code: str | None = None
     attempt: int = 0
-    """How often in a row a venue gave no answer; the back-off grows with it."""
+    """Consecutive questions without an answer of a venue; the back-off grows with it."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
     multi_id: str | None = None
     commission: Decimal | None = None
-    """What its partner earns, in dollars; set with status 4 (contract 12.7)."""
+    """Dollars that its partner earns; set with status 4 (contract 12.7)."""
     deposit_account: str | None = None
-    """What all spellings of the deposit address have in common."""
     told: bool = True
-    """False until the payment of its create is settled: the order is carried out, and nobody is
-    told anything about it (contract 14.8). Only the settlement changes it."""
+    """False until the payment of its create is settled.
+
+    The order is carried out, and announced to nobody (contract 14.8). Only the settlement changes
+    it.
+    """
 
     def text(self, name: str) -> str | None:
-        """A text of ``detail``."""
         value = self.detail.get(name)
         return value if isinstance(value, str) else None
 
     def amount(self, name: str) -> Decimal | None:
-        """An amount of ``detail``."""
         value = self.text(name)
         return None if value is None else Decimal(value)
 
 
 class ListedOrder(Struct):
-    """One order of a page; its row is read when it is asked for."""
-
     service_id: str
     version: int
     read: Callable[[], StoredOrder]
 
 
 class OutboxRow(Struct, frozen=True):
-    """One state change to deliver, in commit order; ``version`` is the order's after it."""
+    """A state change to deliver, in commit order; ``version`` is the order's after it."""
 
     sequence: int
     service_id: str
@@ -191,7 +188,7 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls that are about to count in the windows of ``counted`` and of their class."""
+    """Calls about to count in the windows of ``counted`` and of their class."""
 
     @property
     def counted(self) -> str: ...
@@ -199,14 +196,15 @@ class Counting(Protocol):
     @property
     def rate_class(self) -> str: ...
 
-    def take(self, known: list[Usage]) -> list[Usage]:
-        """What the counts become. Raises what refuses the calls; then nothing is written."""
+    def take(self, usage: list[Usage]) -> list[Usage]:
+        """Returns the new counts. Raises what refuses the calls; then nothing is written."""
         ...
 
 
 class RecentPayouts(Struct, frozen=True):
-    """What the newest private orders of a partner since a time, at most ``limit``, are paid from:
-    venue code and hot wallet of each last leg."""
+    """Payout sources of a partner's newest private orders since a time, at most ``limit``: venue
+    code and hot wallet of each last leg.
+    """
 
     partner_id: str
     since: datetime
@@ -215,9 +213,9 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """What finished orders of a partner come to, in dollars.
+    """Totals of a partner's finished orders, in dollars.
 
-    ``commission`` has the reversals in it; ``entries`` counts commissions above 0.
+    ``commission`` includes reversals; ``entries`` counts positive commissions.
     """
 
     orders: int = 0
@@ -228,7 +226,7 @@ class Sums(Struct, frozen=True, kw_only=True):
 
 
 class DaySum(Sums, frozen=True, kw_only=True):
-    """Of the orders that were finished on one UTC day."""
+    """Totals of the orders that were finished on one UTC day."""
 
     day: date
 
@@ -246,10 +244,10 @@ class StoredGroup(Struct, frozen=True):
 
 
 class StoredBatch(Struct, frozen=True):
-    """One UserOperation of a bundle and the orders whose deposits it pays.
+    """A UserOperation of a bundle and the orders whose deposits it pays.
 
-    ``operation`` is its form in JSON-RPC, without signature; ``version`` is that of the
-    EntryPoint, by which ``hash`` is signed. ``paid`` once its calls were made.
+    ``operation`` is its form in JSON-RPC, without signature; ``version`` is that of the EntryPoint,
+    by which ``hash`` is signed. ``paid`` once its calls were made.
     """
 
     service_ids: tuple[str, ...]
@@ -262,7 +260,7 @@ class StoredBatch(Struct, frozen=True):
 
 
 class StoredBundle(Struct, frozen=True):
-    """What was built to fund a group, and how far it came; ``number`` 0 until it is stored.
+    """A bundle that funds a group, and its state; ``number`` is 0 until it is stored.
 
     ``owner`` signs for the smart account; ``expires`` is when the first of its orders does.
     """
@@ -283,14 +281,16 @@ class StoredBundle(Struct, frozen=True):
     @property
     def service_ids(self) -> frozenset[str]:
         """Every order that it pays."""
-        return frozenset(each for batch in self.batches for each in batch.service_ids)
+        return frozenset(service_id for batch in self.batches for service_id in batch.service_ids)
 
     @property
     def claimed(self) -> frozenset[str]:
         """Orders that no other bundle may pay: this one has, or still may."""
         if self.state in ("submitted", "confirmed"):
             return self.service_ids
-        return frozenset(each for batch in self.batches if batch.paid for each in batch.service_ids)
+        return frozenset(
+            service_id for batch in self.batches if batch.paid for service_id in batch.service_ids
+        )
 
 
 class BundleUnderWay(Exception):
@@ -306,7 +306,7 @@ class QuoteConsumed(Exception):
 
 
 class QuoteGone(Exception):
-    """The quote is not in the store: unknown, foreign or dropped after it expired."""
+    """The quote is not in the store: unknown, foreign or deleted after it expired."""
 
 
 class PayoutsChanged(Exception):

@@ -1,4 +1,4 @@
-"""What is remembered so that nothing is done twice: events of webhooks, and scans of tokens."""
+"""Records against doing things twice: events of webhooks, and scans of tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ class Webhooks(Subject):
     """Events that were delivered, until their signatures are too old."""
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
-        """Remember an event; False when it is known. One that was signed anew is remembered as
-        long as the newest signature counts."""
+        """Records an event; returns False when it is known.
+
+        One that was signed anew is kept as long as the newest signature counts.
+        """
         values = {"source": source, "event_id": event_id, "ends": micros(ends)}
 
         async def noted(db: Transaction) -> bool:
@@ -33,7 +35,6 @@ class Webhooks(Subject):
         return await self._database.write(noted)
 
     async def drop(self, now: datetime) -> None:
-        """Forget events that have ended."""
         values = {"now": micros(now)}
         await self._database.write(
             lambda db: db.run("DELETE FROM webhooks WHERE ends < :now", values)
@@ -46,8 +47,11 @@ class Scans(Subject):
     async def claim(
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
-        """The verdict of a token as it stands. Where it is missing or stale and nobody else scans
-        the token, the caller does, until then: True."""
+        """Returns the verdict of a token, and True if the caller has to scan it.
+
+        That is so where the verdict is missing or stale and nobody else scans the token; the claim
+        lasts until then.
+        """
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
         async def claimed(db: Transaction) -> tuple[bytes | None, bool]:
@@ -58,13 +62,13 @@ class Scans(Subject):
                 " WHERE scans.expires <= :now AND scans.claimed_until <= :now",
                 values,
             )
-            found = await db.row(_VERDICT, values)
-            return None if found is None else found["verdict"], bool(mine)
+            row = await db.row(_VERDICT, values)
+            return None if row is None else row["verdict"], bool(mine)
 
         return await self._database.write(claimed)
 
     async def save(self, token_id: str, verdict: bytes, expires: datetime) -> None:
-        """Keep the newest verdict; ends the claim."""
+        """Stores a newer verdict; ends the claim."""
         values = {"token_id": token_id, "verdict": verdict, "expires": micros(expires)}
         await self._database.write(
             lambda db: db.run(
@@ -76,24 +80,23 @@ class Scans(Subject):
             )
         )
 
-    async def newer(self, known: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
-        """Token ids, verdicts and when they end, of the tokens for which no verdict or an earlier
-        one is known by its end."""
+    async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
+        """Returns id, verdict and end of tokens whose verdict ends later than is known."""
 
         async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
             standing = await db.row(_STANDING)
             # No verdict is followed by another before it has ended: each of them raises the sum.
             if standing is None or int(standing["ends"]) == sum(
-                end // _SECOND for end in known.values()
+                end // _SECOND for end in ends.values()
             ):
                 return []
-            found = []
+            verdicts = []
             for token_id, expires in map(tuple, await db.rows(_ENDS)):
-                if expires > known.get(token_id, 0):
+                if expires > ends.get(token_id, 0):
                     row = await db.row(_VERDICT, {"token_id": token_id})
                     if row is not None:
-                        found.append((token_id, row["verdict"], expires))
-            return found
+                        verdicts.append((token_id, row["verdict"], expires))
+            return verdicts
 
         return await self._database.read(read)
 

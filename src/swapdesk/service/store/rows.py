@@ -1,4 +1,4 @@
-"""Quotes and orders as rows, and back."""
+"""Conversion between records of quotes and orders and their rows."""
 
 from __future__ import annotations
 
@@ -37,11 +37,10 @@ _FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered", "
 QUOTE_COLUMNS = StoredQuote.__struct_fields__
 ORDER_FIELDS = StoredOrder.__struct_fields__
 OF_DETAIL = ("source_chain", "confirmed_hash", "finished_day")
-"""Columns of an order that hold members of its detail, to be found by."""
+"""Columns of an order that hold members of its detail, for searches."""
 
 
 def values_of(record: SwapTerms) -> dict[str, Any]:
-    """Column values of a quote or an order, by name."""
     values = asdict(record)
     for name, write in _WRITTEN.items():
         value = values.get(name)
@@ -70,7 +69,6 @@ def order_of(row: Row) -> StoredOrder:
 
 
 def _members(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
-    """Members of a record, by name: what ``values_of`` wrote."""
     # By position: to look a column up by its name is slow in a row of fifty.
     values = dict(zip(row.keys(), row, strict=True))
     members = {name: values[name] for name in columns}
@@ -90,7 +88,7 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "legs": ",".join,
     "choice": lambda choice: msgspec.json.encode(choice, order="sorted").decode(),
 }
-"""How the columns are written that a database does not take as they are."""
+"""Conversions of columns that a database does not take as they are."""
 
 _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_TIMES, moment_of),
@@ -101,4 +99,3 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "legs": lambda text: tuple(text.split(",")),
     "choice": lambda text: msgspec.json.decode(text, type=RouteChoice),
 }
-"""How they are read."""

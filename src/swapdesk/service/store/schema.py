@@ -1,9 +1,9 @@
-"""The tables of the store, for both databases, and how a database comes to this version of them.
+"""The tables of the store, for both databases, and the migration to this version.
 
-One text serves both; what a column type or a clause is called differs, and stands in ``Types``.
-A step from one version to the next is taken whole or not at all. Each database notes which
-versions of the service may still use it: a step that only adds leaves the release before at work
-beside this one, a step that takes away refuses it.
+One text serves both; names of column types and clauses differ, and are in ``Types``. A step from
+one version to the next is taken whole or not at all. Each database records which versions of the
+service may still use it: a step that only adds leaves the release before at work beside this one, a
+step that takes away excludes it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,16 @@ SERVES_FROM = 13
 
 
 class Types(Struct, frozen=True):
-    """What a database calls the types and clauses of the tables."""
-
     serial: str
-    """A number that grows with every row, and is never given twice."""
+    """A number that grows with every row, and is never reused."""
     amount: str
     sortable: str
-    """An amount once more, of the order of numbers."""
+    """An amount in a form that sorts like the number."""
     bytes: str
     keyed: str
-    """Behind a table that is found by its key alone."""
+    """Suffix of a table that is found by its key alone."""
     outbox: str
-    """The columns that number the outbox in commit order."""
+    """Columns that number the outbox in commit order."""
 
 
 TABLES = """
@@ -297,14 +295,17 @@ CREATE INDEX webhooks_by_end ON webhooks (ends);
 # ``confirmed_hash`` and ``finished_day`` of an order are members of its ``detail``.
 
 STEPS: Mapping[int, str] = {}
-"""What takes a database of either kind from a version to the next one."""
+"""Steps from a version to the next one, for both databases."""
 
 
 VERSION_ROW = "SELECT number, serves_from FROM schema_version"
 
 
 def check_version(row: Row | None) -> int:
-    """The schema of a database. Raises SchemaError for one that this release must not touch."""
+    """Returns the schema of a database.
+
+    Raises SchemaError for one that this release must not use.
+    """
     if row is None:
         raise SchemaError("it does not tell its schema")
     number, serves_from = int(row["number"]), int(row["serves_from"])
@@ -316,7 +317,7 @@ def check_version(row: Row | None) -> int:
 
 
 async def migrate(db: Transaction, types: Types) -> None:
-    """Bring a database that has the tables of some version to this one, within the transaction.
+    """Migrates a database to this version, within the transaction.
 
     Raises SchemaError for one that a newer release no longer lets this one use.
     """
@@ -331,13 +332,11 @@ async def migrate(db: Transaction, types: Types) -> None:
 
 
 def statements(text: str, types: Types) -> list[str]:
-    """The statements of a text, in the words of one database."""
-    said = text.format(**{name: getattr(types, name) for name in types.__struct_fields__})
-    return [each.strip() for each in said.split(";") if each.strip()]
+    script = text.format(**{name: getattr(types, name) for name in types.__struct_fields__})
+    return [statement.strip() for statement in script.split(";") if statement.strip()]
 
 
 async def create(db: Transaction, types: Types) -> None:
-    """The tables, in a database that has none."""
     for statement in statements(TABLES, types):
         await db.run(statement)
     await db.run(
@@ -347,8 +346,11 @@ async def create(db: Transaction, types: Types) -> None:
 
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
-    """Write down whose database it is, part by part, or compare. Raises SchemaError where a part is
-    another world's: two services that disagree about chains must not share orders."""
+    """Records which world owns the database, part by part, or compares.
+
+    Raises SchemaError where a part is another world's: two services that disagree about chains must
+    not share orders.
+    """
     for part, identity in world.items():
         values = {"part": part, "identity": identity}
         await db.run(
@@ -356,9 +358,9 @@ async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
             " ON CONFLICT (part) DO NOTHING",
             values,
         )
-        found = await db.row("SELECT identity FROM worlds WHERE part = :part", values)
-        if found is not None and found["identity"] != identity:
+        row = await db.row("SELECT identity FROM worlds WHERE part = :part", values)
+        if row is not None and row["identity"] != identity:
             raise SchemaError(
-                f"it belongs to another service: {part} is {found['identity']} there,"
+                f"it belongs to another service: {part} is {row['identity']} there,"
                 f" and {identity} here"
             )

@@ -1,8 +1,8 @@
 """The embedded database: one file, one writer thread with group commit, connections to read beside.
 
-SQLite in WAL mode. Whatever is queued shares one flush to disk, above all what an event loop asked
-for in one turn. One refusal does not sink its neighbours: where one comes after a change, all are
-done anew with a savepoint each. A future is resolved only after the commit.
+SQLite in WAL mode. Queued works share one flush to disk, above all those of one turn of an event
+loop. A refusal does not affect the others: if it follows a change, all are repeated with a
+savepoint each. A future is resolved only after the commit.
 """
 
 from __future__ import annotations
@@ -74,8 +74,6 @@ _EXACT = Context(prec=400)
 
 
 class SqliteTransaction(Transaction):
-    """Statements on one connection; each is answered at once."""
-
     _connection: sqlite3.Connection
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
@@ -87,12 +85,12 @@ class SqliteTransaction(Transaction):
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
         text, _ = numbered(statement, "?")
         try:
-            self._connection.executemany(text, [_asked(statement, each)[1] for each in values])
+            self._connection.executemany(text, [_asked(statement, row)[1] for row in values])
         except sqlite3.IntegrityError as error:
             raise Taken(str(error)) from error
 
     async def alone(self, name: str) -> None:
-        """There is one writer, so that nobody else is ever behind the line."""
+        """With a single writer, nobody else is ever behind the line."""
 
     async def take_time(self) -> None:
         """A statement is never ended here."""
@@ -105,15 +103,19 @@ class SqliteTransaction(Transaction):
 
 
 def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
-    """By place, for to look fifty up by their names takes longer. Amounts as exact decimal
-    text."""
+    """Binds by position, which is faster than by name for fifty values.
+
+    Amounts are exact decimal text.
+    """
     text, names = numbered(statement, "?")
-    each = [values[name] for name in names]
-    return text, [format(one, "f") if type(one) is Decimal else one for one in each]
+    arguments = [values[name] for name in names]
+    return text, [
+        format(argument, "f") if type(argument) is Decimal else argument for argument in arguments
+    ]
 
 
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
-    """Run a piece of work to its end: nothing that it may await takes time."""
+    """Runs a piece of work to its end: nothing that it may await takes time."""
     step = work(transaction).__await__()
     try:
         next(step)
@@ -134,7 +136,7 @@ class _Item(Struct):
 class Writer:
     """Owns the writing connection, which only its thread touches.
 
-    ``after_commit`` is called in the writer's thread after a commit that tells.
+    ``after_commit`` is called in that thread after a commit that tells.
     """
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
@@ -142,14 +144,14 @@ class Writer:
         self._after_commit = after_commit
         self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
         self._asked: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
-        """What each loop asked for in its turn that is not over yet."""
+        """Works of each loop in its current turn."""
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
     async def submit(self, work: Work[T]) -> T:
-        """Run ``work`` in a transaction and return its result after the commit.
+        """Runs ``work`` in a transaction; returns its result after the commit.
 
         Raises what ``work`` raised (its changes undone), or StoreUnavailable.
         """
@@ -167,13 +169,12 @@ class Writer:
         return result
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Queue what a loop asked for in one turn."""
         with self._lock:
             if loop in self._asked:
                 self._queue.put(self._asked.pop(loop))
 
     def close(self) -> None:
-        """Finish what was asked for and end the thread. Blocks."""
+        """Finishes the queue and ends the thread. Blocks."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -198,7 +199,6 @@ class Writer:
             connection.close()
 
     def _gather(self, batch: list[_Item]) -> tuple[list[_Item], bool]:
-        """With what else is queued, until there are ``BATCH``; and whether more may come."""
         while len(batch) < BATCH:
             try:
                 asked = self._queue.get_nowait()
@@ -210,7 +210,6 @@ class Writer:
         return batch, True
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> bool:
-        """Whether any of it tells."""
         transaction = SqliteTransaction(connection)
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -230,8 +229,11 @@ class Writer:
     def _done_together(
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
-        """Whether no item raised after a change of its own. Else nothing is done: savepoints, a
-        tenth of the work, would be needed to undo that item alone."""
+        """Returns True if no item raised after a change of its own.
+
+        Else nothing is done: savepoints, a tenth of the work, would be needed to undo that item
+        alone.
+        """
         for item in batch:
             before = connection.total_changes
             ended = self._run_to_end(item, transaction, connection)
@@ -258,7 +260,6 @@ class Writer:
     def _run_to_end(
         item: _Item, transaction: SqliteTransaction, connection: sqlite3.Connection
     ) -> bool:
-        """Whether nothing was raised."""
         tallies = dict(transaction.tallies)
         try:
             item.result = _result(item.work, transaction)
@@ -286,8 +287,10 @@ class Writer:
 
 
 class LoopWriter(Writer):
-    """Commits on the event loop, one piece of work at a time: for a world that is repeated, where
-    no thread may decide what comes first."""
+    """Commits on the event loop, one piece of work at a time.
+
+    For a world that is repeated, where no thread may decide the order.
+    """
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
@@ -324,7 +327,7 @@ def _deliver(items: list[_Item]) -> None:
 
 
 class SqliteDatabase(Database):
-    """A file that is there and of the newest shape: :meth:`open` sees to that."""
+    """An existing file of the newest schema; :meth:`open` sees to that."""
 
     wording = WORDING
 
@@ -339,7 +342,7 @@ class SqliteDatabase(Database):
     def open(
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
-        """Open or create the file, mode 0600. Raises SchemaError."""
+        """Opens or creates the file, mode 0600. Raises SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -352,7 +355,7 @@ class SqliteDatabase(Database):
         self._looking.close()
 
     def end(self) -> None:
-        """As ``close``, from a thread that may wait."""
+        """Like ``close``, from a thread that may block."""
         self._end_threads()
         self._looking.close()
 
@@ -362,15 +365,16 @@ class SqliteDatabase(Database):
         self._reading.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
-        """On the event loop: a thread's turn would take longer, and a reader never waits for the
-        writer in WAL mode."""
+        """Runs on the event loop: a thread's turn would take longer, and a reader never waits for
+        the writer in WAL mode.
+        """
         try:
             return await SqliteTransaction(self._looking).rows(statement, values)
         except sqlite3.Error as error:
             raise StoreUnavailable(str(error)) from error
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Whatever waits is committed together, and each passes every line by itself."""
+        """Commits queued works together; each passes every line by itself."""
         return await self._writer.submit(work)
 
     async def read(self, work: Work[T]) -> T:
@@ -396,12 +400,11 @@ class SqliteDatabase(Database):
         return None
 
     def sortable(self, amount: Decimal) -> str:
-        """81 characters whose text order is the order of the numbers."""
+        """Returns 81 characters whose text order is the order of the numbers."""
         return format(amount, "081.40f")
 
     @contextlib.asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """There is one process."""
         yield nobody_else
 
     @contextlib.contextmanager
@@ -415,18 +418,17 @@ class SqliteDatabase(Database):
             self._grown.discard(listener)
 
     def _wake(self) -> None:
-        """Tell who listens, from the writer's thread, that there may be something new."""
         for loop, event in tuple(self._grown):
             with contextlib.suppress(RuntimeError):  # that loop has ended
                 loop.call_soon_threadsafe(event.set)
 
 
 def back_up(path: Path, copy: Path) -> int:
-    """Write the whole file of a service, as of one moment, into a new one (mode 0600), and return
-    its bytes; the service may run meanwhile. A copy of the file by itself would lack what the
-    service has committed and not moved there yet.
+    """Writes a snapshot of the service's file into a new one (mode 0600) and returns its bytes; the
+    service may run.
 
-    Raises FileExistsError, OSError, and sqlite3.Error where the file is no whole store.
+    A plain copy of the file would lack what is committed and not checkpointed yet. Raises
+    FileExistsError, OSError, and sqlite3.Error for a damaged store.
     """
     os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     try:
@@ -449,7 +451,7 @@ def back_up(path: Path, copy: Path) -> int:
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """A connection to a file that is there: durable, patient, and with exact sums."""
+    """Returns a connection to an existing file: durable, patient, and with exact sums."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     _add_functions(connection)
@@ -466,10 +468,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
-    """Create the tables in a new file, or check an old one and bring it up to date.
-
-    Raises SchemaError.
-    """
+    """Creates the tables in a new file, or checks and migrates an old one. Raises SchemaError."""
     connection.row_factory = sqlite3.Row
     _add_functions(connection)
 
@@ -500,8 +499,8 @@ def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
         raise SchemaError(f"the file {what}: {error}") from error
 
 
-def _plus(one: str, other: str) -> str:
-    return format(_EXACT.add(Decimal(one), Decimal(other)), "f")
+def _plus(amount: str, other: str) -> str:
+    return format(_EXACT.add(Decimal(amount), Decimal(other)), "f")
 
 
 class _ExactSum:
@@ -517,8 +516,11 @@ class _ExactSum:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """``exact_plus`` and ``exact_sum``, additions of decimal text, and ``exact_now``,
-    microseconds since 1970: SQLite's own functions for either calculate with floating point."""
+    """Adds ``exact_plus`` and ``exact_sum``, additions of decimal text, and ``exact_now``,
+    microseconds since 1970.
+
+    SQLite's own functions for either use floating point.
+    """
     connection.create_function("exact_plus", 2, _plus, deterministic=True)
     connection.create_aggregate("exact_sum", 1, _ExactSum)  # type: ignore[arg-type]
     connection.create_function("exact_now", 0, lambda: micros(SystemClock().now()))

@@ -24,8 +24,6 @@ from swapdesk.service.store.sqlite import SqliteDatabase, Writer
 
 
 class Store:
-    """The subjects; each says what it promises."""
-
     def __init__(self, database: Database) -> None:
         self.database = database
         self.quotes = Quotes(database)
@@ -46,26 +44,26 @@ class Store:
         world: Mapping[str, str] | None = None,
         writer: type[Writer] = Writer,
     ) -> Store:
-        """Over the file of an embedded database, which is made where there is none. ``world`` tells
-        whose it is. Raises SchemaError."""
+        """Opens or creates the file of an embedded database.
+
+        ``world`` identifies its owner. Raises SchemaError.
+        """
         return cls(SqliteDatabase.open(Path(path), world, writer))
 
     @classmethod
     async def connect(cls, place: Place, world: Mapping[str, str] | None = None) -> Store:
-        """Over PostgreSQL. Raises SchemaError and StoreUnavailable."""
+        """Connects to PostgreSQL. Raises SchemaError and StoreUnavailable."""
         # On use: the embedded service does without the library.
         from swapdesk.service.store.postgres import PostgresDatabase
 
         return cls(await PostgresDatabase.open(place, world))
 
     async def check_schema(self) -> None:
-        """Raises SchemaError once a newer release has taken a step that ends the work of this
-        one."""
+        """Raises SchemaError once a newer release has taken a step that excludes this one."""
         rows = await self.database.look(schema.VERSION_ROW)
         schema.check_version(next(iter(rows), None))
 
     async def now(self) -> datetime:
-        """By the database's own clock."""
         (row,) = await self.database.look(self.database.wording.clock)
         return moment_of(int(row["now"]))
 

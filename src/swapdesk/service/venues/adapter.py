@@ -1,9 +1,8 @@
-"""The protocol every centralized venue speaks, whether simulated or real.
+"""The protocol of every centralized venue, whether simulated or real.
 
-Quotes are free of side effects. ``open`` is the only call that creates something at the
-venue; it carries our own key, and the same key always finds the same deposit, so a crash
-or a lost answer is settled by asking again with ``find`` (contract 7.8).
-All amounts are Decimal in token units.
+Quotes are free of side effects. ``open`` is the only call that creates something at the venue; it
+carries our own key, and the same key always finds the same deposit, so a crash or a lost answer is
+settled by asking again with ``find`` (contract 7.8). All amounts are Decimal in token units.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Rejected(VenueFailure):
 
 
 class Ambiguous(VenueFailure):
-    """The outcome is not known. ``find`` by key decides; ``open`` is never called again blindly."""
+    """The outcome is unknown. ``find`` by key decides; ``open`` is never called again blindly."""
 
 
 class DepositAddressesInUse(Rejected):
@@ -44,7 +43,7 @@ class RateExpired(Rejected):
 
 
 class VenueTraits(Struct, frozen=True):
-    """What a venue can do besides floating swaps by amount sent.
+    """Capabilities of a venue besides floating swaps by amount sent.
 
     ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart.
     ``fee`` and ``fixed_fee`` are what it keeps of a leg on floating and on fixed terms, in percent
@@ -60,8 +59,11 @@ class VenueTraits(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """How a leg is priced: ``receive`` when the amount states what shall arrive, ``markup`` in
-    percent of the output (contract 6.10, 6.13)."""
+    """How a leg is priced.
+
+    ``receive``: the amount is what shall arrive; ``markup`` in percent of the output (contract
+    6.10, 6.13).
+    """
 
     fixed: bool = False
     receive: bool = False
@@ -79,9 +81,10 @@ class VenueLimits(Struct, frozen=True):
 
 
 class VenueQuote(Struct, frozen=True):
-    """What the venue would pay now. ``minutes`` is its estimate from deposit to payout.
+    """What the venue would pay now.
 
-    With fixed terms ``rate`` names the promise at the venue and ``valid_until`` its end.
+    ``minutes`` is its estimate from deposit to payout. With fixed terms ``rate`` names the promise
+    at the venue and ``valid_until`` its end.
     """
 
     amount_in: Decimal
@@ -100,10 +103,10 @@ class Unavailable(Struct, frozen=True):
 
 
 class LegOrder(Struct, frozen=True):
-    """What ``open`` is asked for: one leg of an order.
+    """One leg of an order, to be opened.
 
-    ``amount_out`` is what was quoted for the leg; on floating terms the venue may answer with
-    less or more, on fixed terms it keeps both amounts or refuses. ``rate`` repeats the quote's.
+    ``amount_out`` is what was quoted for the leg; on floating terms the venue may answer with less
+    or more, on fixed terms it keeps both amounts or refuses. ``rate`` repeats the quote's.
     ``payout_wallet`` asks for one of the venue's hot wallets, by index; None for the first.
     """
 
@@ -132,13 +135,9 @@ class DepositInstruction(Struct, frozen=True):
 
 
 class LegReport(Struct, frozen=True):
-    """State of one leg at the venue, as far as it has come."""
-
     status: LegStatus
     amount_in: Decimal | None = None
-    """What arrived."""
     amount_out: Decimal | None = None
-    """What was or will be paid out."""
     deposit_hash: str | None = None
     payout_hash: str | None = None
     refund_hash: str | None = None
@@ -148,9 +147,9 @@ class LegReport(Struct, frozen=True):
     confirmations_needed: int | None = None
     deposit_arrived: bool = False
     declined: bool = False
-    """The venue will not swap what arrived, holds it, and sends it where ``send_on`` says."""
+    """The venue will not swap what arrived, holds it, and forwards it where ``send_on`` says."""
     held: bool = False
-    """A deposit beyond what the leg takes is at the venue, which cannot send it back."""
+    """A deposit beyond what the leg takes is at the venue, which cannot return it."""
 
 
 class CentralizedVenue(Protocol):
@@ -163,38 +162,36 @@ class CentralizedVenue(Protocol):
     def traits(self) -> VenueTraits: ...
 
     @property
-    def poll_seconds(self) -> float:
-        """How long to wait between two reports of the same leg."""
-        ...
+    def poll_seconds(self) -> float: ...
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        """Whether the venue trades the pair at all. Pure, no I/O."""
+        """Returns whether the venue trades the pair at all. Pure, no I/O."""
         ...
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        """Bounds now, or None for a pair that is not traded."""
+        """Returns current bounds; None for a pair that is not traded."""
         ...
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Price one leg for ``amount`` of the side ``terms`` names. Raises VenueFailure."""
+        """Prices one leg for ``amount`` of the side ``terms`` names. Raises VenueFailure."""
         ...
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Create the leg, or return what the same key created before. Raises VenueFailure."""
+        """Creates the leg, or returns what the same key created before. Raises VenueFailure."""
         ...
 
     async def find(self, key: str) -> DepositInstruction | None:
-        """What ``open`` created under this key; None when nothing. Raises VenueFailure."""
+        """Returns what ``open`` created under this key; None for nothing. Raises VenueFailure."""
         ...
 
     async def report(self, key: str) -> LegReport | None:
-        """State of the leg; None for an unknown key. Raises VenueFailure."""
+        """Returns the state of the leg; None for an unknown key. Raises VenueFailure."""
         ...
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
-        """Have a failed leg's deposit sent to this address; what was sent before stays so.
+        """Forwards a failed leg's deposit to this address; an earlier forwarding stands.
 
         Raises Rejected when the venue holds no deposit of the leg, or sent it elsewhere.
         """

@@ -1,7 +1,7 @@
 """The venues of a service, found by code, and the guards around every call of one.
 
-Capability, circuit breaker, single flight, timeout. ``open`` creates something, so it gets its
-timeout alone: what it leaves after ten seconds is Ambiguous.
+Capability, circuit breaker, single flight, timeout. ``open`` creates something, so it has a timeout
+alone: an answer missing after ten seconds is Ambiguous.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BreakerState = Literal["closed", "open", "half_open"]
 
 
 class Breaker:
-    """Opens after 5 failures in a row; 30 calls with under 20 % success always hold 5 of them.
+    """Opens after 5 failures in a row; 30 calls with under 20 % success always contain 5 in a row.
 
     Open for 5 s, doubling with every failed probe up to 10 minutes; then one probe at a time
     decides. Times are seconds of ``clock.monotonic``.
@@ -68,7 +68,7 @@ class Breaker:
         return "open"
 
     def admits(self) -> bool:
-        """Whether a call may go out now; when open, taking the one probe counts as asking."""
+        """Returns True if a call may go out now; when open, this takes the one probe."""
         if self._open_until is None:
             return True
         if self._probing or self._clock.monotonic() < self._open_until:
@@ -101,7 +101,6 @@ OPEN_SECONDS = 10.0
 ASK_SECONDS = 5.0
 
 _Question = tuple[str, str, Decimal, Terms]
-"""What makes two questions one flight: both tokens, the amount and the terms."""
 _Answer = asyncio.Future[VenueQuote | Unavailable]
 
 
@@ -110,7 +109,7 @@ class TimedOut(Transient):
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
-    """The result of ``call``; after ``seconds`` of the clock it is cancelled: TimeoutError."""
+    """Returns the result of ``call``; cancels it after ``seconds`` of the clock: TimeoutError."""
     work = asyncio.ensure_future(call)
     # Also when it fails in the moment in which its caller is cancelled.
     work.add_done_callback(_seen)
@@ -128,26 +127,26 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
 
 
 def _seen(work: asyncio.Future[Any]) -> None:
-    """Take note of an abandoned outcome, so that the loop does not report it as lost."""
+    """Retrieves an abandoned outcome, so that the loop does not report it as lost."""
     if not work.cancelled():
         work.exception()
 
 
 class Deadlines:
-    """Calls that are given up after so many seconds of the clock.
+    """Calls with a timeout by the clock.
 
-    One task watches over all of them, because a timer for each costs more than most calls.
+    One task watches all of them, because a timer for each costs more than most calls.
     """
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
         self._due: dict[asyncio.Future[Any], float] = {}
-        """Answers that are open, the first one that ends first."""
+        """Open answers, the first to end first."""
         self._watch: asyncio.Task[None] | None = None
 
     def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """The result to be, or TimeoutError; whoever cancels it ends the call."""
+        """Returns a future of the result or TimeoutError; cancelling it ends the call."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(call)
         work.add_done_callback(partial(_hand_on, answer))
@@ -190,14 +189,12 @@ def _hand_on(answer: asyncio.Future[T], work: asyncio.Future[T]) -> None:
 
 
 class GuardedVenue:
-    """A venue with everything around it; speaks the same protocol as the venue."""
-
     def __init__(self, venue: CentralizedVenue, clock: Clock) -> None:
         self._venue = venue
         self._breaker = Breaker(clock)
         self._pricing = Deadlines(clock, QUOTE_SECONDS)
         self._flying: dict[_Question, _Answer] = {}
-        """Questions for prices that are under way; equal ones share one call."""
+        """Questions for prices under way; equal ones share one call."""
         self._openings = Deadlines(clock, OPEN_SECONDS)
         self._questions = Deadlines(clock, ASK_SECONDS)
 
@@ -229,7 +226,7 @@ class GuardedVenue:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Price one leg; equal questions in flight share one call. Raises Transient, Rejected."""
+        """Prices one leg; equal questions in flight share one call. Raises Transient, Rejected."""
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
         if terms.fixed and not self.traits.fixed:
@@ -262,7 +259,7 @@ class GuardedVenue:
             raise self._defect("quote", defect) from defect
 
     def _settled(self, answer: _Answer) -> None:
-        """Also where nobody is left to hear of a failure."""
+        """Records the outcome, also where nobody waits for it any more."""
         if answer.cancelled():
             return
         if answer.exception() is None:
@@ -271,7 +268,7 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Create the leg. Transient: it never went out. Ambiguous: the outcome is unknown."""
+        """Creates the leg. Transient: it never went out. Ambiguous: the outcome is unknown."""
         try:
             return await self._openings.start(self._venue.open(leg))
         except TimeoutError:
@@ -302,7 +299,7 @@ class GuardedVenue:
             raise self._defect(what, defect) from defect
 
     def _defect(self, what: str, defect: Exception) -> Transient:
-        """An adapter raised what the protocol does not know: logged, then treated as transient."""
+        """Logs an exception outside the protocol of adapters; it counts as transient."""
         code = self.provider.short_name
         logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")
@@ -323,7 +320,7 @@ class Venues:
             for venue in sorted(guarded, key=lambda venue: venue.provider.short_name)
         }
         self.onchain = sorted(onchain, key=lambda venue: venue.provider.short_name)
-        """Those that trade on chains; everything else here is about centralized ones."""
+        """Venues that trade on chains; everything else here is about centralized ones."""
         self._dex = {venue.provider.short_name: venue for venue in self.onchain}
         codes = {**self._by_code, **self._dex}
         if len(codes) != len(guarded) + len(self.onchain):
@@ -333,39 +330,41 @@ class Venues:
         return iter(self._by_code.values())
 
     def by_code(self, code: str) -> GuardedVenue | None:
-        """The venue of a provider code (``shortName``), enabled or not."""
         return self._by_code.get(code)
 
     def asked(self, code: str) -> GuardedVenue:
-        """The venue of an order's leg. Raises Transient where it is not configured now."""
+        """Returns the venue of an order's leg. Raises Transient where it is not configured now."""
         venue = self.by_code(code)
         if venue is None:
             raise Transient(f"venue {code} is not configured")
         return venue
 
     def pace(self, code: str) -> float:
-        """Seconds between two looks at an order of this venue."""
         venue = self.by_code(code)
         return 1.0 if venue is None else venue.poll_seconds
 
     def dex(self, code: str) -> DexVenue | None:
-        """The on-chain venue of a provider code."""
         return self._dex.get(code)
 
     def provider(self, code: str) -> SwapProvider | None:
-        """The public record of any venue."""
         venue = self._by_code.get(code) or self._dex.get(code)
         return None if venue is None else venue.provider
 
     def providers(self, query: ProviderQuery) -> list[SwapProvider]:
-        """The public records that match every filter, those of disabled venues too, by code."""
-        found = [*(venue.provider for venue in self), *(venue.provider for venue in self.onchain)]
+        """Returns the public records that match every filter, by code, also of disabled venues."""
+        providers = [
+            *(venue.provider for venue in self),
+            *(venue.provider for venue in self.onchain),
+        ]
         wanted = query.model_dump(by_alias=False, exclude_none=True).items()
         return sorted(
-            (each for each in found if all(getattr(each, name) == flag for name, flag in wanted)),
+            (
+                provider
+                for provider in providers
+                if all(getattr(provider, name) == flag for name, flag in wanted)
+            ),
             key=lambda provider: provider.short_name,
         )
 
     def trading(self, token_in: Token, token_out: Token) -> list[GuardedVenue]:
-        """The enabled venues that trade the pair."""
         return [venue for venue in self if venue.supports(token_in, token_out)]

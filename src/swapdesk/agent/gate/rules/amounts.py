@@ -51,15 +51,15 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
-    """What a person confirms is whole tokens. Whoever names other decimals than the contract has
-    multiplies what leaves by a power of ten, and the amount that is shown stays the same."""
+    """A person confirms whole tokens. Decimals other than the contract's multiply what leaves by a
+    power of ten while the amount on the screen stays the same."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
     coin = COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
     for asset in assets_here(claim, promise):
-        told = coin if asset.contract is None else _decimals(case, asset)
-        if (words := _miscounted(asset, told)) is not None:
+        decimals = coin if asset.contract is None else _decimals(case, asset)
+        if (words := _miscounted(asset, decimals)) is not None:
             yield Objection(words, bought if asset == promise.buy != promise.sell else paid)
     crosses = claim.act in _SPENDING and promise.chain_out != promise.chain
     if crosses and (words := _miscounted(promise.buy, case.facts.bought_decimals)) is not None:
@@ -67,33 +67,39 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 
 def _decimals(case: Case, asset: Asset) -> int | None:
-    """As the contract says now. What calls are paid in is known here, whatever it says."""
+    """As the contract says now. The token that calls are paid in has fixed decimals here, whatever
+    its contract says."""
     contract = asset.contract or ""
     if case.claim.solana:
-        # The transaction states them, and the program refuses it where the mint has others.
+        # The transaction states them, and the token program refuses decimals that are not the
+        # mint's.
         return asset.decimals
     words = case.facts.words(read_of(contract, erc20.DECIMALS), 1)
-    told = None if words is None else words[0]
-    known = call_asset(case.promise.chain_id, contract)
-    return told if known is None or asset.decimals == known.decimals else known.decimals
+    decimals = None if words is None else words[0]
+    call_token = call_asset(case.promise.chain_id, contract)
+    return (
+        decimals
+        if call_token is None or asset.decimals == call_token.decimals
+        else call_token.decimals
+    )
 
 
-def _miscounted(asset: Asset, told: int | None) -> str | None:
-    if told is None or told > MAX_DECIMALS:
+def _miscounted(asset: Asset, decimals: int | None) -> str | None:
+    if decimals is None or decimals > MAX_DECIMALS:
         return f"The contract of {asset.symbol} does not say how many decimals it has."
-    if told != asset.decimals:
+    if decimals != asset.decimals:
         return (
-            f"{asset.symbol} would be counted by {asset.decimals} decimals; it has {told} on its"
-            " chain."
+            f"{asset.symbol} would be counted by {asset.decimals} decimals; it has {decimals}"
+            " on its chain."
         )
     return None
 
 
 @warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
-    """A list that puts another contract, or the chain's coin, behind a symbol has it paid with: ten
-    of what was meant become ten of something dearer. Lists shorten symbols too, so that a
-    difference asks for a phrase and refuses nothing."""
+    """A list that puts another contract, or the chain's coin, behind a symbol makes ten of what was
+    meant ten of something dearer. Lists shorten symbols too, so a difference asks for a phrase and
+    refuses nothing."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -115,23 +121,23 @@ def _symbol(case: Case, asset: Asset) -> str | None:
     return None if answer is None else erc20.read_symbol(answer)
 
 
-def _misnamed(asset: Asset, chain_id: int | None, told: str | None) -> str | None:
+def _misnamed(asset: Asset, chain_id: int | None, symbol: str | None) -> str | None:
     if asset.contract is None:
         names = coin_symbols(chain_id)
         if asset.symbol.upper() in names:
             return None
         called = " or ".join(sorted(names)) if names else "not known here by a name"
         return f"{asset.symbol} would be the chain's own coin, which is {called}."
-    if told is None:
+    if symbol is None:
         return f"The contract of {asset.symbol} does not say what it is called."
-    if told.strip().casefold() != asset.symbol.strip().casefold():
-        return f"The contract of {asset.symbol} calls itself {safe_text(told, 32)}."
+    if symbol.strip().casefold() != asset.symbol.strip().casefold():
+        return f"The contract of {asset.symbol} calls itself {safe_text(symbol, 32)}."
     return None
 
 
 @refuses("ALLOWANCE_ABOVE", "allowed units")
 def allowance_is_no_more_than_sold(case: Case) -> Objections:
-    """Exact by default; without a bound only as tokens write it and by typed consent."""
+    """Exact by default; unlimited only as tokens encode it and by typed consent."""
     claim, promise = case.claim, case.promise
     for flow in claim.allowed:
         consented = promise.unlimited and flow.units == claim.limitless
@@ -155,7 +161,7 @@ def allowance_is_enough(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SPLIT", "allowed units")
 def one_allowance_at_a_time(case: Case) -> Objections:
-    """A swap sells one token once: a list of allowances adds up to more than it shows."""
+    """A swap sells one token once: several allowances add up to more than is shown."""
     if case.claim.act == "allow" and len(case.claim.allowed) != 1:
         yield Objection(f"It holds {len(case.claim.allowed)} allowances instead of one.")
 
@@ -169,12 +175,12 @@ def revocation_allows_nothing(case: Case) -> Objections:
 
 @refuses("SOLD_ABOVE", "sold units", "fee units")
 def no_more_leaves_than_confirmed(case: Case) -> Objections:
-    """What is sold and the fee in the same token, together."""
+    """Adds what is sold and the fee in the same token."""
     claim, promise = case.claim, case.promise
-    flows = [one for one in claim.outflows if one.field.meaning != "value"]
-    total = sum(one.units for one in flows)
+    flows = [outflow for outflow in claim.outflows if outflow.field.meaning != "value"]
+    total = sum(flow.units for flow in flows)
     if claim.act in _SPENDING and total > promise.sell_units:
-        largest = max(flows, key=lambda one: one.units)
+        largest = max(flows, key=lambda flow: flow.units)
         yield Objection(
             f"{amount(total, promise.sell)} would leave instead of "
             f"{amount(promise.sell_units, promise.sell)}.",
@@ -185,8 +191,8 @@ def no_more_leaves_than_confirmed(case: Case) -> Objections:
 @warns("SOLD_BELOW", "sold units")
 def no_less_leaves_than_confirmed(case: Case) -> Objections:
     claim, promise = case.claim, case.promise
-    flows = [one for one in claim.outflows if one.field.meaning != "value"]
-    if claim.act in _SPENDING and sum(one.units for one in flows) < promise.sell_units:
+    flows = [outflow for outflow in claim.outflows if outflow.field.meaning != "value"]
+    if claim.act in _SPENDING and sum(flow.units for flow in flows) < promise.sell_units:
         yield Objection("Less is sold than was confirmed.", flows[0].field if flows else None)
 
 
@@ -202,7 +208,7 @@ def something_is_sold_once(case: Case) -> Objections:
 
 @refuses("LEAST_BELOW", "least units")
 def enough_arrives(case: Case) -> Objections:
-    """At least what was quoted less the confirmed slippage, in one piece or in several."""
+    """At least what was quoted less the confirmed slippage, in one part or in several."""
     claim, promise = case.claim, case.promise
     if claim.act not in _SPENDING:
         return
@@ -247,7 +253,7 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
-    """On Solana the simulation tells."""
+    """EVM chains only; on Solana the simulation shows it."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return
@@ -287,7 +293,7 @@ AMOUNT_RULES = (
 
 
 GAS = "Gas"
-"""The line of the gas of an EVM transaction, which is no field of what is signed for."""
+"""The line on gas of an EVM transaction, which is no field of the payload."""
 
 
 @refuses("GAS_ABOVE", "network fee")
@@ -324,8 +330,8 @@ def account_can_pay_the_gas(case: Case) -> Objections:
     if not claim.solana:
         cost = facts.gas.most if facts.gas is not None else 0
     # What a smart account pays is not taken from the account that signs.
-    own = [one for one in claim.outflows if not _of_smart_account(claim, one)]
-    sent = sum(one.units for one in own if one.token is None)
+    own = [outflow for outflow in claim.outflows if not _of_smart_account(claim, outflow)]
+    sent = sum(flow.units for flow in own if flow.token is None)
     if facts.native is None:
         yield Objection("The balance for gas could not be read.")
     elif facts.native < cost + sent:
@@ -336,20 +342,21 @@ GAS_RULES = (gas_is_within_the_confirmed_bound, account_can_pay_the_gas)
 
 
 _EVEN = 27
-"""``v`` of a signature whose y is even; 28 of one whose y is odd."""
+"""``v`` of a signature whose y is even; it is 28 if y is odd."""
 
 
 def brings_no_permit(claim: Claim) -> bool:
-    """Whether the places of a permit are empty: then an allowance has to stand."""
+    """True if the fields of a permit are empty, so that an allowance must exist."""
     return not any(
-        any(one.value) if isinstance(one.value, bytes) else one.value for one in claim.of("permit")
+        any(field.value) if isinstance(field.value, bytes) else field.value
+        for field in claim.of("permit")
     )
 
 
 @refuses("PERMIT_DIFFERS", "permit")
 def permit_is_the_one_signed_before(case: Case) -> Objections:
-    """Of the permits under this intent one has to carry this very signature of the account. Any
-    other one fails on the chain at best, at the cost of the gas."""
+    """One of the permits under this intent must carry this very signature of the account. Any other
+    fails on the chain at best, at the cost of the gas."""
     parts = list(case.claim.of("permit"))
     if not parts or brings_no_permit(case.claim) or _was_signed(case):
         return
@@ -360,15 +367,17 @@ def permit_is_the_one_signed_before(case: Case) -> Objections:
 def _was_signed(case: Case) -> bool:
     signature = _signature(case.claim)
     return signature is not None and any(
-        signer_of(one.content, signature) == case.policy.account
-        for one in case.memory
-        if one.act == "allow" and one.key is not None and one.contract == case.promise.sell.contract
+        signer_of(past.content, signature) == case.policy.account
+        for past in case.memory
+        if past.act == "allow"
+        and past.key is not None
+        and past.contract == case.promise.sell.contract
     )
 
 
 def _signature(claim: Claim) -> bytes | None:
-    """r, s and the parity of y, or None where that is no signature."""
-    values = {one.path: one.value for one in claim.of("permit")}
+    """r, s and the parity of y; None if that is no signature."""
+    values = {field.path: field.value for field in claim.of("permit")}
     v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
     if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):
         return None
@@ -379,7 +388,7 @@ PERMIT_RULES = (permit_is_the_one_signed_before,)
 
 
 def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
-    """Units by token for one holder, changes that cancel each other left out."""
+    """Units by token for one holder, without changes that cancel each other."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
         if change.holder == holder:
@@ -402,7 +411,7 @@ def simulation_succeeds(case: Case) -> Objections:
 
 @refuses("SIMULATION_TAKES_MORE")
 def no_more_leaves(case: Case) -> Objections:
-    """On Solana the fee and the rent of new accounts are among the changes."""
+    """On Solana the changes include the fee and the rent of new accounts."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None or simulation.failure is not None:
         return
@@ -438,7 +447,7 @@ def nothing_else_moves(case: Case) -> Objections:
         yield Objection("A token moves that has nothing to do with the swap.")
     moved = moved_by(simulation, case.policy.account)
     if case.claim.solana:
-        # The fee, which another rule bounds.
+        # Another rule bounds the fee.
         moved.pop(None, None)
     if case.claim.act == "allow" and moved:
         yield Objection("Tokens move although it only allows something.")
@@ -448,7 +457,7 @@ def nothing_else_moves(case: Case) -> Objections:
 
 @refuses("SIMULATION_ARRIVES_LESS")
 def simulation_pays_enough(case: Case) -> Objections:
-    """Only where the payout is on the same chain; another chain's part cannot be simulated."""
+    """Only where the payout is on the same chain: another chain's part cannot be simulated."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None or simulation.failure is not None:
         return

@@ -52,7 +52,7 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 
 @refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
-    """The address follows from owner and factory, and is asked of nobody."""
+    """The address follows from owner and factory; nobody is asked for it."""
     own = case.policy.smart_account
     for field, sender in case.claim.texts("smart account"):
         if own is None:
@@ -65,7 +65,7 @@ def sender_is_the_owners_account(case: Case) -> Objections:
 
 @refuses("FACTORY_DIFFERS", "account factory", "owner")
 def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
-    claim, known = case.claim, case.policy.smart_accounts
+    claim, accounts = case.claim, case.policy.smart_accounts
     senders = [sender for _, sender in claim.texts("smart account")]
     code = case.facts.code.get(senders[0]) if senders else None
     if code is None:
@@ -74,7 +74,7 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
             case.claim.first("smart account"),
         )
     for field, maker in claim.texts("account factory"):
-        if not known or maker != SANDBOX_ACCOUNT_FACTORY:
+        if not accounts or maker != SANDBOX_ACCOUNT_FACTORY:
             yield Objection("The smart account would be made by somebody else.", field)
         elif code:
             yield Objection("The smart account exists already and cannot be made again.", field)
@@ -85,7 +85,7 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
 
 @refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
-    """Of its own key, so that a bundle that is built again takes the place of the one before."""
+    """The group has its own key, so that a bundle that is built again replaces the one before."""
     bundle, claim = case.promise.bundle, case.claim
     for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
@@ -141,7 +141,7 @@ def each_payment_is_of_the_promised_token(case: Case) -> Objections:
 
 @refuses("BUNDLE_ABOVE", "sold units")
 def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
-    """One part in ten thousand is what orders may ask for above the confirmed amount."""
+    """Orders may ask for one part in ten thousand above the confirmed amount."""
     sold = case.promise.sell_units
     total = sum(flow.units for flow in case.claim.outflows)
     if total > sold + sold // 10_000:
@@ -155,7 +155,7 @@ def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
 def nobody_is_paid_who_keeps_it_for_ever(case: Case) -> Objections:
     promise, claim = case.promise, case.claim
     taboo = {promise.sell.contract, claim.contract, case.policy.account}
-    taboo |= {one.address for one in case.policy.venues}
+    taboo |= {venue.address for venue in case.policy.venues}
     taboo |= {sender for _, sender in claim.texts("smart account")}
     read = sol.read if claim.solana else evm.read
     for field, payee in claim.texts("payee"):
@@ -177,8 +177,8 @@ def every_order_still_waits(case: Case) -> Objections:
 
 @refuses("BUNDLE_TAG_NEEDED")
 def no_order_needs_a_memo(case: Case) -> Objections:
-    """An operation carries none, a transaction one for all; a deposit without its tag is credited
-    to nobody."""
+    """An operation carries no memo and a transaction one for all: a deposit without its tag is
+    credited to nobody."""
     if any(deposit.tag for deposit in _deposits(case)):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
@@ -192,12 +192,12 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
-    """What was signed before may land, unless this one takes its nonce. On Solana there is none:
-    only what can never be executed any more makes room for another one."""
+    """An earlier signature may still be executed, unless this one takes its nonce. Solana has no
+    such nonce: there only a transaction that can never be executed makes room for another."""
     own = None if case.claim.solana else nonce_of(case.claim)
-    for one in case.memory:
-        if one.act in _PAYING and not one.spent and one.content != case.claim.content:
-            if one.act == "bundle" and own is not None and one.key == own:
+    for past in case.memory:
+        if past.act in _PAYING and not past.spent and past.content != case.claim.content:
+            if past.act == "bundle" and own is not None and past.key == own:
                 continue
             yield Objection("Something that pays these orders was signed already.")
 
@@ -215,7 +215,7 @@ PAYMENT_RULES = (
     gas_is_within_the_bound,
     group_is_paid_once,
 )
-"""Of every bundle."""
+"""For every bundle."""
 
 OPERATION_RULES = (
     entry_point_is_the_canonical_one,
@@ -223,14 +223,14 @@ OPERATION_RULES = (
     account_is_made_once_and_for_its_owner,
     nonce_is_the_groups_next,
 )
-"""Of UserOperations alone."""
+"""For UserOperations alone."""
 
 GROUP_RULES = (*OPERATION_RULES, *PAYMENT_RULES)
 
 
 @refuses("BUNDLE_MEMO", "tag")
 def memo_is_the_groups_id(case: Case) -> Objections:
-    """No memo at all is as good: no order of the group needs one."""
+    """A missing memo is accepted: no order of the group needs one."""
     bundle = case.promise.bundle
     tags = list(case.claim.texts("tag"))
     for field, tag in tags:
@@ -240,8 +240,8 @@ def memo_is_the_groups_id(case: Case) -> Objections:
 
 @refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
-    """How long it is good nobody tells of an answer that does not say; that it is good now the
-    node said, or nothing was read at all."""
+    """An answer may not say how long the blockhash is valid. That it is valid now the node said, or
+    nothing was read at all."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
         field = case.claim.first("lifetime")
@@ -250,9 +250,10 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 
 @refuses("BUNDLE_RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
-    """Opening a token account costs its payer a rent that its owner can take out."""
+    """Opening a token account costs its payer a rent that the owner of that account can
+    withdraw."""
     bundle, token = case.promise.bundle, case.promise.sell.contract
-    owners = {one.address for one in bundle.deposits} if bundle is not None else set()
+    owners = {deposit.address for deposit in bundle.deposits} if bundle is not None else set()
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
             yield Objection("An account is opened at your cost for somebody else.", field)
@@ -263,7 +264,8 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
-    """The deposits leave and arrive, the fee and the rent of new accounts beside them, no more."""
+    """The deposits leave and arrive, besides the fee and the rent of new accounts, and nothing else
+    moves."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

@@ -66,7 +66,7 @@ def amount_is_the_orders(case: Case) -> Objections:
 
 @refuses("DEPOSIT_ABOVE", "sold units")
 def order_asks_for_what_was_confirmed(case: Case) -> Objections:
-    """One part in ten thousand is what an order may ask for above the confirmed amount."""
+    """An order may ask for one part in ten thousand above the confirmed amount."""
     deposit, sold = case.promise.deposit, case.promise.sell_units
     if deposit is not None and _pays(case) and deposit.units > sold + sold // 10_000:
         field = case.claim.first("sold units")
@@ -100,7 +100,7 @@ def memo_is_the_orders(case: Case) -> Objections:
 
 @warns("DEPOSIT_TAG_UNNEEDED", "tag")
 def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
-    """The id of our own order may stand there, so that two equal payments differ."""
+    """The id of our own order is allowed, so that two equal payments differ."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or deposit.tag:
         return
@@ -118,7 +118,7 @@ def deposit_goes_to_somebody_else(case: Case) -> Objections:
 
 @refuses("CALL_LATE", "ends")
 def call_is_paid_at_once(case: Case) -> Objections:
-    """Whoever holds the signature may take the money until it ends."""
+    """Whoever holds the signature may take the money until it expires."""
     if case.purpose is not Purpose.CALL:
         return
     latest = (case.facts.now + LONGEST_CALL).timestamp()
@@ -131,8 +131,8 @@ def call_is_paid_at_once(case: Case) -> Objections:
 
 @warns("CALL_PAYEE_CHANGED", "payee")
 def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
-    """Nobody is asked for each call, so that a service that was taken over would be paid in the
-    place of the one that was agreed to."""
+    """No question is asked for each call, so a service that was taken over would be paid in place
+    of the one that was agreed to."""
     if case.purpose is not Purpose.CALL or not case.policy.calls:
         return
     for flow in case.claim.outflows:
@@ -182,7 +182,8 @@ DEPOSIT_RULES = (
 
 @refuses("FUNDING_PAYEE_DIFFERS", "payee")
 def payee_is_the_owners_smart_account(case: Case) -> Objections:
-    """Its address follows from owner and factory; a service that names another one is not paid."""
+    """Its address follows from owner and factory; an address that a service names instead is not
+    paid."""
     if case.purpose is not Purpose.FUND:
         return
     own = case.policy.smart_account
@@ -209,14 +210,14 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Every payment in its order; what the EntryPoint keeps for gas comes last."""
+    """Every payment in its order, last what the EntryPoint keeps for gas."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
 
 
 def _payments(case: Case) -> list[Outflow]:
-    return [one for one in case.claim.outflows if one.field.meaning == "sold units"]
+    return [outflow for outflow in case.claim.outflows if outflow.field.meaning == "sold units"]
 
 
 @refuses("WITHDRAWAL_MISSING")
@@ -226,8 +227,8 @@ def there_is_something_to_take_out(case: Case) -> Objections:
     if not whole:
         yield Objection("Nothing was confirmed that the smart account should pay you.")
     elif (
-        any(one.units <= 0 for one in whole)
-        or len({one.asset.contract for one in held}) < len(held)
+        any(payment.units <= 0 for payment in whole)
+        or len({payment.asset.contract for payment in held}) < len(held)
         or promise.gas_units <= 0
     ):
         yield Objection("The confirmed amounts make no withdrawal.")
@@ -249,21 +250,21 @@ def the_owner_alone_is_paid(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_AMOUNT_DIFFERS", "sold units")
 def each_payment_is_of_its_amount(case: Case) -> Objections:
-    for flow, one in zip(_payments(case), confirmed(case.promise), strict=False):
-        if flow.units != one.units:
+    for flow, deposit in zip(_payments(case), confirmed(case.promise), strict=False):
+        if flow.units != deposit.units:
             yield Objection("It is another amount than the one that was confirmed.", flow.field)
 
 
 @refuses("WITHDRAWAL_TOKEN_DIFFERS", "sold token")
 def each_payment_is_of_its_token(case: Case) -> Objections:
-    for flow, one in zip(_payments(case), confirmed(case.promise), strict=False):
-        if flow.token != one.asset.contract:
+    for flow, deposit in zip(_payments(case), confirmed(case.promise), strict=False):
+        if flow.token != deposit.asset.contract:
             yield Objection("It is another token than the one that was confirmed.", flow.field)
 
 
 @refuses("WITHDRAWAL_KEEPER_DIFFERS", "contract")
 def the_entry_point_alone_gives_back(case: Case) -> Objections:
-    """Only what was confirmed as prepaid, and only by the EntryPoint that everybody uses."""
+    """Only what was confirmed as prepaid, and only from the well-known EntryPoint."""
     keepers = list(case.claim.texts("contract"))
     whole = case.promise.withdrawal
     prepaid = whole is not None and whole.prepaid > 0
@@ -279,13 +280,14 @@ def the_entry_point_alone_gives_back(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_MOVES_DIFFER")
 def nothing_else_moves(case: Case) -> Objections:
-    """As simulated: the smart account loses what was confirmed and the owner gets all of it."""
+    """In the simulation the smart account loses what was confirmed and the owner receives all of
+    it."""
     simulation, whole = case.facts.simulation, case.promise.withdrawal
     if simulation is None or simulation.failure is not None or whole is None:
         return
     lost: dict[str | None, int] = defaultdict(int)
-    for one in whole.taken:
-        lost[one.asset.contract] -= one.units
+    for payment in whole.taken:
+        lost[payment.asset.contract] -= payment.units
     got = defaultdict(int, {token: -units for token, units in lost.items()})
     got[None] += whole.prepaid
     account = case.claim.contract or ""

@@ -31,7 +31,7 @@ def _field(case: Case) -> ClaimField | None:
 
 @refuses("CHAIN_ID_MISSING", "chain")
 def payload_names_its_chain(case: Case) -> Objections:
-    """Without a chain id a signature is good on every chain."""
+    """A signature without a chain id is valid on every chain."""
     if not case.claim.solana and case.claim.chain_id is None:
         yield Objection("It names no chain, so it would be valid on every one.")
 
@@ -91,11 +91,11 @@ CHAIN_RULES = (
 
 
 _PERMIT2_WORDS = 3
-"""``allowance`` of Permit2 answers amount, expiration and nonce."""
+"""``allowance`` of Permit2 returns amount, expiration and nonce."""
 
 
 def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
-    """Whether the nonce may be used now; None where the chain did not say."""
+    """True if the nonce may be used now; None if the chain did not say."""
     words = facts.words(read, _PERMIT2_WORDS if kind == "permit2 allowance" else 1)
     if words is None:
         return None
@@ -125,13 +125,13 @@ LEAST_LEFT = timedelta(seconds=30)
 LONG_AFTER_QUOTE = timedelta(minutes=30)
 LONGEST = timedelta(hours=24)
 LEAST_BLOCKS = 20
-"""A transaction whose blockhash lives no longer than this may not be executed in time."""
+"""A transaction whose blockhash expires in fewer blocks may not be executed in time."""
 
 _QUOTED = frozenset({Purpose.APPROVE, Purpose.ORDER, Purpose.SWAP})
 
 
 def _ends(case: Case) -> Iterator[tuple[ClaimField, int]]:
-    """Ends in Unix seconds; those of an allowance of nothing say nothing."""
+    """Expiries in Unix seconds, except those of an allowance of nothing, which mean nothing."""
     if case.claim.revokes:
         return
     yield from case.claim.numbers("ends")
@@ -203,7 +203,7 @@ VALIDITY_RULES = (
 
 @refuses("CANCELS_NOTHING")
 def there_is_a_transaction_to_cancel(case: Case) -> Objections:
-    """On a nonce of its own it would only cost gas."""
+    """On a nonce of its own a cancellation would only cost gas."""
     if Purpose.CANCEL is case.purpose and case.replaces is None:
         yield Objection("There is no transaction whose place it would take.")
 

@@ -63,8 +63,8 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 
 @refuses("RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
-    """Opening a token account costs its payer a rent that its owner can take out. A maker has one
-    of its own, or pays for it."""
+    """Opening a token account costs its payer a rent that the owner of that account can withdraw. A
+    maker has an account already, or pays for it."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
@@ -106,7 +106,7 @@ ACTS: dict[Purpose, frozenset[Act]] = {
 
 
 def is_contract(code: bytes | None) -> bool:
-    """Whether code stands there that nobody can act for with a key."""
+    """True if there is code for which nobody can act with a key."""
     return bool(code) and not (code or b"").startswith(DELEGATED)
 
 
@@ -138,20 +138,20 @@ def contract_is_the_shapes_own(case: Case) -> Objections:
         "token": {case.promise.sell.contract},
         "permit2": {PERMIT2},
         "venue": {
-            one.address
-            for one in case.policy.contracts_of(case.promise.venue)
-            if one.role in claim.roles
+            contract.address
+            for contract in case.policy.contracts_of(case.promise.venue)
+            if contract.role in claim.roles
         },
         "factory": {SANDBOX_ACCOUNT_FACTORY if case.policy.smart_accounts else None},
         "any": {claim.contract},
     }
     if claim.contract not in own[claim.target]:
-        said = {
+        words = {
             "token": "The contract is not the token that was confirmed.",
             "permit2": "The contract is not Permit2.",
             "factory": "It is not the factory of smart accounts of this profile.",
         }.get(claim.target, "The contract is none of the venue's for this.")
-        yield Objection(said, claim.first("contract"))
+        yield Objection(words, claim.first("contract"))
 
 
 @refuses("CONTRACT_WITHOUT_CODE", "contract")
@@ -169,7 +169,7 @@ def contract_has_code(case: Case) -> Objections:
 
 @refuses("DOMAIN_DIFFERS", "domain")
 def domain_is_the_contracts_own(case: Case) -> Objections:
-    """The contract tells its domain, so a changed name or version is seen."""
+    """The contract states its domain, which reveals a changed name or version."""
     claim = case.claim
     if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
@@ -199,7 +199,7 @@ def spender_is_the_venues(case: Case) -> Objections:
     spenders = list(claim.texts("spender"))
     if claim.act == "allow" and not spenders:
         yield Objection("Nobody is named who may take the token.")
-    allowed = {one.address for one in case.policy.contracts_of(case.promise.venue)}
+    allowed = {contract.address for contract in case.policy.contracts_of(case.promise.venue)}
     if claim.target == "token":
         # Permit2 takes nothing without a further signature of the owner.
         allowed.add(PERMIT2)
@@ -253,7 +253,7 @@ def receiver_is_an_address_of_somebody(case: Case) -> Objections:
 def receiver_is_no_token_and_no_venue(case: Case) -> Objections:
     promise = case.promise
     taboo = {promise.sell.contract, promise.buy.contract, case.claim.contract}
-    taboo |= {one.address for one in case.policy.venues}
+    taboo |= {venue.address for venue in case.policy.venues}
     for meaning in ("receiver", "payee"):
         for field, receiver in case.claim.texts(meaning):
             if receiver in taboo:
@@ -273,7 +273,7 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 
 @warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
-    """A contract may exist on one chain only, and keep for ever what it gets on another."""
+    """A contract may exist on one chain only, and lock up for ever what it receives on another."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in ("receiver", "payee"):
@@ -293,7 +293,7 @@ def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
 def receiver_that_resembles_another_is_told(case: Case) -> Objections:
     for field, receiver in case.claim.texts("receiver"):
         if receiver not in case.policy.known and any(
-            looks_like(receiver, known) for known in sorted(case.policy.known)
+            looks_like(receiver, address) for address in sorted(case.policy.known)
         ):
             yield Objection(
                 "The recipient begins and ends like an address you paid before, "

@@ -28,18 +28,18 @@ _TAKING: frozenset[Act] = frozenset({"swap", "pay"})
 
 
 def _chain(case: Case) -> list[PastSignature]:
-    """What was signed before in the chain of this requirement."""
+    """Earlier signatures in the chain of this requirement."""
     step = case.step
     if step is None:
         return []
-    return [one for one in case.memory if one.key == step.key]
+    return [past for past in case.memory if past.key == step.key]
 
 
 def _again(case: Case) -> bool:
-    """The same step with the same content, asked for once more (a lost answer, a restart)."""
+    """True if the same step with the same content was signed before (a lost answer, a restart)."""
     step = case.step
     return step is not None and any(
-        one.step == step.step and one.content == case.claim.content for one in _chain(case)
+        past.step == step.step and past.content == case.claim.content for past in _chain(case)
     )
 
 
@@ -58,8 +58,8 @@ def chain_is_bounded(case: Case) -> Objections:
 
 @refuses("STEP_TOO_MANY")
 def swap_needs_few_signatures(case: Case) -> Objections:
-    """A service that opens a new chain each time would else be without bound."""
-    signed = {one.content for one in case.memory if one.key is not None}
+    """Otherwise a service that opens a new chain each time could ask without limit."""
+    signed = {past.content for past in case.memory if past.key is not None}
     if case.step is not None and len(signed - {case.claim.content}) >= MOST_STEPS:
         yield Objection(f"{MOST_STEPS} documents were signed for this swap already.")
 
@@ -67,7 +67,7 @@ def swap_needs_few_signatures(case: Case) -> Objections:
 @refuses("STEP_TOTAL_CHANGED")
 def total_is_constant(case: Case) -> Objections:
     step = case.step
-    if step is not None and any(one.total != step.total for one in _chain(case)):
+    if step is not None and any(past.total != step.total for past in _chain(case)):
         yield Objection("The chain has another number of steps than before.")
 
 
@@ -76,10 +76,10 @@ def step_increases(case: Case) -> Objections:
     step = case.step
     if step is None or _again(case):
         return
-    earlier = [one for one in _chain(case) if one.step is not None]
-    if any(one.step == step.step for one in earlier):
+    earlier = [past for past in _chain(case) if past.step is not None]
+    if any(past.step == step.step for past in earlier):
         yield Objection("Another document was signed for this step.")
-    elif any((one.step or 0) > step.step for one in earlier):
+    elif any((past.step or 0) > step.step for past in earlier):
         yield Objection("The chain goes backward.")
 
 
@@ -87,66 +87,67 @@ def step_increases(case: Case) -> Objections:
 def no_document_twice(case: Case) -> Objections:
     if case.step is None or _again(case):
         return
-    if any(one.key is not None and one.content == case.claim.content for one in case.memory):
+    if any(past.key is not None and past.content == case.claim.content for past in case.memory):
         yield Objection("This document was signed before, as another step.")
 
 
 @refuses("STEP_AFTER_COMPLETE")
 def complete_chain_is_over(case: Case) -> Objections:
-    if case.step is not None and not _again(case) and any(one.complete for one in _chain(case)):
+    if case.step is not None and not _again(case) and any(past.complete for past in _chain(case)):
         yield Objection("The chain was complete already.")
 
 
 @refuses("STEP_CHAIN_CHANGED")
 def chain_stays_with_its_first_step(case: Case) -> Objections:
-    """Quote, chain, owner and token of the first step hold for all that moves something."""
+    """Quote, chain, owner and token of the first step hold for every step that moves something."""
     if case.claim.act == "nothing":
         return
-    for one in case.memory:
-        if one.quote_id != case.promise.quote_id:
+    for past in case.memory:
+        if past.quote_id != case.promise.quote_id:
             yield Objection("It belongs to another quote than what was signed before.")
-        if one.chain_id != case.promise.chain_id:
+        if past.chain_id != case.promise.chain_id:
             yield Objection("It is for another chain than what was signed before.")
-        if one.owner != case.policy.account:
+        if past.owner != case.policy.account:
             yield Objection("It is of another account than what was signed before.")
-        if one.token != case.promise.sell.contract:
+        if past.token != case.promise.sell.contract:
             yield Objection("It is about another token than what was signed before.")
 
 
 @refuses("PAID_ALREADY")
 def swap_is_paid_once(case: Case) -> Objections:
-    """What was confirmed may leave once: a second order, swap or payment would take it twice."""
+    """A second order, swap or payment would take what was confirmed twice."""
     claim = case.claim
     if claim.act not in _PAYING:
         return
     if any(
-        one.act in _PAYING and not one.spent and one.content != claim.content for one in case.memory
+        past.act in _PAYING and not past.spent and past.content != claim.content
+        for past in case.memory
     ):
         yield Objection("Something that pays this swap was signed already and may still happen.")
 
 
 @refuses("ALLOWED_ALREADY")
 def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
-    """Once a swap or payment was signed, no contract needs the token any more. An order is
-    different: it is settled out of an allowance that may be given after it."""
+    """After a swap or payment no contract needs the token any more. An order differs: it is settled
+    from an allowance that may be given after it."""
     claim = case.claim
     if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
-    if any(one.act in _TAKING and not one.spent for one in case.memory) and not any(
-        one.content == claim.content for one in case.memory
+    if any(past.act in _TAKING and not past.spent for past in case.memory) and not any(
+        past.content == claim.content for past in case.memory
     ):
         yield Objection("The swap was paid already; nobody needs to take the token any more.")
 
 
 @refuses("ALLOWANCE_SUM", "allowed units", "sold units")
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Each may be within it and more than it with the others. What takes the place of one that was
-    signed, as a bundle that is built again without a row, lets no more be taken than that."""
+    """Each signature may stay within the bound and exceed it with the others. One that replaces
+    another, as a bundle built again without a row, may take no more than that."""
     own = taking_of(case.claim, case.promise)
     once = _once(case.claim, own, case.nonce)
     earlier = list(_earlier(case, once))
     taken = most_taken([*earlier, (once, own)])
-    replaces = any(one == once for one, _ in earlier)
+    replaces = any(other == once for other, _ in earlier)
     if replaces and taken <= most_taken(earlier):
         return
     if taken > own.units > 0 and taken > _bound(case):
@@ -168,33 +169,33 @@ def taken_in_all(case: Case) -> int:
 
 
 def _bound(case: Case) -> int:
-    """One part in ten thousand is what orders may ask for above the confirmed amount."""
+    """In base units: orders may ask for one part in ten thousand above the confirmed amount."""
     promise = case.promise
     deposits = promise.deposit is not None or promise.bundle is not None
     return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
 
 
 def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
-    """What was signed before and may still be used, each with what makes it be executed once."""
-    for one in case.memory:
-        if one.act not in MOVING or one.spent or _is_over(one, case):
+    """Earlier signatures that may still be used, each with its ``once``."""
+    for past in case.memory:
+        if past.act not in MOVING or past.spent or _is_over(past, case):
             continue
-        taking, once = one.taking, one.content.hex()
-        if one.nonce is not None:
-            once = f"nonce {one.nonce}"
-        elif one.act == "bundle" and one.key is not None:
-            once = one.key
+        taking, once = past.taking, past.content.hex()
+        if past.nonce is not None:
+            once = f"nonce {past.nonce}"
+        elif past.act == "bundle" and past.key is not None:
+            once = past.key
         elif taking is not None and taking.once is not None:
             once = taking.once
         if taking is not None:
             yield once, taking
         elif once not in (own, case.claim.content.hex()):
-            # Of an earlier release: nobody knows how much it is, so it is all of it.
+            # Signed by an earlier release, which did not record the amount: counted as all of it.
             yield once, Taking(_bound(case))
 
 
 def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
-    """What makes a claim be executed once: two with the same never both are."""
+    """Identifies what is executed once: of two claims with the same value only one ever is."""
     if nonce is not None:
         return f"nonce {nonce}"
     if claim.act == "bundle" and not claim.solana:
@@ -202,10 +203,10 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
     return own.once or claim.content.hex()
 
 
-def _is_over(one: PastSignature, case: Case) -> bool:
-    """Its end has passed, by the chain's time and by ours, and the chain tells that it was never
-    used: what a permit allowed outlives it."""
-    taking, read, facts = one.taking, unused_read(one), case.facts
+def _is_over(past: PastSignature, case: Case) -> bool:
+    """True if its end has passed by the chain's time and by ours, and the chain says that it was
+    never used: what a permit allowed outlives it."""
+    taking, read, facts = past.taking, unused_read(past), case.facts
     if taking is None or taking.ends is None or taking.nonce is None or read is None:
         return False
     if facts.time is None or min(facts.time, facts.now.timestamp()) <= taking.ends:

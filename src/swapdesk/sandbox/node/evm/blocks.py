@@ -92,7 +92,8 @@ class Block(Struct, frozen=True, array_like=True):
     def size(self) -> int:
         """Bytes of the block in RLP; it has no uncles and no withdrawals."""
         raws = [
-            one.raw if kind_of(one.signed) else rlp.decode(one.raw) for one in self.transactions
+            transaction.raw if kind_of(transaction.signed) else rlp.decode(transaction.raw)
+            for transaction in self.transactions
         ]
         return len(rlp.encode([self._header, raws, [], []]))
 
@@ -183,10 +184,12 @@ def address(octets: bytes) -> str | None:
 def block_document(block: Block, chain_id: int, *, whole: bool = False) -> Document:
     """With its transactions' hashes, or with all of them (``whole``)."""
     transactions = [
-        transaction_document(one.signed, one.hash, one.sender, chain_id, block, place)
+        transaction_document(
+            transaction.signed, transaction.hash, transaction.sender, chain_id, block, place
+        )
         if whole
-        else data(one.hash)
-        for place, one in enumerate(block.transactions)
+        else data(transaction.hash)
+        for place, transaction in enumerate(block.transactions)
     ]
     return {
         "number": quantity(block.number),
@@ -262,39 +265,39 @@ def transaction_document(
     if kind == 4:
         document["authorizationList"] = [
             {
-                "chainId": quantity(each.chain_id),
-                "address": address(each.address),
-                "nonce": quantity(each.nonce),
-                "yParity": quantity(each.y_parity),
-                "r": quantity(each.r),
-                "s": quantity(each.s),
+                "chainId": quantity(authorization.chain_id),
+                "address": address(authorization.address),
+                "nonce": quantity(authorization.nonce),
+                "yParity": quantity(authorization.y_parity),
+                "r": quantity(authorization.r),
+                "s": quantity(authorization.s),
             }
-            for each in signed.authorization_list
+            for authorization in signed.authorization_list
         ]
     return document
 
 
 def receipt_document(block: Block, position: int) -> Document:
-    one = block.transactions[position]
-    signed = one.signed
-    before = sum(len(each.logs) for each in block.transactions[:position])
+    transaction = block.transactions[position]
+    signed = transaction.signed
+    before = sum(len(earlier.logs) for earlier in block.transactions[:position])
     return {
         "type": quantity(kind_of(signed)),
-        "status": quantity(int(one.succeeded)),
-        "transactionHash": data(one.hash),
+        "status": quantity(int(transaction.succeeded)),
+        "transactionHash": data(transaction.hash),
         "transactionIndex": quantity(position),
         "blockHash": data(block.hash),
         "blockNumber": quantity(block.number),
-        "from": address(one.sender),
+        "from": address(transaction.sender),
         "to": address(signed.to),
-        "gasUsed": quantity(one.gas_used),
-        "cumulativeGasUsed": quantity(one.cumulative_gas),
+        "gasUsed": quantity(transaction.gas_used),
+        "cumulativeGasUsed": quantity(transaction.cumulative_gas),
         "effectiveGasPrice": quantity(price_at(signed, block.base_fee_per_gas)),
-        "contractAddress": address(one.created),
-        "logsBloom": data(bloom_of(one.logs).to_bytes(256, "big")),
+        "contractAddress": address(transaction.created),
+        "logsBloom": data(bloom_of(transaction.logs).to_bytes(256, "big")),
         "logs": [
-            log_document(log, block, one.hash, position, before + place)
-            for place, log in enumerate(one.logs)
+            log_document(log, block, transaction.hash, position, before + place)
+            for place, log in enumerate(transaction.logs)
         ],
     }
 

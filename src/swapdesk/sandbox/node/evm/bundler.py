@@ -96,14 +96,16 @@ MOST_FACTORY_DATA = 1_004
 
 
 def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
-    return HANDLE_OPS.call([tuple(pack(one)) for one in operations], beneficiary)
+    return HANDLE_OPS.call([tuple(pack(operation)) for operation in operations], beneficiary)
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
     """A limit with which no operation is short of the gas it was promised: of what is left at a
     call one part in 64 stays behind."""
-    promised = sum(one.verification_gas_limit + one.call_gas_limit for one in operations)
-    around = sum(one.pre_verification_gas for one in operations)
+    promised = sum(
+        operation.verification_gas_limit + operation.call_gas_limit for operation in operations
+    )
+    around = sum(operation.pre_verification_gas for operation in operations)
     return promised + promised // 16 + around + 200_000
 
 
@@ -158,30 +160,30 @@ async def tried(
         return _failing(outcome["logs"])
     error = outcome["error"]
     returned = error.get("data")
-    said = bytes.fromhex(returned[2:]) if isinstance(returned, str) else b""
-    failed = read_failed_op(said)
+    output = bytes.fromhex(returned[2:]) if isinstance(returned, str) else b""
+    failed = read_failed_op(output)
     if failed is None:
-        words = error["message"] if said or error["code"] != RpcCode.REVERTED else _NOBODY
+        words = error["message"] if output or error["code"] != RpcCode.REVERTED else _NOBODY
         raise Problem(words, BundlerCode.REJECTED, returned)
     return dict.fromkeys(range(failed.index, len(operations)), refused(failed))
 
 
 def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
     failing: dict[int, Problem] = {}
-    place, said = 0, b""
+    place, output = 0, b""
     for log in logs:
         if log["address"].lower() != ENTRY_POINT.lower():
             continue
         topics, payload = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
         outcome = read_outcome(topics, payload)
         if outcome is None:
-            said = read_revert_reason(payload) if topics[0] == REVERT_REASON_EVENT else said
+            output = read_revert_reason(payload) if topics[0] == REVERT_REASON_EVENT else output
             continue
         if not outcome.success:
-            words = revert_words(said)
-            told = f"execution reverted: {words}" if words else "execution reverted"
-            failing[place] = Problem(told, BundlerCode.EXECUTION, "0x" + said.hex())
-        place, said = place + 1, b""
+            words = revert_words(output)
+            message = f"execution reverted: {words}" if words else "execution reverted"
+            failing[place] = Problem(message, BundlerCode.EXECUTION, "0x" + output.hex())
+        place, output = place + 1, b""
     return failing
 
 
@@ -193,10 +195,10 @@ _Entry = list[tuple[bytes, dict[str, Any] | None]]
 async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
     """The receipt of an operation (ERC-7769); None while it is in no block. Raises Problem."""
     words = (ENTRY_POINT_OCTETS, _EVENT, operation_hash)
-    found = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
-    if not found:
+    logs = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
+    if not logs:
         return None
-    receipt = chain.receipt(bytes.fromhex(found[-1]["transactionHash"][2:]))
+    receipt = chain.receipt(bytes.fromhex(logs[-1]["transactionHash"][2:]))
     return None if receipt is None else _receipt(receipt, operation_hash)
 
 
@@ -253,14 +255,21 @@ class TakenOperations:
                 else:
                     self.held[operation_hash] = read_operation(document)
         if entries:
-            held = [(each, operation_json(one)) for each, one in self.held.items()]
+            held = [
+                (operation_hash, operation_json(operation))
+                for operation_hash, operation in self.held.items()
+            ]
             self._log.replace(msgspec.msgpack.encode(held))
 
     def close(self) -> None:
         self._log.close()
 
     def of_sender(self, sender: str) -> dict[bytes, UserOperation]:
-        return {each: one for each, one in self.held.items() if one.sender == sender}
+        return {
+            operation_hash: operation
+            for operation_hash, operation in self.held.items()
+            if operation.sender == sender
+        }
 
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
@@ -274,9 +283,11 @@ class TakenOperations:
 
     def end(self, operation_hashes: Collection[bytes]) -> None:
         """They were executed, or never can be."""
-        self._log.append(msgspec.msgpack.encode([(each, None) for each in operation_hashes]))
-        for each in operation_hashes:
-            self.held.pop(each, None)
+        self._log.append(
+            msgspec.msgpack.encode([(operation_hash, None) for operation_hash in operation_hashes])
+        )
+        for operation_hash in operation_hashes:
+            self.held.pop(operation_hash, None)
 
 
 class ChainBundler:
@@ -335,9 +346,9 @@ class ChainBundler:
             self._replaced(operation)
             # One that makes the account goes before those that need it.
             others = self.taken.of_sender(operation.sender).values()
-            makers = [one for one in others if one.factory is not None]
+            makers = [other for other in others if other.factory is not None]
             before = [] if self._stands(operation.sender) else makers
-            before = [one for one in before if one.nonce != operation.nonce]
+            before = [other for other in before if other.nonce != operation.nonce]
             bad = await tried(self.chain, self._account.address, [*before, operation])
             if len(before) in bad:
                 raise bad[len(before)]
@@ -387,18 +398,18 @@ class ChainBundler:
 
     async def _step(self) -> None:
         if self._bundle is not None:
-            found = self.chain.chain.find(self._bundle)
-            if found is None and self.chain.pool.get(self._bundle) is not None:
+            place = self.chain.chain.find(self._bundle)
+            if place is None and self.chain.pool.get(self._bundle) is not None:
                 return
             # Of one that failed, or fell out of the pool, nothing was executed.
-            if found is not None and found[0].transactions[found[1]].succeeded:
+            if place is not None and place[0].transactions[place[1]].succeeded:
                 self._landed(self._bundled)
             self._bundle, self._bundled = None, frozenset()
         await self._send()
 
     def _landed(self, operation_hashes: Collection[bytes]) -> None:
-        for each in operation_hashes:
-            self._included("0x" + each.hex())
+        for operation_hash in operation_hashes:
+            self._included("0x" + operation_hash.hex())
         self.taken.end(operation_hashes)
 
     async def _send(self) -> None:
@@ -427,10 +438,10 @@ class ChainBundler:
             if bundle_gas([*chosen.values(), operation]) > MOST_GAS:
                 break
             sender = operation.sender
-            made = any(one.sender == sender for one in chosen.values())
+            made = any(other.sender == sender for other in chosen.values())
             if operation.factory is not None or made or self._stands(sender):
                 chosen[operation_hash] = operation
-            elif not any(one.factory for one in self.taken.of_sender(sender).values()):
+            elif not any(other.factory for other in self.taken.of_sender(sender).values()):
                 self._give_up(operation_hash, "the sender does not stand")
         while chosen:
             bad = await tried(self.chain, self._account.address, list(chosen.values()))
@@ -440,7 +451,11 @@ class ChainBundler:
             del chosen[operation_hash]
             self._give_up(operation_hash, str(bad[min(bad)]))
         # Another one may have taken a place meanwhile.
-        return {each: one for each, one in chosen.items() if each in self.taken.held}
+        return {
+            operation_hash: operation
+            for operation_hash, operation in chosen.items()
+            if operation_hash in self.taken.held
+        }
 
     def _give_up(self, operation_hash: bytes, reason: str) -> None:
         logger.info("0x%s is given up: %s", operation_hash.hex(), reason)
@@ -468,12 +483,12 @@ class ChainBundler:
         wanted = _hash(operation_hash)
         chain = self.chain
         operation, place = self.taken.held.get(wanted), {}
-        found = await sighted(chain, wanted)
-        if found is not None:
-            place = found["receipt"]
+        receipt = await sighted(chain, wanted)
+        if receipt is not None:
+            place = receipt["receipt"]
             mined = chain.chain.find(bytes.fromhex(place["transactionHash"][2:]))
             calldata = b"" if mined is None else mined[0].transactions[mined[1]].signed.data
-            hashes = {self.hash_of(one): one for one in handled_operations(calldata)}
+            hashes = {self.hash_of(handled): handled for handled in handled_operations(calldata)}
             operation = hashes.get(wanted)
         if operation is None:
             return None
@@ -488,7 +503,7 @@ class ChainBundler:
 
 
 async def _first_of(*waits: Awaitable[object]) -> None:
-    tasks = [asyncio.ensure_future(one) for one in waits]
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -517,8 +532,8 @@ async def estimate(
     """Pre-verification, verification and call gas. Raises Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)
-    told = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
-    validates = VALIDATE_USER_OP.call(tuple(pack(operation)), told, 0)
+    operation_hash = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
+    validates = VALIDATE_USER_OP.call(tuple(pack(operation)), operation_hash, 0)
     parts: dict[_Part, dict[str, str]] = {
         "AA23 reverted": _call(ENTRY_POINT, operation.sender, validates)
     }

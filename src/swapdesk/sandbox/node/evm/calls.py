@@ -54,9 +54,9 @@ def override_state(state: Any, value: Any) -> None:
         return
     if not isinstance(value, dict):
         raise bad("the state override is no object")
-    for key, each in value.items():
+    for key, override in value.items():
         address = read_address(key, "the state override")
-        account = read_object(each, key, _ACCOUNT)
+        account = read_object(override, key, _ACCOUNT)
         if "state" in account and "stateDiff" in account:
             raise Problem(f"account {key} has both 'state' and 'stateDiff'")
         for name, read, change in (
@@ -146,14 +146,17 @@ class CallExecutor:
             raise Problem("empty input", RpcCode.BAD_PARAMS)
         if options.get("validation"):
             raise Problem("validation is not supported", RpcCode.BAD_PARAMS)
-        read = [read_object(each, "a block", _BLOCK) for each in asked]
-        if len(read) > MOST_BLOCKS or sum(len(_calls(each)) for each in read) > MOST_CALLS:
+        read = [read_object(block_asked, "a block", _BLOCK) for block_asked in asked]
+        if (
+            len(read) > MOST_BLOCKS
+            or sum(len(_calls(block_asked)) for block_asked in read) > MOST_CALLS
+        ):
             raise Problem(f"at most {MOST_BLOCKS} blocks with {MOST_CALLS} calls", RpcCode.LIMIT)
         state = self.state(block, block, None)
         state.shows_transfers = bool(options.get("traceTransfers"))
         shown = []
-        for each in read:
-            block, document = self._simulated(state, block, now, each)
+        for block_asked in read:
+            block, document = self._simulated(state, block, now, block_asked)
             shown.append(document)
         return shown
 
@@ -241,8 +244,8 @@ def failure(error: VMError, output: bytes) -> Problem:
 
 
 def _words(error: VMError) -> str:
-    said = str(error)
-    return said[:200] if said.isprintable() and said else type(error).__name__
+    words = str(error)
+    return words[:200] if words.isprintable() and words else type(error).__name__
 
 
 def _calls(block: Mapping[str, Any]) -> list[Any]:

@@ -180,13 +180,15 @@ class EvmChain:
             candidates.append(candidate)
         if not done:
             return [], refused
-        awaited = any(each.awaited for each in candidates)
+        awaited = any(candidate.awaited for candidate in candidates)
         changes = state.accounts.net_changes()
-        logs = tuple(log for each in done for log in each.logs)
+        logs = tuple(log for transaction in done for log in transaction.logs)
         sealed = replace(
             block,
             state_root=next_root(block.state_root, changes),
-            transaction_root=make_trie_root_and_nodes([one.transaction for one in candidates])[0],
+            transaction_root=make_trie_root_and_nodes(
+                [candidate.transaction for candidate in candidates]
+            )[0],
             receipt_root=make_trie_root_and_nodes(receipts)[0],
             bloom=bloom_of(logs).to_bytes(256, "big"),
             slot=beat.slot,
@@ -209,8 +211,8 @@ class EvmChain:
         """Make blocks part of the chain."""
         for block, changes in mined:
             self.states.add(block.number, changes)
-            for position, each in enumerate(block.transactions):
-                self._transactions[each.hash] = block.number, position
+            for position, transaction in enumerate(block.transactions):
+                self._transactions[transaction.hash] = block.number, position
             self._by_hash[block.hash] = block
             self.blocks.append(block)
 
@@ -221,7 +223,7 @@ class EvmChain:
     def context(self, block: Block) -> ExecutionContext:
         """What contracts see of the block that they are executed in."""
         first = max(0, block.number - MOST_ANCESTORS)
-        known = self.blocks[first : max(0, block.number - 1)]
+        ancestors = self.blocks[first : max(0, block.number - 1)]
         return ExecutionContext(
             Address(block.coinbase),
             block.timestamp,
@@ -229,7 +231,10 @@ class EvmChain:
             0,
             Hash32(block.mix_hash),
             block.gas_limit,
-            [Hash32(block.parent_hash), *(Hash32(one.hash) for one in reversed(known))],
+            [
+                Hash32(block.parent_hash),
+                *(Hash32(ancestor.hash) for ancestor in reversed(ancestors)),
+            ],
             self.terms.chain_id,
             block.base_fee_per_gas,
             0,
@@ -240,27 +245,27 @@ class EvmChain:
 
     def find(self, transaction_hash: bytes) -> tuple[Block, int] | None:
         """The block that has a transaction, and its place there."""
-        found = self._transactions.get(transaction_hash)
-        return None if found is None else (self.blocks[found[0]], found[1])
+        place = self._transactions.get(transaction_hash)
+        return None if place is None else (self.blocks[place[0]], place[1])
 
     def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
         """Those that match, in the order of the chain. Raises Problem for more
         than one answer may hold."""
-        found: list[Document] = []
+        logs: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:
             bloom = int.from_bytes(block.bloom, "big")
             if not all(any(bloom & bit == bit for bit in place) for place in bits):
                 continue
             place = 0
-            for position, each in enumerate(block.transactions):
-                for log in each.logs:
+            for position, transaction in enumerate(block.transactions):
+                for log in transaction.logs:
                     if _matches(log, wanted):
-                        found.append(log_document(log, block, each.hash, position, place))
+                        logs.append(log_document(log, block, transaction.hash, position, place))
                     place += 1
-            if len(found) > MOST_LOGS:
+            if len(logs) > MOST_LOGS:
                 raise Problem(f"query returned more than {MOST_LOGS} results", RpcCode.LIMIT)
-        return found
+        return logs
 
     def _kept(self, mined: Mined) -> Mined:
         self._log.append(msgspec.msgpack.encode(mined))
@@ -345,7 +350,7 @@ def fee_history(
 ) -> dict[str, Any]:
     """``eth_feeHistory``: base fees of the blocks and of the one after them, how full they were,
     and with percentiles the tips they paid. Raises Problem."""
-    if any(not 0 <= each <= 100 for each in percentiles):
+    if any(not 0 <= percentile <= 100 for percentile in percentiles):
         raise Problem("invalid reward percentile")
     if any(high <= low for low, high in pairwise(percentiles)):
         raise Problem("invalid reward percentile: they must rise")
@@ -374,11 +379,14 @@ def _rewards(block: Block, percentiles: Sequence[float]) -> list[int]:
     sums: list[int] = []
     for _, gas in paid:
         sums.append(gas + (sums[-1] if sums else 0))
-    places = (bisect.bisect_left(sums, sums[-1] * each / 100) for each in percentiles)
+    places = (bisect.bisect_left(sums, sums[-1] * percentile / 100) for percentile in percentiles)
     return [paid[min(place, len(paid) - 1)][0] for place in places]
 
 
 def _tips(block: Block) -> list[tuple[int, int]]:
     """Tip and gas of every transaction of a block."""
     base_fee = block.base_fee_per_gas
-    return [(price_at(one.signed, base_fee) - base_fee, one.gas_used) for one in block.transactions]
+    return [
+        (price_at(transaction.signed, base_fee) - base_fee, transaction.gas_used)
+        for transaction in block.transactions
+    ]

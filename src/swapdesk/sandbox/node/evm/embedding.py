@@ -110,7 +110,7 @@ class Embedding:
             self._directory,
             self._key,
             terms=self.terms,
-            genesis={name: first_state(each, self._key) for name, each in self.terms.items()},
+            genesis={name: first_state(chain, self._key) for name, chain in self.terms.items()},
             world=self._world,
             clock=self._clock,
             faults=self._faults,

@@ -99,15 +99,15 @@ class Door:
             return _failed(None, Problem("batch too large", RpcCode.BAD_REQUEST))
         answers: list[bytes] = []
         size = 0
-        for each in asked:
+        for request in asked:
             if size > ANSWER_LIMIT:
-                answer = _failed(_id_of(each), Problem("response too large", RpcCode.LIMIT))
+                answer = _failed(_id_of(request), Problem("response too large", RpcCode.LIMIT))
             else:
-                answer = await self._one(chain, each)
+                answer = await self._one(chain, request)
             size += len(answer)
             answers.append(answer)
-        told = b",".join(answer for answer in answers if answer)
-        return b"[" + told + b"]" if told else b""
+        joined = b",".join(answer for answer in answers if answer)
+        return b"[" + joined + b"]" if joined else b""
 
     async def _one(self, chain: str, asked: Any) -> bytes:
         """The answer to one call; empty for a notification."""

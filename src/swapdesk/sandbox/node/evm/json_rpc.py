@@ -73,14 +73,14 @@ def read_word(value: Any, name: str) -> int:
     return int(value, 16)
 
 
-def read_object(value: Any, name: str, known: Iterable[str]) -> Mapping[str, Any]:
+def read_object(value: Any, name: str, names: Iterable[str]) -> Mapping[str, Any]:
     """An object with none but known names, those with null left out. Raises Problem."""
     if not isinstance(value, dict):
         raise bad(f"{name} is no object")
-    unknown = set(value) - set(known)
+    unknown = set(value) - set(names)
     if unknown:
         raise bad(f"{name} has an unknown field {sorted(unknown)[0]!r}")
-    return {key: each for key, each in value.items() if each is not None}
+    return {key: member for key, member in value.items() if member is not None}
 
 
 _CALL_FIELDS = (

@@ -180,8 +180,8 @@ class Mempool:
         self._put(candidate)
 
     def remove(self, transaction_hashes: Iterable[bytes]) -> None:
-        for each in transaction_hashes:
-            candidate = self._by_hash.get(each)
+        for transaction_hash in transaction_hashes:
+            candidate = self._by_hash.get(transaction_hash)
             if candidate is not None:
                 self._remove(candidate)
 
@@ -204,7 +204,7 @@ class Mempool:
         """What the next block takes: the best tips first, every sender's nonces in order, as
         much as fits by gas limits."""
         row: list[tuple[int, int, Candidate]] = []
-        arrivals = {each: place for place, each in enumerate(self._by_hash)}
+        arrivals = {transaction_hash: place for place, transaction_hash in enumerate(self._by_hash)}
 
         def offer(candidate: Candidate | None) -> None:
             if candidate is not None and candidate.tip_at(base_fee) >= 0:
@@ -250,7 +250,7 @@ def _require_bump(before: Candidate, after: Candidate) -> None:
 def _require_money(
     candidate: Candidate, before: Candidate | None, held: Iterable[Candidate], balance: int
 ) -> None:
-    queued = sum(each.cost for each in held) - (before.cost if before else 0)
+    queued = sum(candidate.cost for candidate in held) - (before.cost if before else 0)
     missing = queued + candidate.cost - balance
     if missing > 0:
         raise Problem(

@@ -49,10 +49,10 @@ def forged_receipt(
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
         return None
-    told = MinedTransaction(
+    pretended = MinedTransaction(
         waiting.raw, waiting.hash, waiting.sender, True, 21_000, 21_000, b"", ()
     )
-    return receipt_document(replace(head, transactions=(told,)), 0)
+    return receipt_document(replace(head, transactions=(pretended,)), 0)
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
@@ -80,10 +80,10 @@ def chosen_block(chain: LiveChain, value: Any) -> Block | None:
 
 def require_block(chain: LiveChain, value: Any) -> Block:
     """As ``chosen_block``, but raises Problem when there is none."""
-    found = chosen_block(chain, value)
-    if found is None:
+    block = chosen_block(chain, value)
+    if block is None:
         raise Problem("header not found")
-    return found
+    return block
 
 
 MOST_ADDRESSES = 100
@@ -118,7 +118,7 @@ def _addresses(value: Any) -> frozenset[bytes] | None:
     listed = value if isinstance(value, list) else [value]
     if len(listed) > MOST_ADDRESSES:
         raise bad(f"at most {MOST_ADDRESSES} addresses")
-    return frozenset(read_address(each, "address") for each in listed)
+    return frozenset(read_address(address, "address") for address in listed)
 
 
 def _topics(value: Any) -> list[frozenset[bytes] | None]:
@@ -127,12 +127,12 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
     if not isinstance(value, list) or len(value) > MOST_TOPICS:
         raise bad(f"topics are a list of at most {MOST_TOPICS}")
     places: list[frozenset[bytes] | None] = []
-    for each in value:
-        listed = each if isinstance(each, list) else [each]
+    for topic in value:
+        listed = topic if isinstance(topic, list) else [topic]
         if not listed or None in listed:
             places.append(None)
         else:
-            places.append(frozenset(read_bytes(one, "a topic", 32) for one in listed))
+            places.append(frozenset(read_bytes(word, "a topic", 32) for word in listed))
     return places
 
 
@@ -281,7 +281,7 @@ class Methods:
         if percentiles is not None and not isinstance(percentiles, list):
             raise bad("the percentiles are no list")
         try:
-            places = [float(each) for each in percentiles or []]
+            places = [float(percentile) for percentile in percentiles or []]
         except (TypeError, ValueError):
             raise bad("a percentile is no number") from None
         if blocks < 1:

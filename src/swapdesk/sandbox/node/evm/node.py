@@ -126,8 +126,8 @@ class LiveChain:
 
     def receipt(self, transaction_hash: bytes) -> Document | None:
         """None for what is in no block."""
-        found = self.chain.find(transaction_hash)
-        return None if found is None else receipt_document(*found)
+        place = self.chain.find(transaction_hash)
+        return None if place is None else receipt_document(*place)
 
     async def confirmed(self, transaction_hash: bytes) -> Document:
         """The receipt, once it is in a block. Raises Problem when it is neither in the chain nor
@@ -197,7 +197,7 @@ class LiveChain:
                 await self._mine(batch)
             else:
                 count = min(self.head.awaited or 1, beat.slot - slot)
-                beats = [self._beats.at(beat.slot - count + 1 + each) for each in range(count)]
+                beats = [self._beats.at(beat.slot - count + 1 + number) for number in range(count)]
                 self._publish(await _in(self._writer, self.chain.rest, beats))
         except Exception:
             # The boundary of a block: nothing of it was published, and it is tried again.
@@ -214,11 +214,13 @@ class LiveChain:
         self.pool.remove(refused)
         self._publish(mined)
         # One that was replaced while its block was being made has left the other behind.
-        self.pool.outdated({each.sender for each in batch}, self.nonce_of)
+        self.pool.outdated({candidate.sender for candidate in batch}, self.nonce_of)
 
     def _publish(self, mined: Mined) -> None:
         self.chain.add(mined)
-        self.pool.remove(each.hash for block, _ in mined for each in block.transactions)
+        self.pool.remove(
+            transaction.hash for block, _ in mined for transaction in block.transactions
+        )
         changed, self.changed = self.changed, asyncio.Event()
         changed.set()
 
@@ -312,11 +314,13 @@ class EvmNode:
         clock: Clock,
         faults: ActiveFaults,
     ) -> None:
-        beats = {name: Beats(world, each.block_ms) for name, each in terms.items()}
+        beats = {name: Beats(world, chain.block_ms) for name, chain in terms.items()}
         stored: dict[str, EvmChain] = {}
         try:
-            for name, each in terms.items():
-                stored[name] = EvmChain(directory, each, genesis[name], beats[name].now(), clock)
+            for name, chain_terms in terms.items():
+                stored[name] = EvmChain(
+                    directory, chain_terms, genesis[name], beats[name].now(), clock
+                )
         except BaseException:
             for chain in stored.values():
                 chain.close()
@@ -341,11 +345,11 @@ class EvmNode:
     def account(self, chain: str, name: str) -> ChainAccount:
         """The sandbox's account ``name`` on a chain; always the same object, so that its
         transactions are sent one after the other. Raises KeyError for an unknown chain."""
-        found = self._accounts.get((chain, name))
-        if found is None:
-            found = ChainAccount(self.chains[chain], sandbox_key(self._key, name))
-            self._accounts[(chain, name)] = found
-        return found
+        account = self._accounts.get((chain, name))
+        if account is None:
+            account = ChainAccount(self.chains[chain], sandbox_key(self._key, name))
+            self._accounts[(chain, name)] = account
+        return account
 
     async def fund(self, chain: str, address: bytes, wei: int) -> bytes:
         """Send coins from the faucet; returns the hash at once. Raises Problem, KeyError."""

@@ -92,8 +92,8 @@ class StateHistory:
 
     def slots_of(self, address: bytes) -> list[bytes]:
         """Keys of every slot that ever held anything."""
-        known = list(self._values)  # at once: another thread may add to it
-        return [key for key in known if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
+        keys = list(self._values)  # at once: another thread may add to it
+        return [key for key in keys if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
 
 
 class AccountsAt:

@@ -68,13 +68,13 @@ def inner_payments(
 
 def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
     """Sender and nonce of the operations whose calls were made."""
-    found = set()
+    operations = set()
     for log in logs:
         if log.address == _ENTRY_POINT:
             outcome = read_outcome(tuple("0x" + topic.hex() for topic in log.topics), log.data)
             if outcome is not None and outcome.success:
-                found.add((outcome.sender, outcome.nonce))
-    return found
+                operations.add((outcome.sender, outcome.nonce))
+    return operations
 
 
 COIN_GAS, TOKEN_GAS = 100_000, 200_000
@@ -158,8 +158,8 @@ class EvmWallets:
         other contracts pay in coins leaves no trace in a block and is not among them."""
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
-            for each in block.transactions:
-                yield from payments_of(block, each, chain.accounts.get_code)
+            for transaction in block.transactions:
+                yield from payments_of(block, transaction, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block."""
@@ -174,18 +174,22 @@ class EvmWallets:
         return self.embedding.open().chains[self.name]
 
 
-def payments_of(block: Block, one: MinedTransaction, code_at: CodeAt) -> Iterable[IncomingPayment]:
+def payments_of(
+    block: Block, transaction: MinedTransaction, code_at: CodeAt
+) -> Iterable[IncomingPayment]:
     """Coins and tokens that a transaction of a block moved."""
-    if not one.succeeded:
+    if not transaction.succeeded:
         return
-    signed, hash_ = one.signed, "0x" + one.hash.hex()
+    signed, hash_ = transaction.signed, "0x" + transaction.hash.hex()
     at = block.number, block.timestamp
     if signed.value and signed.to:
-        parties = _address(one.sender), _address(signed.to)
+        parties = _address(transaction.sender), _address(signed.to)
         yield IncomingPayment(hash_, -1, *at, None, *parties, signed.value)
-    for position, payer, payee, wei in inner_payments(signed.to, signed.data, one.logs, code_at):
+    for position, payer, payee, wei in inner_payments(
+        signed.to, signed.data, transaction.logs, code_at
+    ):
         yield IncomingPayment(hash_, position, *at, None, payer, payee, wei)
-    for position, log in enumerate(one.logs):
+    for position, log in enumerate(transaction.logs):
         if len(log.topics) == 3 and log.topics[0] == _TRANSFER and len(log.data) == 32:
             parties = _address(log.topics[1][12:]), _address(log.topics[2][12:])
             units = int.from_bytes(log.data, "big")

@@ -124,9 +124,9 @@ class SolanaChain:
         mined = msgspec.msgpack.Decoder(Mined)
         accounts: dict[bytes, bytes | None] = {**first.accounts}
         for payload in payloads:
-            each = mined.decode(payload)
-            self._note(each)
-            accounts |= each.changed
+            transaction = mined.decode(payload)
+            self._note(transaction)
+            accounts |= transaction.changed
         for address, account in accounts.items():
             self._put(address, account)
         reached = self._mined[-1].height if self._mined else 0
@@ -212,17 +212,17 @@ class SolanaChain:
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
         places = self._naming.get(address, ())
-        return (self._mined[each] for each in reversed(places) if low < each < high)
+        return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
         """Token accounts of an owner by address."""
-        found = []
+        accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)
             token = read_token_account(account)
             if account is not None and token is not None and token.owner == owner:
-                found.append((address, account, token))
-        return found
+                accounts.append((address, account, token))
+        return accounts
 
     def units(self, owner: Pubkey, mint: Pubkey) -> int:
         """In the owner's derived token account."""
@@ -231,8 +231,8 @@ class SolanaChain:
 
     def decimals(self, mint: Pubkey) -> int | None:
         """Of a mint, None when there is none."""
-        found = read_mint(self.machine.get(mint))
-        return None if found is None else found.decimals
+        account = read_mint(self.machine.get(mint))
+        return None if account is None else account.decimals
 
     def close(self) -> None:
         self._log.close()
@@ -269,11 +269,14 @@ def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
         maker: Account(MAKER_LAMPORTS, b"", SYSTEM),
         **{wallets[name]: Account(held, b"", SYSTEM) for name, held in lamports.items()},
     }
-    for each in catalogue_mints():
-        address = Pubkey.from_string(each.address)
-        mint = Mint(minter, each.supply, each.decimals, True)
+    for first_mint in catalogue_mints():
+        address = Pubkey.from_string(first_mint.address)
+        mint = Mint(minter, first_mint.supply, first_mint.decimals, True)
         accounts[address] = Account(rent, bytes(mint), TOKEN)
-        holders = [(maker, each.held), *((wallets[name], units) for name, units in each.reserves)]
+        holders = [
+            (maker, first_mint.held),
+            *((wallets[name], units) for name, units in first_mint.reserves),
+        ]
         for holder, units in holders:
             if units:
                 held = TokenAccount(

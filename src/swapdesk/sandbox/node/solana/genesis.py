@@ -89,8 +89,8 @@ def key_seed(key: bytes, name: str) -> bytes:
 def genesis_hash(key: bytes) -> str:
     """Another one for every sandbox, and for other first accounts."""
     mints = "".join(
-        f"{each.address} {each.decimals} {each.held} {each.reserves}\n"
-        for each in catalogue_mints()
+        f"{first_mint.address} {first_mint.decimals} {first_mint.held} {first_mint.reserves}\n"
+        for first_mint in catalogue_mints()
     )
     first = f"solana genesis\0{FAUCET_LAMPORTS} {MAKER_LAMPORTS} {wallet_lamports()}\n{mints}"
     return base58.encode(hmac.new(key, first.encode(), hashlib.sha256).digest())

@@ -74,7 +74,7 @@ class Blocks:
     def is_good(self, blockhash: bytes) -> bool:
         """Whether a transaction with this hash may be executed now."""
         newest = self.now().height
-        return any(self._hash(each) == blockhash for each in range(newest - WINDOW, newest + 1))
+        return any(self._hash(height) == blockhash for height in range(newest - WINDOW, newest + 1))
 
     def _hash(self, height: int) -> bytes:
         """The same after a restart."""
@@ -140,7 +140,9 @@ class SolanaMachine:
             return TransactionOutcome(_error(result), result.meta(), before, before)
         changed = dict(result.post_accounts())
         after = [changed.get(key, old) for key, old in zip(keys, before, strict=True)]
-        there = tuple(each if each is not None and each.lamports else None for each in after)
+        there = tuple(
+            account if account is not None and account.lamports else None for account in after
+        )
         return TransactionOutcome(None, result.meta(), before, there)
 
     def _run(
@@ -173,7 +175,7 @@ def _error(result: FailedTransactionMetadata) -> Any:
 
 
 def lamports_of(accounts: Sequence[Account | None]) -> list[int]:
-    return [0 if each is None else each.lamports for each in accounts]
+    return [0 if account is None else account.lamports for account in accounts]
 
 
 TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
@@ -299,12 +301,12 @@ def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
 
 
 def _tokens(accounts: Sequence[Account | None], decimals: Decimals) -> list[dict[str, Any]]:
-    found = []
+    balances = []
     for index, account in enumerate(accounts):
         token = read_token_account(account)
         places = None if token is None else decimals(token.mint)
         if account is not None and token is not None and places is not None:
-            found.append(
+            balances.append(
                 {
                     "accountIndex": index,
                     "mint": str(token.mint),
@@ -313,7 +315,7 @@ def _tokens(accounts: Sequence[Account | None], decimals: Decimals) -> list[dict
                     "uiTokenAmount": token_amount(token.amount, places),
                 }
             )
-    return found
+    return balances
 
 
 def status_of(error: Any) -> dict[str, Any]:
@@ -343,7 +345,7 @@ def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
         {
             "index": index,
             "instructions": [
-                _instruction(each.instruction(), each.stack_height()) for each in caused
+                _instruction(inner.instruction(), inner.stack_height()) for inner in caused
             ],
         }
         for index, caused in enumerate(details.inner_instructions())
@@ -372,11 +374,11 @@ def transaction_document(transaction: VersionedTransaction) -> dict[str, Any]:
             "numReadonlyUnsignedAccounts": header.num_readonly_unsigned_accounts,
         },
         "recentBlockhash": str(message.recent_blockhash),
-        "instructions": [_instruction(each, 1) for each in message.instructions],
+        "instructions": [_instruction(instruction, 1) for instruction in message.instructions],
     }
     if isinstance(message, MessageV0):
         document["addressTableLookups"] = []
     return {
-        "signatures": [str(each) for each in transaction.signatures],
+        "signatures": [str(signature) for signature in transaction.signatures],
         "message": document,
     }

@@ -148,12 +148,12 @@ class Params:
         except ValueError:
             raise bad_params(f"invalid {encoding} encoding") from None
 
-    def option(self, name: str, known: Sequence[T], default: T) -> T:
+    def option(self, name: str, choices: Sequence[T], default: T) -> T:
         """One of the values that are known."""
         value = self.options.get(name)
         if value is None:
             return default
-        if type(value) is not type(default) or value not in known:
+        if type(value) is not type(default) or value not in choices:
             raise bad_params(f"Invalid params: unknown {name} `{str(value)[:20]}`")
         return value
 
@@ -251,7 +251,11 @@ def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[
     for mined in chain.between(newest - WINDOW, newest - 1):
         # No other version is executed.
         paid = read_message(cast(AnyMessage, mined.transaction.message))
-        prices = [one.micro_lamports for one in paid.instructions if isinstance(one, ComputePrice)]
+        prices = [
+            instruction.micro_lamports
+            for instruction in paid.instructions
+            if isinstance(instruction, ComputePrice)
+        ]
         blocks[mined.height].append((prices[0] if prices else 0, paid.written))
     fees = []
     for height in range(newest - WINDOW, newest):
@@ -285,7 +289,7 @@ def account_info(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, An
 def multiple_accounts(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
     keys = asked.many(0, Pubkey, MOST_ACCOUNTS)
     accounts = map(chain.machine.get, keys)
-    shown = [show_account(chain, each, asked, "base64") for each in accounts]
+    shown = [show_account(chain, account, asked, "base64") for account in accounts]
     return with_context(at, shown)
 
 
@@ -318,12 +322,12 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
             mint = read(Pubkey, text)
             if chain.decimals(mint) is None:
                 raise bad_params("Invalid param: could not find mint")
-            held = [one for one in held if one[2].mint == mint]
+            held = [token_held for token_held in held if token_held[2].mint == mint]
         case {"programId": text}:
             program = read(Pubkey, text)
             if program not in TOKEN_PROGRAMS:
                 raise bad_params("Invalid param: unrecognized Token program id")
-            held = [one for one in held if one[1].owner == program]
+            held = [token_held for token_held in held if token_held[1].owner == program]
         case _:
             raise bad_params("Invalid params: expected either mint or programId")
     shown = [
@@ -390,17 +394,17 @@ def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
 def _read(asked: Params) -> VersionedTransaction:
     raw = asked.packet(0, asked.option("encoding", ("base58", "base64"), "base58"))
     try:
-        found = read_transaction(raw)
+        transaction = read_transaction(raw)
     except TransactionRefused as error:
         raise bad_params(f"invalid transaction: {error}") from None
-    if isinstance(found.message, MessageV0) and found.message.address_table_lookups:
+    if isinstance(transaction.message, MessageV0) and transaction.message.address_table_lookups:
         raise bad_params("invalid transaction: lookup tables are not served by this node")
-    if found.uses_durable_nonce():
+    if transaction.uses_durable_nonce():
         raise bad_params("invalid transaction: durable nonces are refused in the sandbox")
-    if not LOADERS.isdisjoint(found.message.account_keys):
+    if not LOADERS.isdisjoint(transaction.message.account_keys):
         # A program that is called is named here, also when another program calls it.
         raise bad_params("invalid transaction: no programs are deployed in the sandbox")
-    return found
+    return transaction
 
 
 def _verify(transaction: VersionedTransaction) -> None:
@@ -439,14 +443,14 @@ def _simulation(chain: SolanaChain, outcome: TransactionOutcome) -> dict[str, An
 def signature_statuses(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
     whole = asked.flag("searchTransactionHistory")
     now = chain.blocks.now()
-    found: list[dict[str, Any] | None] = []
+    statuses: list[dict[str, Any] | None] = []
     for signature in asked.many(0, Signature, MOST_STATUSES):
         mined = chain.find(bytes(signature))
         if mined is None or not (whole or mined.height >= now.height - WINDOW):
-            found.append(None)
+            statuses.append(None)
             continue
         level = _level(mined, now)
-        found.append(
+        statuses.append(
             {
                 "slot": mined.height + SKIPPED_SLOTS,
                 "confirmations": None if level == "finalized" else now.height - mined.height,
@@ -455,7 +459,7 @@ def signature_statuses(chain: SolanaChain, asked: Params, at: Instant) -> dict[s
                 "confirmationStatus": level,
             }
         )
-    return with_context(now, found)
+    return with_context(now, statuses)
 
 
 def _level(mined: Mined, now: Instant) -> str:
@@ -504,16 +508,20 @@ def signatures_for_address(chain: SolanaChain, asked: Params, at: Instant) -> li
     given = (asked.options.get(name) for name in ("before", "until"))
     before, until = (None if text is None else bytes(read(Signature, text)) for text in given)
     named = chain.naming(asked.pubkey(0), before, until)
-    known = (each for each in named if each.height <= at.height)
-    return [_entry(each, chain.blocks.now()) for each in islice(known, limit)]
+    transactions = (mined for mined in named if mined.height <= at.height)
+    return [_entry(mined, chain.blocks.now()) for mined in islice(transactions, limit)]
 
 
 def _entry(mined: Mined, now: Instant) -> dict[str, Any]:
     message = mined.transaction.message
     keys = message.account_keys
-    memos = [bytes(one.data) for one in message.instructions if keys[one.program_id_index] == MEMO]
+    memos = [
+        bytes(instruction.data)
+        for instruction in message.instructions
+        if keys[instruction.program_id_index] == MEMO
+    ]
     # As nodes write it: each memo with the number of its bytes.
-    memo = "; ".join(f"[{len(one)}] {one.decode(errors='replace')}" for one in memos)
+    memo = "; ".join(f"[{len(text)}] {text.decode(errors='replace')}" for text in memos)
     return {
         "signature": base58.encode(mined.signature),
         "slot": mined.height + SKIPPED_SLOTS,
@@ -558,12 +566,12 @@ def answer(chain: SolanaChain, method: str, given: Any) -> Any:
     """Raises Problem."""
     if method not in METHODS:
         raise Problem("Method not found", RpcCode.NO_METHOD)
-    values, found = METHODS[method]
+    values, method_called = METHODS[method]
     asked = Params(given, values)
     for name in NOT_SERVED:
         if asked.options.get(name) is not None:
             raise bad_params(f"Invalid params: {name} is not served")
-    return found(chain, asked, _seen(chain, asked))
+    return method_called(chain, asked, _seen(chain, asked))
 
 
 def _seen(chain: SolanaChain, asked: Params) -> Instant:

@@ -125,8 +125,12 @@ class SolanaNode:
         if mint is None:
             return self._send([Transfer(payer.pubkey(), payee, units).build()], payer)
         account = self.open().machine.get(mint)
-        found = read_mint(account)
-        if account is None or found is None or found.mint_authority != minter.pubkey():
+        mint_account = read_mint(account)
+        if (
+            account is None
+            or mint_account is None
+            or mint_account.mint_authority != minter.pubkey()
+        ):
             raise Problem("the faucet makes no tokens of this mint")
         destination = token_account(payee, mint, account.owner)
         instructions = [
@@ -192,10 +196,10 @@ class SolanaWallets:
             self._refused[name] = words_of(outcome.error)
 
     def mined(self, transaction_hash: str) -> Inclusion | None:
-        found = self._chain.find(bytes(Signature.from_string(transaction_hash)))
-        if found is None or found.height > self.height:
+        mined = self._chain.find(bytes(Signature.from_string(transaction_hash)))
+        if mined is None or mined.height > self.height:
             return None
-        return found.height, found.error is None
+        return mined.height, mined.error is None
 
     def refusal(self, transaction_hash: str) -> str | None:
         return self._refused.get(transaction_hash)
@@ -260,17 +264,17 @@ def _tokens(mined: Mined, meta: dict[str, Any]) -> Iterator[IncomingPayment]:
     moved: dict[int, int] = {}
     balances = {}
     for name, sign in held.items():
-        for one in meta[name]:
-            index = one["accountIndex"]
-            balances[index] = one
-            moved[index] = moved.get(index, 0) + sign * int(one["uiTokenAmount"]["amount"])
+        for balance in meta[name]:
+            index = balance["accountIndex"]
+            balances[index] = balance
+            moved[index] = moved.get(index, 0) + sign * int(balance["uiTokenAmount"]["amount"])
     for index, units in sorted(moved.items()):
         if units > 0:
             mint, receiver = balances[index]["mint"], balances[index]["owner"]
             senders = [
-                one["owner"]
-                for at, one in balances.items()
-                if moved[at] < 0 and one["mint"] == mint
+                balance["owner"]
+                for at, balance in balances.items()
+                if moved[at] < 0 and balance["mint"] == mint
             ]
             sender = senders[0] if senders else ""
             yield _arrival(mined, _TOKENS + index, mint, sender, receiver, units)

@@ -1,8 +1,8 @@
-"""The protocol every on-chain venue speaks.
+"""The protocol of every on-chain venue.
 
-A quote is free of side effects. ``permission`` and ``next_signature`` say what a wallet has to
-sign before the venue may take its tokens, ``prepare`` what it has to send, and ``progress`` is
-asked again and again until the order has ended. Amounts are whole units of their token.
+A quote is free of side effects. ``permission`` and ``next_signature`` say what a wallet has to sign
+before the venue may take its tokens, ``prepare`` what it has to send, and ``progress`` is called
+until the order has ended. Amounts are whole units of their token.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from swapdesk.wire.tokens import Token
 """What a venue raises when its chain does not answer, or not as it should."""
 
 AUTO_SLIPPAGE = Decimal("0.5")
-"""Percent that a venue allows for when nobody said how much."""
+"""Slippage, in percent, where nobody named one."""
 
 CALLDATA_SECONDS = 120
-"""For so long after the create its transaction can be executed."""
+"""Time from the create in which its transaction can be executed."""
 
 SIGNATURE_SECONDS = 600
-"""For so long after the quote's end what was signed for it is valid."""
+"""Validity of a signature beyond the quote's end."""
 
 
 class DexRefused(Exception):
@@ -42,8 +42,11 @@ class DexRefused(Exception):
 
 
 class DexQuestion(Struct, frozen=True):
-    """What is to be priced: ``amount`` of ``token_in`` in units, and ``slippage`` in percent,
-    None to let the venue choose. ``sender`` and ``receiver`` as far as they are known."""
+    """What is to be priced: ``amount`` of ``token_in`` in units.
+
+    ``slippage`` is in percent, None to let the venue choose; ``sender`` and ``receiver`` are None
+    while unknown.
+    """
 
     token_in: Token
     token_out: Token
@@ -54,11 +57,11 @@ class DexQuestion(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a venue promised with a quote, kept with it.
+    """The promise of a venue, stored with its quote.
 
     ``path`` is contracts, the wrapped one for a native coin, none without pools; ``least`` is
-    ``out`` less the slippage; ``fee`` units of the token sold that the venue keeps; ``value`` wei
-    that go along.
+    ``out`` less the slippage; ``fee`` is the units of the token sold that the venue keeps;
+    ``value`` is the wei that go along.
     """
 
     amount: int
@@ -70,7 +73,7 @@ class Plan(Struct, frozen=True):
     value: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """JSON without numbers, which are exact nowhere."""
+        """JSON without numbers, whose readers round them."""
         return {
             "amount": str(self.amount),
             "out": str(self.out),
@@ -82,26 +85,26 @@ class Plan(Struct, frozen=True):
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Plan:
+    def from_json(cls, plan: Mapping[str, Any]) -> Plan:
         return cls(
-            amount=int(told["amount"]),
-            out=int(told["out"]),
-            least=int(told["least"]),
-            slippage=Decimal(told["slippage"]),
-            path=tuple(told["path"]),
-            fee=int(told["fee"]),
-            value=int(told["value"]),
+            amount=int(plan["amount"]),
+            out=int(plan["out"]),
+            least=int(plan["least"]),
+            slippage=Decimal(plan["slippage"]),
+            path=tuple(plan["path"]),
+            fee=int(plan["fee"]),
+            value=int(plan["value"]),
         )
 
 
 class DexPrice(Struct, frozen=True):
     """What a venue would pay now, and what it costs.
 
-    ``gas`` is in gas units of the chain that is paid on, 0 where the wallet sends no transaction
-    of its own; ``gas_wei`` and the others are in the smallest unit of its coin, lamports on
-    Solana; ``impact`` is a share of the price. ``needs_permission``: the venue takes tokens, so
-    that the wallet has to approve or to sign; ``by_signature``: signing does.
-    ``pays_sender_only``: the venue pays nobody but who signs.
+    ``gas`` is in gas units of the paying chain, 0 where the wallet sends no transaction of its own;
+    ``gas_wei`` and the others are in the smallest unit of its coin, lamports on Solana; ``impact``
+    is a share of the price. ``needs_permission``: the venue takes tokens, so that the wallet has to
+    approve or to sign; ``by_signature``: signing is enough. ``pays_sender_only``: the venue pays
+    nobody but the signer.
     """
 
     plan: Plan
@@ -127,7 +130,7 @@ class Deal(Struct, frozen=True):
 
     @property
     def signed_until(self) -> int:
-        """The deadline of what is signed for it, in seconds since 1970."""
+        """Deadline of its signatures, in seconds since 1970."""
         return int(self.expires.timestamp()) + SIGNATURE_SECONDS
 
 
@@ -140,8 +143,6 @@ class Permission(Struct, frozen=True):
 
 
 class AgreedSwap(Struct, frozen=True):
-    """A deal, who sells and who is paid, at this moment."""
-
     deal: Deal
     owner: str
     receiver: str
@@ -149,15 +150,17 @@ class AgreedSwap(Struct, frozen=True):
 
 
 class SwapToPrepare(AgreedSwap, frozen=True):
-    """What a create asks of a venue: ``signatures`` are those of its request, checked by the venue
-    alone."""
+    """A create, as a venue gets it; the venue alone checks its ``signatures``."""
 
     signatures: Sequence[GivenSignature]
 
 
 class PreparedSwap(Struct, frozen=True):
-    """What the wallet has to send: ``metadata`` for the order. ``settled_by_venue``: nothing,
-    the venue acts once the order is confirmed. ``notes`` stay with the order."""
+    """What the wallet has to send: ``metadata`` for the order.
+
+    ``settled_by_venue``: nothing, the venue acts once the order is confirmed. ``notes`` stay with
+    the order.
+    """
 
     metadata: dict[str, Any]
     settled_by_venue: bool = False
@@ -165,8 +168,11 @@ class PreparedSwap(Struct, frozen=True):
 
 
 class RouteExecution(AgreedSwap, frozen=True):
-    """An order of a deal as far as it is known. ``hash`` is the confirmed transaction; with
-    ``confirmed`` a venue that settles by itself may begin."""
+    """An order of a deal, as far as it is known.
+
+    ``hash`` is the confirmed transaction; with ``confirmed`` a venue that settles by itself may
+    begin.
+    """
 
     notes: Mapping[str, str]
     confirmed: bool
@@ -175,8 +181,6 @@ class RouteExecution(AgreedSwap, frozen=True):
 
 
 class Progress(Struct, frozen=True):
-    """Where an order stands; ``notes`` are to be kept with it."""
-
     report: LegReport
     notes: dict[str, str] = field(default_factory=dict)
 
@@ -188,29 +192,30 @@ class DexVenue(Protocol):
     def provider(self) -> SwapProvider: ...
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        """Whether the venue trades the pair at all. Pure, no I/O."""
+        """Returns whether the venue trades the pair at all. Pure, no I/O."""
         ...
 
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable: ...
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
-        """What ``owner`` has to approve or sign now. Raises DexRefused."""
+        """Returns what ``owner`` has to approve or sign now. Raises DexRefused."""
         ...
 
-    async def allowed(self, deal: Deal, owner: str) -> bool:
-        """Whether the venue may take the tokens already."""
-        ...
+    async def allowed(self, deal: Deal, owner: str) -> bool: ...
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
     ) -> list[SignatureRequirement]:
-        """What follows a signed step of a chain. Raises DexRefused."""
+        """Returns the step after a signed one. Raises DexRefused."""
         ...
 
     async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
-        """What to send, tried on the chain as it is. Raises DexRefused."""
+        """Returns what to send, after a trial on the current state of the chain.
+
+        Raises DexRefused.
+        """
         ...
 
     async def progress(self, execution: RouteExecution) -> Progress:
-        """Where the order stands, doing what the venue itself has to do next."""
+        """Returns the progress of the order, after the venue's own next step."""
         ...

@@ -1,4 +1,4 @@
-"""From chains and contracts to on-chain venues: every kind that trades along pools."""
+"""Builds on-chain venues from chains and contracts: every kind that trades along pools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def open_readers(
     clock: Clock,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> dict[str, OnchainReader]:
-    """A reader for each EVM chain, by short name; nothing is asked yet."""
+    """Returns a reader for each EVM chain, by short name; asks nothing yet."""
     return {
         place.name: OnchainReader(place, EvmClient(place.rpc, transport=transport), clock)
         for place in places
@@ -42,8 +42,11 @@ def pool_venue(
     permits: Mapping[str, Permits],
     wallet: HotWallet | None = None,
 ) -> DexVenue:
-    """A venue of one of POOL_KINDS; ``contract`` is its router or settlement, the same on every
-    chain. Raises ValueError for another kind, or for one of SOLVED_KINDS without ``wallet``."""
+    """Builds a venue of one of POOL_KINDS; ``contract`` is its router or settlement, the same on
+    every chain.
+
+    Raises ValueError for another kind, or for one of SOLVED_KINDS without ``wallet``.
+    """
     match kind:
         case "basalt":
             return Basalt(provider, contract, pools, permits)

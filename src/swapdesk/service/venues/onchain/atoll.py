@@ -1,8 +1,8 @@
 """A maker on Solana: it quotes at the market, and signs its half of the swap before the user.
 
-Both payments stand in one transaction: all of it happens or nothing. The user pays the fee and,
-where it is missing, the token account that the maker pays into. The half is good as long as its
-blockhash; who signs last may choose until then, which is why it is short.
+Both payments are in one transaction: all of it happens or nothing. The user pays the fee and, where
+it is missing, the token account that the maker pays into. The half is valid as long as its
+blockhash; whoever signs last may choose until then, which is why that is short.
 """
 
 from __future__ import annotations
@@ -57,30 +57,33 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 UNITS = 100_000
-"""Compute units of one swap, an account that is opened included."""
+"""Compute units of one swap, with an account that is opened."""
 MICRO_LAMPORTS = 1_000
-"""Offered for each of them."""
+"""Price of a compute unit."""
 SIGNATURES = 2
 LAMPORTS_PER_SIGNATURE = 5_000
 FEE = SIGNATURES * LAMPORTS_PER_SIGNATURE + UNITS * MICRO_LAMPORTS // 1_000_000
-"""Lamports that the user pays, whatever comes of the transaction."""
+"""Lamports that the user pays, whether or not the transaction succeeds."""
 
 MARGIN = Fraction(12, 10_000)
 """What the maker keeps of every swap."""
 WIDEST = Fraction(30, 10_000)
-"""And beside it of the largest one; of smaller ones in proportion."""
+"""Additional margin of the largest swap; of smaller ones in proportion."""
 MOST_USD = 250_000
-"""The maker takes no more risk than this at once."""
+"""Most dollars that the maker takes at once."""
 
 SLOT_SECONDS = Decimal("0.4")
-"""About how long a block takes; blocks decide, and seconds only tell somebody when."""
+"""Approximate time of a block, for display; blocks decide."""
 
 
 def offered(
     amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
 ) -> tuple[int, Decimal] | None:
-    """What the maker pays for ``amount`` units at these prices in dollars: units of the token
-    bought, and the share that the size costs. None for nothing, and for more than it takes."""
+    """Returns what the maker pays for ``amount`` units at these dollar prices, and the share that
+    the size costs.
+
+    In units of the token bought. None for nothing, and for more than it takes.
+    """
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
         return None
@@ -93,12 +96,11 @@ def offered(
 
 
 PriceOfToken = Callable[[Token], Decimal | None]
-"""Dollars for a unit of a token at this moment; None where the maker does not trade it."""
+"""Dollars for a unit of a token now; None where the maker does not trade it."""
 
 _MINUTES = Decimal("0.3")
 _TOKEN_ACCOUNT_BYTES = 165
 _FINAL_AFTER = 32
-"""Blocks until a transaction is final."""
 _LAST_HEIGHT = "lastValidBlockHeight"
 
 
@@ -151,7 +153,7 @@ class Atoll(Unsigned):
         return DexPrice(plan, minutes=_MINUTES, impact=impact, gas=UNITS, gas_wei=FEE + rent)
 
     async def _rent(self, token: Token, owner: str | None) -> int:
-        """Lamports for the token account of an owner, where there may be none."""
+        """Returns lamports for a token account that may be missing."""
         if token.address is None:
             return 0
         if owner is not None and await self._client.holdings(owner, token.address):
@@ -159,12 +161,11 @@ class Atoll(Unsigned):
         return await self._client.rent_exemption(_TOKEN_ACCOUNT_BYTES)
 
     async def _held(self, token: Token) -> int:
-        """What the maker has of a token."""
 
         maker = maker_address(self._seed)
         if token.address is None:
             return await self._client.balance(maker)
-        return sum(each.units for each in await self._client.holdings(maker, token.address))
+        return sum(holding.units for holding in await self._client.holdings(maker, token.address))
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
         return Permission()
@@ -207,7 +208,7 @@ class Atoll(Unsigned):
             raise DexRefused(str(error)) from None
 
     async def _try(self, raw: bytes) -> None:
-        """Raises DexRefused when the programs would not execute it now."""
+        """Raises DexRefused when the programs would reject it now."""
         try:
             outcome = await self._client.simulate(raw, account_names(raw))
         except NodeRefused as refused:
@@ -240,7 +241,7 @@ class Atoll(Unsigned):
 
 
 def _swapped(execution: RouteExecution) -> LegReport:
-    """All of it happened: what both sides paid is what they signed."""
+    """Both sides paid what they signed, for the transaction is atomic."""
     deal = execution.deal
     return LegReport(
         LegStatus.FINISHED,
@@ -255,7 +256,6 @@ def _swapped(execution: RouteExecution) -> LegReport:
 
 
 def _reason(error: Any) -> str:
-    """In words for the reasons that are the user's to mend."""
     if error in ("InsufficientFundsForFee", "AccountNotFound"):
         return "the account has no SOL for the network's fee"
     if isinstance(error, dict) and set(error) == {"InsufficientFundsForRent"}:
@@ -266,7 +266,7 @@ def _reason(error: Any) -> str:
 
 
 class Paid(Struct, frozen=True):
-    """``units`` of a mint of the token program, of SOL for None."""
+    """``units`` of a mint of the token program, None for SOL."""
 
     mint: str | None
     units: int
@@ -274,7 +274,7 @@ class Paid(Struct, frozen=True):
 
 
 class Half(Struct, frozen=True):
-    """What both parties agree on. ``memo`` makes it another message than every other swap."""
+    """What both parties agree on. ``memo`` makes the message unique among swaps."""
 
     owner: str
     receiver: str
@@ -284,7 +284,7 @@ class Half(Struct, frozen=True):
 
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
-    """The transaction with the signature of the key of ``seed``, the user's place empty.
+    """Signs the transaction with the key of ``seed``, the user's place empty.
 
     Raises ValueError when it is larger than a packet, or the maker swaps with itself.
     """
@@ -306,17 +306,15 @@ def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
 
 
 def maker_address(seed: bytes) -> str:
-    """The address of the key of ``seed``."""
     return str(Keypair.from_seed(seed).pubkey())
 
 
 def account_names(raw: bytes) -> list[str]:
-    """The accounts of a transaction in their order."""
     return [str(key) for key in read_transaction(raw).message.account_keys]
 
 
 def signed_by_payer(raw: bytes, signature: str) -> bool:
-    """Whether it is the payer's signature of exactly this transaction."""
+    """Returns True for the payer's signature of exactly this transaction."""
     message = read_transaction(raw).message
     try:
         given = Signature.from_string(signature)

@@ -1,4 +1,4 @@
-"""EIP-712 documents that venues ask for, who signed one, and which tokens take permits.
+"""EIP-712 documents that venues ask for, their signers, and which tokens take permits.
 
 Whether a token takes an EIP-2612 permit is found out from the token itself.
 """
@@ -30,8 +30,6 @@ _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 
 
 class DocumentSignature(Struct, frozen=True):
-    """Its three parts as contracts take them; ``v`` is 27 or 28."""
-
     v: int
     r: bytes
     s: bytes
@@ -43,7 +41,6 @@ NO_SIGNATURE = DocumentSignature(0, bytes(32), bytes(32))
 def permit_document(
     domain: Domain, owner: str, spender: str, amount: int, nonce: int, deadline: int
 ) -> Document:
-    """EIP-2612."""
     message = {
         "owner": checksummed(owner),
         "spender": checksummed(spender),
@@ -91,8 +88,10 @@ def order_document(domain: Domain, order: IntentOrder) -> Document:
 
 
 def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
-    """The order as the witness of a transfer by Permit2 to whoever ``settlement`` names; nonce and
-    end of both are the same."""
+    """The order as the witness of a transfer by Permit2 to the caller that ``settlement`` names.
+
+    Nonce and deadline of both are the same.
+    """
     message = {
         "permitted": {
             "token": checksummed(order.sell),
@@ -129,8 +128,10 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
 
 
 def read_signature(text: str) -> DocumentSignature | None:
-    """The parts of 65 bytes of 0x-hex; None unless a contract would take them: ``v`` is 27 or
-    28 (0 and 1 are read as these), and ``s`` is in the lower half."""
+    """Splits 65 bytes of 0x-hex; None unless contracts accept them.
+
+    ``v`` is 27 or 28 (0 and 1 are read as these), and ``s`` is in the lower half.
+    """
     if len(text) != 132:
         return None
     raw = bytes.fromhex(text[2:])
@@ -141,7 +142,7 @@ def read_signature(text: str) -> DocumentSignature | None:
 
 
 def signed_by(document: Document, text: str, owner: str) -> DocumentSignature | None:
-    """The signature when ``owner`` made it for this document; None for any other."""
+    """Returns the signature if ``owner`` made it for this document, else None."""
     from eth_account import Account
     from eth_account.messages import encode_typed_data
     from eth_keys.exceptions import BadSignature
@@ -159,7 +160,6 @@ def signed_by(document: Document, text: str, owner: str) -> DocumentSignature | 
 
 
 def digest_of(document: Document) -> bytes:
-    """The 32 bytes that are signed."""
     from eth_account.messages import encode_typed_data
 
     signable = encode_typed_data(full_message=document)
@@ -167,7 +167,7 @@ def digest_of(document: Document) -> bytes:
 
 
 def domain_separator(domain: Domain) -> bytes:
-    """The hash of a domain, as contracts answer it to ``DOMAIN_SEPARATOR()``."""
+    """Returns the hash of a domain, as contracts answer it to ``DOMAIN_SEPARATOR()``."""
     from eth_account.messages import encode_typed_data
 
     document = typed_document(domain.as_json(), {"Nothing": "bool a"}, {"a": False})
@@ -177,16 +177,18 @@ def domain_separator(domain: Domain) -> bytes:
 _NAME = method("name()")
 _VERSION = method("version()")
 NOBODY = "0x" + "00" * 19 + "01"
-"""An account that a token can be asked about, and that signs nothing."""
+"""An account for questions to a token; it signs nothing."""
 _USUAL_VERSION = "1"
 
 
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """The domain that signatures for a token are made in; None for a token that does not answer
-    ``needed`` with a word, or whose own hash is not that of its name and version. Raises
-    NodeError."""
+    """Returns the domain of a token's signatures.
+
+    None for a token that does not answer ``needed`` with a word, or whose own hash is not that of
+    its name and version. Raises NodeError.
+    """
     separator, word, name, version = await reader.aggregate(
         [
             (token, erc20.DOMAIN_SEPARATOR, ()),
@@ -200,25 +202,23 @@ async def find_domain(
     named = _text(name)
     if named is None:
         return None
-    for told in dict.fromkeys((_text(version) or _USUAL_VERSION, _USUAL_VERSION)):
-        domain = Domain(named, told, reader.place.chain_id, token)
+    for usual_version in dict.fromkeys((_text(version) or _USUAL_VERSION, _USUAL_VERSION)):
+        domain = Domain(named, usual_version, reader.place.chain_id, token)
         if domain_separator(domain) == separator:
             return domain
     return None
 
 
 class Permits:
-    """Permits of the tokens of one chain; a token is asked once."""
-
     def __init__(self, reader: OnchainReader) -> None:
         self._reader = reader
         self._domains: dict[str, Domain | None] = {}
 
     async def domain(self, token: str) -> Domain | None:
-        """The domain permits of the token are signed in; None for a token without them.
+        """Returns the domain of the token's permits; None without them.
 
-        The token's own hash decides: where name and version do not give it, a signature would
-        be refused by the contract.
+        The token's own hash decides: where name and version do not give it, a signature would be
+        refused by the contract.
         """
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
@@ -227,7 +227,6 @@ class Permits:
     async def document(
         self, token: str, owner: str, spender: str, amount: int, deadline: int
     ) -> Document | None:
-        """The permit to sign now; None for a token without permits."""
         domain = await self.domain(token)
         if domain is None:
             return None
@@ -244,10 +243,10 @@ def _text(answer: bytes | None) -> str | None:
     if answer is None:
         return None
     try:
-        (found,) = decode(("string",), answer)
+        (text,) = decode(("string",), answer)
     except (DecodingError, ValueError, OverflowError):
         return None
-    return str(found)
+    return str(text)
 
 
 def requirement(
@@ -258,7 +257,7 @@ def requirement(
     total: int = 1,
     metadata: dict[str, Any] | None = None,
 ) -> SignatureRequirement:
-    """What the owner is asked to sign, alone or in a chain of ``total`` steps."""
+    """Returns what the owner is asked to sign, alone or in a chain of ``total`` steps."""
     return SignatureRequirement(
         data=document,
         type=SignatureType.SINGLE if total == 1 else SignatureType.CHAINED,

@@ -1,4 +1,4 @@
-"""Brings signed payments of calls to an EVM chain (EIP-3009), and looks whether it takes them.
+"""Checks signed payments of calls (EIP-3009) against an EVM chain and sends them there.
 
 Only the receipt of the own transaction counts: that a nonce is used says nothing about who was
 paid, since its owner may cancel it.
@@ -23,15 +23,16 @@ from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.reader import OnchainReader
 
 SETTLE_SECONDS = 20.0
-"""How long a transaction is waited for."""
 LOOK_SECONDS = 0.1
 _DECIMALS = 6
-"""Of the dollar that prices are told in (contract 14.4)."""
+"""Of the dollar that prices are stated in (contract 14.4)."""
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
-    """The terms of calls that are paid in ``token``, as its contract tells them. Raises NodeError,
-    and ValueError for a token that calls cannot be paid in."""
+    """Reads the payment terms of ``token`` from its contract.
+
+    Raises NodeError, and ValueError for a token that calls cannot be paid in.
+    """
     needed = erc20.AUTHORIZATION_STATE, (NOBODY, bytes(32))
     domain = await find_domain(reader, token, *needed)
     if domain is None:
@@ -43,7 +44,7 @@ async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerm
 
 
 class ChainFacilitator:
-    """Pays the gas of settlements from ``wallet``, on the chain of ``reader``."""
+    """Settles on the chain of ``reader``; ``wallet`` pays the gas."""
 
     def __init__(self, reader: OnchainReader, wallet: HotWallet, clock: Clock) -> None:
         self._reader = reader

@@ -1,7 +1,7 @@
 """Accounts of the service that send transactions: the solver's, the relayer's.
 
-A contract carries out what it is sent once, however often it is sent; so a lost transaction is
-sent again, and nothing is written down here. Whoever has to know what became of one notes it.
+A contract carries out an order once, however often it is sent; so a lost transaction is sent again,
+and nothing is written down here. Callers who need the outcome note the hash.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ _GAS_SHARE = 4
 
 
 class HotWallet:
-    """One secret key of 32 bytes, on every chain. Its transactions take their numbers in turn, of
-    all processes over ``store``; without one, of this process. Two of the same number would push
-    each other out of a node."""
+    """One secret key of 32 bytes, on every chain.
+
+    Its transactions take their nonces in turn, across all processes over ``store``; without one, of
+    this process. Two with the same nonce would replace each other at the node.
+    """
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
         self._secret = secret
@@ -46,8 +48,11 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Send a call; its hash, which ``note`` takes before the chain does. Raises NodeError:
-        EvmRefused when it would revert; and StoreUnavailable, which nothing was sent with."""
+        """Sends a call; returns its hash, which ``note`` gets before the chain does.
+
+        Raises NodeError: EvmRefused when it would revert; and StoreUnavailable, before anything was
+        sent.
+        """
         from eth_account import Account
 
         async with self._sending[reader.place.name], self._turn(reader) as still:
@@ -83,18 +88,20 @@ class HotWallet:
 
 
 class Spender(Struct, frozen=True):
-    """The one contract of a venue that takes what its deals sell, the first token of their path.
-    Every method raises NodeError."""
+    """The contract of a venue that takes what its deals sell, the first token of their path.
+
+    Every method raises NodeError.
+    """
 
     address: str
 
     async def may_take(self, reader: OnchainReader, deal: Deal, owner: str) -> bool:
-        """Whether the owner allows it already."""
         allowed = await reader.allowance(deal.plan.path[0], owner, self.address)
         return allowed >= deal.plan.amount
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
-        """Approvals of exactly the amount, to be mined in this order; none when enough is allowed.
+        """Returns approvals of exactly the amount, to be mined in this order; empty when enough is
+        allowed.
 
         A token that refuses to change one allowance into another is set to zero first. Which ones
         do is found out by trying, so that no list of them can be out of date.
@@ -124,18 +131,19 @@ class OwnTransaction(Struct, frozen=True):
 
     @property
     def final(self) -> TransactionReceipt | None:
-        """The receipt once it counts."""
         return self.receipt if self.deep >= self.needed else None
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """None when the chain does not know it, or it was in vain: then it is sent anew. Raises
-    NodeError."""
+    """Returns None when the chain does not know it, or it failed: then it is sent again.
+
+    Raises NodeError.
+    """
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:
-        known = await reader.client.transaction(transaction)
-        return None if known is None else OwnTransaction(None, 0, needed)
+        transaction_seen = await reader.client.transaction(transaction)
+        return None if transaction_seen is None else OwnTransaction(None, 0, needed)
     if not receipt.succeeded:
         return None
     return OwnTransaction(receipt, await reader.client.height() - receipt.block + 1, needed)
@@ -145,8 +153,6 @@ _REASON = "this route asks for no signatures"
 
 
 class Unsigned:
-    """A venue's answers about signatures where it asks for none."""
-
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
     ) -> list[SignatureRequirement]:
@@ -154,6 +160,6 @@ class Unsigned:
         raise DexRefused(_REASON, "signatureKey")
 
     def refuse(self, signatures: Sequence[GivenSignature]) -> None:
-        """Raises DexRefused where a create brings some all the same."""
+        """Raises DexRefused where a create has signatures all the same."""
         if signatures:
             raise DexRefused(_REASON, "signatures")

@@ -1,10 +1,10 @@
 """An intent venue: the owner signs a permit and an order, the venue's solver settles it.
 
-The chain of signatures has two steps: 0 the permit for the settlement contract, 1 the order.
-Where an allowance stands already, or none is signed, the order stands alone. A token without
-permits is taken by Permit2: the owner approves that once, then signs one document, a transfer
-whose witness is the order. The venue pays nobody but the owner, because the order names its
-receiver before the exchange does.
+The chain of signatures has two steps: 0 the permit for the settlement contract, 1 the order. With
+an allowance already, or where none is signed, the order stands alone. A token without permits is
+taken by Permit2: the owner approves that once, then signs one document, a transfer whose witness is
+the order. The venue pays nobody but the owner, because the order names its receiver before the
+exchange does.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ from swapdesk.wire.orders import LegStatus
 
 
 class SignedOrder(Struct, frozen=True):
-    """What the solver hands in for an order. ``by_permit2``: the signature is that of a transfer
-    by Permit2 whose witness the order is."""
+    """An order as the solver submits it.
+
+    ``by_permit2``: the signature is that of a transfer by Permit2 whose witness the order is.
+    """
 
     order: IntentOrder
     signature: DocumentSignature
@@ -65,7 +67,7 @@ class SignedOrder(Struct, frozen=True):
 
 
 def order_of(deal: Deal, owner: str) -> IntentOrder:
-    """The same for a quote and an owner whenever it is asked for."""
+    """Returns the order; the same for a quote and an owner at any time."""
     owner = checksummed(owner)
     nonce = hashlib.sha256(f"{deal.quote_id} {owner}".encode()).digest()[:16]
     plan = deal.plan
@@ -83,19 +85,18 @@ def order_of(deal: Deal, owner: str) -> IntentOrder:
 
 
 def signed_order(deal: Deal, owner: str, notes: Mapping[str, str]) -> SignedOrder:
-    """Out of the notes of an order. Raises ValueError when they hold no signatures."""
+    """Reads the notes of an order. Raises ValueError when they hold no signatures."""
     by_permit2 = "permit2Signature" in notes
     named = "permit2Signature" if by_permit2 else "orderSignature"
     signature = read_signature(str(notes.get(named, "")))
-    told = notes.get("permitSignature")
-    permit = NO_SIGNATURE if told is None else read_signature(str(told))
+    permit_text = notes.get("permitSignature")
+    permit = NO_SIGNATURE if permit_text is None else read_signature(str(permit_text))
     if signature is None or permit is None:
         raise ValueError("an order without its signatures")
     return SignedOrder(order_of(deal, owner), signature, permit, by_permit2)
 
 
 def settle_call(signed: SignedOrder, bought: int, deal: Deal) -> bytes:
-    """Calldata that pays ``bought`` units."""
     signature, permit = signed.signature, signed.permit
     if signed.by_permit2:
         raw = signature.r + signature.s + bytes([signature.v])
@@ -110,7 +111,7 @@ def settle_call(signed: SignedOrder, bought: int, deal: Deal) -> bytes:
 
 DOMAIN_NAME, DOMAIN_VERSION = "Isthmus Settlement", "2"
 SPREAD = Decimal("0.05")
-"""Percent under the pools that the solver pays."""
+"""Percent below the pools that the solver pays."""
 
 _TRADE_EVENT = (
     "0x" + keccak(b"Trade(address,address,address,uint256,uint256,uint256,bytes32)").hex()
@@ -141,8 +142,10 @@ _FEE = Decimal("0.1")
 
 
 class Isthmus(PoolsVenue):
-    """``pools`` are those the solver prices by. It hands orders in at the settlement contract from
-    the account of ``solver``; the contract settles an order once, whoever hands it in."""
+    """``pools`` price for the solver, whose account submits orders to the settlement contract.
+
+    The contract settles an order once, whoever submits it.
+    """
 
     def __init__(
         self,
@@ -229,7 +232,10 @@ class Isthmus(PoolsVenue):
         if len(signatures) != 1 or signatures[0].key != KEY:
             raise DexRefused("must be the signature of the last step, alone", "signatures")
         (given,) = signatures
-        signature, told = given.signature, (given.swap_required_metadata or {}).get("permit")
+        signature, permit_signed = (
+            given.signature,
+            (given.swap_required_metadata or {}).get("permit"),
+        )
         notes = {"orderSignature": signature.lower()}
         if signed_by(self._order_document(deal, owner), signature, owner) is None:
             if signed_by(self._permit2_document(deal, owner), signature, owner) is None:
@@ -237,10 +243,14 @@ class Isthmus(PoolsVenue):
             notes = {"permit2Signature": signature.lower()}
             if not await self._permit2.may_take(self._pools.reader(deal), deal, owner):
                 raise DexRefused("needs an approval for Permit2 that is mined", "signatures")
-        elif told is not None:
+        elif permit_signed is not None:
             permit = await self._permit_document(deal, owner)
-            if isinstance(told, str) and permit and signed_by(permit, told, owner):
-                notes["permitSignature"] = told
+            if (
+                isinstance(permit_signed, str)
+                and permit
+                and signed_by(permit, permit_signed, owner)
+            ):
+                notes["permitSignature"] = permit_signed
             elif not await self._taken(deal, owner):  # it may have been handed in before
                 raise DexRefused("carries no permit of this owner for this quote", "signatures")
         elif not await self._taken(deal, owner):
@@ -287,28 +297,28 @@ class Isthmus(PoolsVenue):
     async def _settled(
         self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
-        """The settlement as a leg; None when the chain does not know it, or it was in vain."""
-        found = await looked_up(reader, transaction)
-        if found is None:
+        """Returns the settlement as a leg; None when the chain does not know it, or it failed."""
+        sent = await looked_up(reader, transaction)
+        if sent is None:
             return None
-        if found.receipt is None:
+        if sent.receipt is None:
             return _exchanging(transaction)
-        if found.final is None:
-            return _exchanging(transaction, found.deep, found.needed)
+        if sent.final is None:
+            return _exchanging(transaction, sent.deep, sent.needed)
         deal = execution.deal
         return LegReport(
             LegStatus.FINISHED,
             amount_in=from_base_units(deal.plan.amount, deal.token_in.decimals),
-            amount_out=from_base_units(_bought(found.final, deal), deal.token_out.decimals),
+            amount_out=from_base_units(_bought(sent.final, deal), deal.token_out.decimals),
             deposit_hash=transaction,
             payout_hash=transaction,
-            confirmations=found.deep,
-            confirmations_needed=found.needed,
+            confirmations=sent.deep,
+            confirmations_needed=sent.needed,
             deposit_arrived=True,
         )
 
     async def _settle_call(self, deal: Deal, signed: SignedOrder) -> bytes:
-        """What is paid is what the pools pay now, at least the order's limit."""
+        """Pays what the pools pay now, at least the order's limit."""
         _, path = await self._pools.best(
             deal.token_in, deal.token_out, deal.plan.amount - deal.plan.fee
         )
@@ -321,14 +331,15 @@ class Isthmus(PoolsVenue):
         return bool(used)
 
     async def _trade(self, reader: OnchainReader, signed: SignedOrder) -> Log | None:
-        """The settlement of this order, whoever sent it."""
         digest = digest_of(order_document(self._domain(reader), signed.order))
         owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
-        found = await reader.client.logs(self._contract, [_TRADE_EVENT, owner, "0x" + digest.hex()])
-        return found[-1] if found else None
+        trades = await reader.client.logs(
+            self._contract, [_TRADE_EVENT, owner, "0x" + digest.hex()]
+        )
+        return trades[-1] if trades else None
 
     async def _require_settleable(self, deal: Deal, signed: SignedOrder) -> None:
-        """Raises DexRefused for an order that would fail on the chain as it is."""
+        """Raises DexRefused for an order that would fail on the current state of the chain."""
         data = settle_call(signed, deal.plan.least, deal)
         call = Call(self._contract, data, sender=self._solver.address)
         try:
@@ -337,11 +348,9 @@ class Isthmus(PoolsVenue):
             raise DexRefused(f"the swap would fail now: {refused.words}") from refused
 
     async def _taken(self, deal: Deal, owner: str) -> bool:
-        """Whether the settlement contract may take the tokens without Permit2."""
         return await super().allowed(deal, owner)
 
     def _domain(self, reader: OnchainReader) -> Domain:
-        """The domain that orders are signed in."""
         return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._contract)
 
     def _permit2_document(self, deal: Deal, owner: str) -> Document:

@@ -1,7 +1,7 @@
 """A cross-chain portal: tokens are locked on one chain, a relayer pays out on the other.
 
-Both ends are the same asset, one for one less a share. What the relayer's payout costs is paid
-in the native coin that goes along: the bridge fee, and a small fee of the venue's own.
+Both ends are the same asset, one for one less a share. The cost of the relayer's payout is paid in
+the native coin that goes along: the bridge fee, and a small fee of the venue's own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PriceOfCoin = Callable[[str], Decimal | None]
 
 
 class Meridian(Unsigned):
-    """``assets`` names what each contract is, by chain; the relayer holds all of them."""
+    """``assets`` names the asset of each contract, by chain; the relayer holds all of them."""
 
     def __init__(
         self,
@@ -134,8 +134,9 @@ class Meridian(Unsigned):
         return await self._spender.may_take(self._source(deal), deal, owner)
 
     async def _cannot_pay(self, token_out: Token, out: int) -> bool:
-        """Whether a payout would have to wait for tokens to come to the relayer, while those that
-        were sold are locked already."""
+        """Returns True if the relayer lacks the tokens for a payout, while those sold would be
+        locked already.
+        """
         reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
         asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)
         (held,) = await reader.numbers([asked])
@@ -213,11 +214,11 @@ class Meridian(Unsigned):
         receipt: TransactionReceipt,
         payout: str,
     ) -> LegReport | None:
-        """The payout as a leg; None when the chain does not know it, or it was in vain."""
-        found = await looked_up(there, payout)
-        if found is None:
+        """Returns the payout as a leg; None when the chain does not know it, or it failed."""
+        sent = await looked_up(there, payout)
+        if sent is None:
             return None
-        if found.final is None:
+        if sent.final is None:
             return _sending(receipt, payout)
         deal = execution.deal
         return LegReport(
@@ -226,8 +227,8 @@ class Meridian(Unsigned):
             amount_out=from_base_units(deal.plan.out, deal.token_out.decimals),
             deposit_hash=receipt.hash,
             payout_hash=payout,
-            confirmations=found.deep,
-            confirmations_needed=found.needed,
+            confirmations=sent.deep,
+            confirmations_needed=sent.needed,
             deposit_arrived=True,
         )
 
@@ -239,14 +240,13 @@ class Meridian(Unsigned):
 
 
 def _rescaled(units: int, decimals: int, wanted: int) -> int:
-    """The same amount in units of another token of the same asset, rounded down."""
+    """Converts to units of another token of the same asset, rounded down."""
     if wanted >= decimals:
         return int(units * 10 ** (wanted - decimals))
     return int(units // 10 ** (decimals - wanted))
 
 
 def _transfer_of(receipt: TransactionReceipt, portal: str) -> bytes | None:
-    """The id the portal gave the transfer."""
     for log in receipt.logs:
         if log.address == portal and len(log.topics) > 1 and log.topics[0] == _SENT_EVENT:
             return bytes.fromhex(log.topics[1][2:])

@@ -64,7 +64,7 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 MOST_HOPS = 3
-"""As many pools as the routers' contracts go through."""
+"""Most pools that the routers' contracts go through."""
 
 
 class PricedPath(Struct, frozen=True):
@@ -80,8 +80,6 @@ class PricedPath(Struct, frozen=True):
 
 
 class Paths:
-    """The pools of one venue on one chain."""
-
     def __init__(self, pools: Iterable[PoolPlace]) -> None:
         self._beside: dict[str, dict[str, PoolPlace]] = {}
         for pool in pools:
@@ -89,7 +87,7 @@ class Paths:
             self._beside.setdefault(pool.token1, {})[pool.token0] = pool
 
     def between(self, start: str, end: str) -> Iterator[tuple[str, ...]]:
-        """Every path of at most ``MOST_HOPS`` pools that comes by no token twice."""
+        """Returns every path of at most ``MOST_HOPS`` pools that visits no token twice."""
         if start == end or start not in self._beside or end not in self._beside:
             return
         waiting: list[tuple[str, ...]] = [(start,)]
@@ -105,16 +103,16 @@ class Paths:
         return next(self.between(start, end), None) is not None
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
-        """The path that pays most now; the shorter of equal ones. None when none pays."""
-        found: PricedPath | None = None
+        """Returns the path that pays most now, the shorter of equal ones; None when none pays."""
+        best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
             if hops is None:
                 continue
             paid = pays_along(amount, hops)
-            if found is None or (paid, -len(tokens)) > (found.paid, -len(found.tokens)):
-                found = PricedPath(tokens, paid, price_impact(amount, paid, hops))
-        return found if found is not None and found.paid > 0 else None
+            if best is None or (paid, -len(tokens)) > (best.paid, -len(best.tokens)):
+                best = PricedPath(tokens, paid, price_impact(amount, paid, hops))
+        return best if best is not None and best.paid > 0 else None
 
     def _hops(self, view: ChainView, tokens: tuple[str, ...]) -> list[Hop] | None:
         hops = []
@@ -128,39 +126,37 @@ class Paths:
 
 _SWAP_EVENT = "0x" + keccak(b"Swap(address,uint256,uint256,uint256,uint256,address)").hex()
 _LATE = timedelta(seconds=60)
-"""After its deadline a transaction that no node knows is given up."""
+"""Seconds after its deadline when an unknown transaction is given up."""
 
 _MINUTES = Decimal("0.5")
 _PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
 
 _GAS_SHARE = 5
-"""A transaction may use a fifth more gas than it was tried with."""
+"""Gas limit over the gas of its trial: a fifth more."""
 
 
 def contract_of(token: Token, place: ChainPlace) -> str:
-    """The token's contract; the wrapped one of a native coin."""
     return place.wrapped if token.address is None else checksummed(token.address)
 
 
 class Pools:
-    """The pools of one venue on every chain it is on."""
-
     def __init__(
         self, readers: Mapping[str, OnchainReader], pools: Mapping[str, Iterable[PoolPlace]]
     ) -> None:
         self._readers = readers
         self._paths: dict[str, Paths] = {}
-        for chain, found in pools.items():
-            listed = list(found)
+        for chain, places in pools.items():
+            listed = list(places)
             readers[chain].watch(listed)
             self._paths[chain] = Paths(listed)
 
     def reader(self, deal: Deal) -> OnchainReader:
-        """Of the chain on which the deal sells."""
         return self._readers[deal.token_in.chain_data.short_name]
 
     async def priced(self, question: DexQuestion, gas: int, gas_a_hop: int) -> DexPrice | None:
-        """A swap along the best path by a transaction of its sender; None where nothing is paid."""
+        """Prices a swap along the best path by a transaction of its sender; None where nothing is
+        paid.
+        """
         view, path = await self.best(question.token_in, question.token_out, question.amount)
         if path is None:
             return None
@@ -175,7 +171,7 @@ class Pools:
         )
 
     def connects(self, token_in: Token, token_out: Token) -> bool:
-        """Whether there is a path on one chain; wrapping a coin is none."""
+        """Returns True if there is a path on one chain; wrapping a coin is none."""
         chain = token_in.chain_data.short_name
         if chain != token_out.chain_data.short_name or chain not in self._paths:
             return False
@@ -186,7 +182,6 @@ class Pools:
     async def best(
         self, token_in: Token, token_out: Token, amount: int
     ) -> tuple[ChainView, PricedPath | None]:
-        """What the pools pay at the newest block."""
         chain = token_in.chain_data.short_name
         reader = self._readers[chain]
         view = await reader.view()
@@ -195,7 +190,7 @@ class Pools:
 
 
 def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) -> Plan:
-    """The promise of a quote, ``out`` where the venue pays another amount than the pools."""
+    """Returns the promise of a quote; ``out`` where the venue's payout differs from the pools'."""
     slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
     paid = path.paid if out is None else out
     return Plan(
@@ -210,9 +205,9 @@ def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) 
 async def tried(
     reader: OnchainReader, call: Call, *, deadline: datetime, slippage: Decimal
 ) -> dict[str, Any]:
-    """The transaction for the wallet, once it went well on the chain as it is.
+    """Returns the wallet's transaction after a successful trial on the current state of the chain.
 
-    Raises DexRefused with the contract's reason when it did not.
+    Raises DexRefused with the contract's reason when it reverts.
     """
     try:
         gas = await reader.client.estimate(call)
@@ -237,19 +232,19 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """The confirmed transaction as a leg: seen, confirmed, failed. Money moves in it or nowhere.
+    """Returns the confirmed transaction as a leg: seen, confirmed, failed.
 
-    The receipt comes with FINISHED only: after as many blocks as the chain asks for. What a
-    chain has forgotten again counts as waiting for a block, until the calldata cannot be
-    executed any more.
+    The swap is atomic. The receipt comes with FINISHED only: after as many blocks as the chain asks
+    for. What a chain has forgotten again counts as waiting for a block, until the calldata cannot
+    be executed any more.
     """
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
     receipt = await reader.client.receipt(execution.hash)
     needed = reader.place.confirmations
     if receipt is None:
-        known = await reader.client.transaction(execution.hash)
-        if known is None and execution.now > execution.deadline + _LATE:
+        transaction = await reader.client.transaction(execution.hash)
+        if transaction is None and execution.now > execution.deadline + _LATE:
             return LegReport(LegStatus.FAILED, deposit_hash=execution.hash), None
         return _confirming(execution.hash, 0, needed), None
     deep = await reader.client.height() - receipt.block + 1
@@ -277,7 +272,6 @@ def _confirming(transaction: str, deep: int, needed: int) -> LegReport:
 
 
 async def swapped(reader: OnchainReader, execution: RouteExecution) -> Progress:
-    """Progress of an order whose transaction is the whole swap."""
     report, receipt = await watched(reader, execution)
     if receipt is None:
         return Progress(report)
@@ -297,7 +291,6 @@ async def swapped(reader: OnchainReader, execution: RouteExecution) -> Progress:
 
 
 def paid_by_pools(receipt: TransactionReceipt) -> int | None:
-    """What the last pool of a path paid out."""
     swaps = [log for log in receipt.logs if log.topics and log.topics[0] == _SWAP_EVENT]
     if not swaps or len(swaps[-1].data) != 128:
         return None
@@ -306,8 +299,10 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 
 class PoolsVenue:
-    """Prices tokens with contracts by ``pools``. ``contract`` takes them, and stands at the same
-    address on every chain; ``permits`` by chain."""
+    """Prices tokens with contracts by ``pools``.
+
+    ``contract`` takes them, and has the same address on every chain; ``permits`` by chain.
+    """
 
     def __init__(
         self, provider: SwapProvider, contract: str, pools: Pools, permits: Mapping[str, Permits]
@@ -390,7 +385,6 @@ class Basalt(RouterVenue, Unsigned):
 
 
 _PERMIT = "permit"
-"""The key of its one signature."""
 
 
 class Fathom(RouterVenue):
@@ -436,7 +430,7 @@ class Fathom(RouterVenue):
     async def _permit(
         self, deal: Deal, owner: str, signatures: Sequence[GivenSignature]
     ) -> DocumentSignature:
-        """The permit that was given; an empty one where an allowance stands already."""
+        """Returns the permit; an empty one where an allowance exists already."""
         if not signatures:
             if await self.allowed(deal, owner):
                 return NO_SIGNATURE

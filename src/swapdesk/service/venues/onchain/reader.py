@@ -1,6 +1,6 @@
-"""Reads one chain: reserves and fees once per block, the rest when it is asked.
+"""Reads one chain: reserves and fees once per block, the rest on demand.
 
-The constant-product formula of the pools' contract, in whole units, works on what was read.
+Applies the constant-product formula of the pools' contract, in whole units.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from swapdesk.clock import Clock
 from swapdesk.wire.encoding.numbers import ROUGH
 
 SHARE = 10_000
-"""Fees and slippage are parts of this."""
 
 
 class Hop(Struct, frozen=True):
@@ -35,7 +34,7 @@ class Hop(Struct, frozen=True):
     fee: int
 
     def pays(self, amount: int) -> int:
-        """What the contract pays for ``amount``; integer for integer."""
+        """Returns what the contract pays for ``amount``, integer for integer."""
         kept = amount * (SHARE - self.fee)
         if kept <= 0 or self.reserve_in <= 0:
             return 0
@@ -43,14 +42,13 @@ class Hop(Struct, frozen=True):
 
 
 def pays_along(amount: int, hops: Iterable[Hop]) -> int:
-    """What a swap through pools one after the other pays."""
     for hop in hops:
         amount = hop.pays(amount)
     return amount
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """By which share ``paid`` is under what the pools' prices promise a tiny swap, fees apart."""
+    """Returns the share by which ``paid`` is below the pools' price of a tiny swap, fees apart."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -62,13 +60,16 @@ def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
 
 
 def less(units: int, percent: Decimal) -> int:
-    """``units`` less a percentage, rounded down: the least that is accepted."""
+    """Returns ``units`` less a percentage, rounded down: the least that is accepted."""
     return max(int(units * (1 - Fraction(percent) / 100)), 0)
 
 
 class ChainPlace(Struct, frozen=True):
-    """A chain that is traded on. ``name`` is its short name, ``wrapped`` the contract of the
-    wrapped native coin; after ``confirmations`` blocks a transaction counts as final."""
+    """A chain that is traded on.
+
+    ``name`` is its short name, ``wrapped`` the contract of the wrapped native coin; after
+    ``confirmations`` blocks a transaction is final.
+    """
 
     name: str
     chain_id: int
@@ -88,7 +89,7 @@ class PoolPlace(Struct, frozen=True):
 
 
 FRESH_SECONDS = 0.25
-"""For so long nobody asks whether there is a newer block."""
+"""Time in which nobody asks for a newer block."""
 
 _CALLS_AT_ONCE = 60
 
@@ -101,11 +102,11 @@ class ChainView(Struct, frozen=True):
     reserves: Mapping[str, tuple[int, int]]
 
     def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
-        """The pool as a swap of ``token_in`` meets it; None for one that could not be read."""
-        found = self.reserves.get(pool.address)
-        if found is None or 0 in found:
+        """Returns the pool as a swap of ``token_in`` meets it; None if it could not be read."""
+        reserves = self.reserves.get(pool.address)
+        if reserves is None or 0 in reserves:
             return None
-        reserve0, reserve1 = found
+        reserve0, reserve1 = reserves
         if token_in == pool.token0:
             return Hop(reserve0, reserve1, pool.fee)
         return Hop(reserve1, reserve0, pool.fee)
@@ -124,17 +125,16 @@ class OnchainReader:
         self._looking: SharedWork[ChainView] = SharedWork()
 
     def watch(self, pools: Iterable[PoolPlace]) -> None:
-        """Read these pools with every block."""
+        """Reads these pools with every block."""
         self._pools.update((pool.address, pool) for pool in pools)
 
     async def view(self) -> ChainView:
-        """The newest block, read at most once, however many wait for it or give up waiting."""
+        """Returns the newest block, read at most once, however many callers wait or give up."""
         if self._view is not None and self._clock.monotonic() - self._looked < FRESH_SECONDS:
             return self._view
         return await asyncio.shield(self._looking.begin(self._look))
 
     async def close(self) -> None:
-        """End what is being read, and the connection."""
         await self._looking.cancel()
         await self.client.close()
 
@@ -151,7 +151,10 @@ class OnchainReader:
         reading = asyncio.gather(
             *(
                 self.aggregate(
-                    [(each, RESERVES, ()) for each in addresses[begin : begin + _CALLS_AT_ONCE]]
+                    [
+                        (address, RESERVES, ())
+                        for address in addresses[begin : begin + _CALLS_AT_ONCE]
+                    ]
                 )
                 for begin in range(0, len(addresses), _CALLS_AT_ONCE)
             )
@@ -168,7 +171,7 @@ class OnchainReader:
     async def aggregate(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[bytes | None]:
-        """What contracts answer in one call; None for one that reverts."""
+        """Returns the answers of contracts in one call; None for one that reverts."""
         if not calls:
             return []
         from eth_abi.abi import decode
@@ -187,18 +190,17 @@ class OnchainReader:
     async def numbers(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[int | None]:
-        """As ``aggregate``, each answer as one number."""
+        """Like ``aggregate``, each answer as one number."""
         return [
             None if answer is None or len(answer) < 32 else _number(answer, 0)
             for answer in await self.aggregate(calls)
         ]
 
     async def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Units of the token that the spender may take."""
-        (found,) = await self.numbers([(token, erc20.ALLOWANCE, (owner, spender))])
-        if found is None:
+        (allowed,) = await self.numbers([(token, erc20.ALLOWANCE, (owner, spender))])
+        if allowed is None:
             raise NodeUncertain("the token answers no allowance")
-        return found
+        return allowed
 
 
 def _number(data: bytes, place: int) -> int:

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import click
 from msgspec import Struct
 
 from swapdesk.certificates import trust
-from swapdesk.cli.cli_context import CliContext, Declared, Effect, desk_command, wrong_in_config
+from swapdesk.cli.cli_context import CliContext, wrong_in_config
 from swapdesk.cli.command_error import Exit
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.doctor.home_checks import (
@@ -47,15 +46,8 @@ class DoctorDocument(Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-@click.command()
-@desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("doctor_command:DoctorDocument",)))
-def doctor(call: CliContext) -> int:
-    """Say what is wrong with this desk, and which command mends it.
-
-    Looks at the packages, what a shell finds of them, the configuration, files and their modes,
-    the journal, the sandbox, the service, the clock and the nodes. Looking changes nothing, and no
-    sandbox is started. Ends with 9 when something is wrong.
-    """
+def report_doctor(call: CliContext) -> int:
+    """Exit 9 when something is wrong."""
     findings = examine(call.profile, SystemClock())
     whole = all(one.state != "wrong" for one in findings)
     call.output.say(

@@ -1,0 +1,140 @@
+"""Amounts and addresses of a line as dots.
+
+All masks have one width, and the gaps of a line make up the difference. Nothing copied, stored or
+sent is touched. What counts as an amount is told by ``notation.hidden_amounts``, and by a column
+of amounts around a number. Loaded once amounts are hidden.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rich.cells import cell_len
+
+from swapdesk.flows.notation.hidden_amounts import (
+    DOTS,
+    HIDDEN,
+    Known,
+    hide_named_amounts,
+    hide_numbers,
+    unknown,
+)
+from swapdesk.tui.spans import Line, Span, cut, plain_text, width_of
+
+_STOP = re.compile(rf"{HIDDEN}+|(?<=\S)  +")
+_LEAST_GAP = 1
+
+
+MaskEdit = tuple[int, int, str]
+"""Begin and end of what goes, and the text in its place."""
+
+
+def even(text: str, hidden: str) -> list[MaskEdit]:
+    """The edits of ``hidden``, which is ``text`` with amounts as ``HIDDEN``, from left to right.
+
+    A mask behind a gap ends where its number ended, as in a column; one inside a sentence moves
+    what follows it, up to the next gap or the end of the line.
+    """
+    edits: list[MaskEdit] = []
+    owed, gap = 0, None
+    """Cells by which the line is longer so far, and the gap that ends here."""
+    for stop in _STOP.finditer(hidden):
+        begin, end = stop.span()
+        if hidden[begin] != HIDDEN:
+            gap = (begin, end)
+            if end == len(hidden) or hidden[end] != HIDDEN:
+                owed = _settled(edits, gap, owed)
+            continue
+        owed += len(DOTS) - cell_len(text[begin:end])
+        if gap is not None and gap[1] == begin:
+            owed = _settled(edits, gap, owed)
+        edits.append((begin, end, DOTS))
+    if owed < 0:
+        edits.append((len(hidden), len(hidden), " " * -owed))
+    return edits
+
+
+def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
+    """Take from a gap what is owed, or give it; what it has not is owed on."""
+    begin, end = gap
+    if owed < 0:
+        edits.append((end - 1, end, " " * (1 - owed)))
+        return 0
+    taken = min(owed, end - begin - _LEAST_GAP)
+    if taken:
+        edits.append((end - taken, end, ""))
+    return owed - taken
+
+
+DOT = "•"
+
+_GROUPS = re.compile(
+    r"(?<![0-9A-Za-z])(?:0x )?[0-9A-Za-z]{3,4}(?: [0-9A-Za-z]{4}){3,}(?: [0-9A-Za-z]{1,3})?"
+    r"(?![0-9A-Za-z])"
+)
+_LONG = re.compile(r"(?<![0-9A-Za-z])[0-9A-Za-z]{25,}(?![0-9A-Za-z])")
+KEPT = 4
+"""Characters of an unbroken address that stay at each end."""
+
+
+def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
+    """The line with its amounts and addresses hidden, as wide as before where it has a gap; where
+    it has none it takes of the ``room`` cells behind it, and without that its end is cut."""
+    text = plain_text(line)
+    hidden = _by_columns(line, _hidden(text, known))
+    if hidden == text:
+        return line
+    return cut(_applied(line, hidden, even(text, hidden)), width_of(text) + room)
+
+
+def _hidden(text: str, known: Known) -> str:
+    """As long, each amount as so many ``HIDDEN``, addresses by their ends."""
+    if not any(char.isdigit() for char in text) and len(text) < 25:
+        return text
+    text = hide_named_amounts(text)
+    text = _GROUPS.sub(_address, text)
+    text = _LONG.sub(lambda m: m[0][:KEPT] + DOT * (len(m[0]) - 2 * KEPT) + m[0][-KEPT:], text)
+    return hide_numbers(text, known)
+
+
+def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
+    """Each edit belongs to the span in which it begins."""
+    owners = [at for at, span in enumerate(line) for _ in span.text]
+    cells = list(zip(hidden, owners, strict=True))
+    for begin, end, text in reversed(edits):
+        owner = owners[min(begin, len(owners) - 1)]
+        cells[begin:end] = [(char, owner) for char in text]
+    shown = [""] * len(line)
+    for char, owner in cells:
+        shown[owner] += char
+    return [Span(text, span.role, span.bold) for text, span in zip(shown, line, strict=True)]
+
+
+def _address(match: re.Match[str]) -> str:
+    groups = match[0].split(" ")
+    prefix = 1 if groups[0] == "0x" else 0
+    telling = sum(not (group.isalpha() and group.islower()) for group in groups)
+    if telling * 2 < len(groups):
+        # Words of four letters are no address.
+        return match[0]
+    middle = [DOT * len(group) for group in groups[prefix + 1 : -1]]
+    return " ".join([*groups[: prefix + 1], *middle, groups[-1]])
+
+
+def _by_columns(line: Line, hidden: str) -> str:
+    """The cells of columns of counts as they were, those of columns of amounts hidden as a whole:
+    where the number stood in one would tell its size. A number of a sentence is one of its words.
+    """
+    at = 0
+    for span in line:
+        size = len(span.text)
+        cell = hidden[at : at + size]
+        if span.amount and any(char.isdigit() for char in span.text):
+            word = at > 1 and hidden[at - 1] == " " and hidden[at - 2] != " "
+            column = size > len(DOTS) and (span.text != span.text.strip() or not word)
+            cell = DOTS.rjust(size) if column else HIDDEN * size
+        elif span.count:
+            cell = span.text
+        hidden = hidden[:at] + cell + hidden[at + size :]
+        at += size
+    return hidden
