@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -261,6 +262,7 @@ class DeskScreen(Screen[None]):
         self._keys = KeyBar()
         self._notice = NoticeRow(self._bare_rule())
         self._delays: dict[str, Timer] = {}
+        self._due: set[str] = set()
         self._notice_ends = 0.0
         self._notice_about: object = None
 
@@ -445,6 +447,16 @@ class DeskScreen(Screen[None]):
         if name in self._delays:
             self._delays[name].stop()
         self._delays[name] = self.set_timer(seconds, act)
+
+    def soon(self, name: str, seconds: float, act: Callable[[], None]) -> None:
+        """Calls ``act`` after so long, once for all calls under this name until then."""
+        if name not in self._due:
+            self._due.add(name)
+            self.set_timer(seconds, partial(self._act, name, act))
+
+    def _act(self, name: str, act: Callable[[], None]) -> None:
+        self._due.discard(name)
+        act()
 
     def notice_time(self) -> datetime:
         """The time under which a notice is logged."""

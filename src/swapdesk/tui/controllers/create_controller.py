@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swapdesk.tui.controllers.navigation import Controller
+
 if TYPE_CHECKING:
     from swapdesk.flows.batch.creation import BatchCreation
     from swapdesk.flows.batch.plan import BatchPlan, Means
@@ -19,13 +21,11 @@ if TYPE_CHECKING:
     from swapdesk.tui.controllers.navigation import Navigation
 
 
-class CreateController:
+class CreateController(Controller):
     """``creating`` is the id of the intent whose create is in flight."""
 
     def __init__(self, navigation: Navigation) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self._paying: str | None = None
         self.creating: str | None = None
 
@@ -123,14 +123,12 @@ class CreateController:
         self._navigation.tell_orders(frozenset({service_id}))
 
 
-class BatchController:
+class BatchController(Controller):
     """The batch of this run: a file that was loaded, a batch that an earlier run left open, or none
     yet."""
 
     def __init__(self, navigation: Navigation) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self.planner: BatchPlanner | None = None
         self.plan: BatchPlan | None = None
         self.means: tuple[Means, ...] = ()

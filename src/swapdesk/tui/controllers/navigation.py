@@ -95,6 +95,15 @@ class Navigation:
         self.app.push_screen(OrdersScreen(self.session, read_filter(filter_line)))
 
 
+class Controller:
+    """What goes on whatever page is in view."""
+
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
+
+
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."
 SHOWN = "Amounts are shown."
 RELEASED = "The mouse belongs to the terminal now; f8 takes it back."

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from swapdesk.tui.controllers.navigation import Controller
 from swapdesk.tui.spans import printable
 
 if TYPE_CHECKING:
@@ -20,13 +21,11 @@ if TYPE_CHECKING:
     from swapdesk.tui.controllers.navigation import Navigation
 
 
-class OrderFollower:
+class OrderFollower(Controller):
     """``ends`` tells the terminal of orders that ended."""
 
     def __init__(self, navigation: Navigation, ends: EndBell) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:

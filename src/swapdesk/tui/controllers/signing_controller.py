@@ -7,6 +7,8 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from swapdesk.tui.controllers.navigation import Controller
+
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_payment import GroupSession
     from swapdesk.flows.batch.progress import Until
@@ -22,13 +24,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class SigningController:
+class SigningController(Controller):
     """Keeps signing sessions going; the wallet starts with the first."""
 
     def __init__(self, navigation: Navigation) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it

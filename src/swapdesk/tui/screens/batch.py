@@ -130,8 +130,6 @@ from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 from swapdesk.wire.operation import RateClass
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.controls import Batches
     from swapdesk.wire.orders import Order
@@ -216,7 +214,6 @@ class BatchScreen(Page):
         """What the planner does; empty when nothing."""
         self.progress: BatchProgress | None = None
         """How far what was created is; None before that."""
-        self._update: Timer | None = None
         self._drawn_size = Size(0, 0)
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
@@ -264,12 +261,8 @@ class BatchScreen(Page):
         self.read_on()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        if self.made is not None and self._update is None:
-            self._update = self.set_timer(UPDATE_SECONDS, self._redraw)
-
-    def _redraw(self) -> None:
-        self._update = None
-        self.show()
+        if self.made is not None:
+            self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
         """Called when the creation of a group ended, with the reason where it failed."""

@@ -63,8 +63,6 @@ from swapdesk.tui.widgets.overlay import ReadingOverlay
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
@@ -119,7 +117,6 @@ class OrdersScreen(OrderActions):
         self._changed: set[str] = set()
         self._ticks = 0
         self._filling: asyncio.Task[None] | None = None
-        self._update: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -170,17 +167,15 @@ class OrdersScreen(OrderActions):
     def orders_changed(self, ids: frozenset[str]) -> None:
         super().orders_changed(ids)
         self._changed |= ids
-        if self._update is None:
-            self._update = self.set_timer(UPDATE_SECONDS, self._flush)
+        self.soon("orders", UPDATE_SECONDS, self._flush)
 
     # the table
 
     def _flush(self) -> None:
         """Draws what changed: in place, or all rows when an order came, ended or moved."""
-        self._update = None
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
-            self._update = self.set_timer(UPDATE_SECONDS, self._flush)
+            self.soon("orders", UPDATE_SECONDS, self._flush)
             return
         changed, self._changed = self._changed, set()
         if changed and not self._filter.empty:

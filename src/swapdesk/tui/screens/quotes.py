@@ -46,6 +46,7 @@ from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult
 from swapdesk.flows.quotes.ranking import (
     Arrangement,
     RankedQuote,
+    Ranking,
     UnusableQuote,
     former_places,
 )
@@ -62,7 +63,7 @@ from swapdesk.flows.tracking.announcements import (
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.commands import waterfall as walk
-from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings, Verb
+from swapdesk.tui.commands.command import CommandState, Standings, Verb
 from swapdesk.tui.commands.quotes import (
     ALL_IN,
     ALL_ROUTES,
@@ -315,7 +316,7 @@ class QuotesScreen(Page):
     def counting(self) -> bool:
         if self._said_again():
             return True
-        return self.result is not None and bool(self.result.ranking.rows)
+        return bool(self.ranking.rows)
 
     def _said_again(self) -> str:
         """When the desk repeats the question by itself; empty when it does not."""
@@ -385,7 +386,7 @@ class QuotesScreen(Page):
         if result is not None:
             noted = [ranked.row for ranked in self.arrangement.arrange(result.ranking, now)]
             notes = badge_notes(noted, all_of_them=self.app.size.width >= NORMAL)
-        entry = unusable_at(result, self._table.cursor_key) if result is not None else None
+        entry = unusable_at(self.ranking, self._table.cursor_key)
         rows = rows_below(
             result,
             self.row,
@@ -465,8 +466,12 @@ class QuotesScreen(Page):
 
     @property
     def row(self) -> RankedQuote | None:
-        key = self._table.cursor_key
-        return self.result.ranking.find(key) if self.result is not None and key else None
+        return self.ranking.find(self._table.cursor_key)
+
+    @property
+    def ranking(self) -> Ranking:
+        """The routes of the answer in view; none before the first answer."""
+        return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
         """The waterfall of the route under the cursor, for a width."""
@@ -492,13 +497,13 @@ class QuotesScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        result, row, arrangement = self.result, self.row, self.arrangement
-        several = result is not None and len(result.ranking.rows) > 1
+        row, arrangement = self.row, self.arrangement
+        several = len(self.ranking.rows) > 1
         locked = self._locked_asking()
         closes = "close" if self._beside else ""
         both = "[ ]" if self._beside else ""
         cost = cost_in_words(self.request, self._again.most)
-        no_fixed = result is None or self.request.fixed
+        no_fixed = self.result is None or self.request.fixed
         narrowing = (DEX_ONLY, STANDARD_ONLY, PRIVATE_ONLY)
         return {
             REVIEW: row is not None and not row.expired(self.now()),
@@ -524,10 +529,8 @@ class QuotesScreen(Page):
     @property
     def _folds(self) -> bool:
         """True if routes that are alike are hidden, or can be."""
-        if self.result is None:
-            return False
         folded = self.arrangement.unfolded(False)
-        return bool(folded.left_out(folded.arrange(self.result.ranking, self.now())))
+        return bool(folded.left_out(folded.arrange(self.ranking, self.now())))
 
     def _locked_asking(self) -> str:
         """Why no quotes can be asked for now; empty where they can."""
@@ -539,9 +542,7 @@ class QuotesScreen(Page):
     def _narrowing(self, kind: object) -> CommandState:
         if self.arrangement.only == kind:
             return CommandState(verb="all routes")
-        if self.result is None:
-            return HIDDEN
-        ranking = self.result.ranking
+        ranking = self.ranking
         quotes = [
             *(row.quote for row in ranking.rows),
             *(entry.quote for entry in ranking.unusable),
@@ -575,7 +576,7 @@ class QuotesScreen(Page):
     def do_step(self, steps: int) -> None:
         """Moves the cursor by so many usable routes."""
         keys = [row.key for row in self._table.rows]
-        usable = [key for key in keys if self.result is not None and self.result.ranking.find(key)]
+        usable = [key for key in keys if self.ranking.find(key)]
         key = self._table.cursor_key
         at = usable.index(key) + steps if key in usable else 0
         if usable:
@@ -852,7 +853,7 @@ def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
 
 def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | None:
     """Why the row of this key cannot be reviewed, None when it can."""
-    entry = unusable_at(result, key)
+    entry = unusable_at(result.ranking, key)
     if entry is not None:
         return f"This route cannot be chosen: {reason_text(entry)}."
     row = result.ranking.find(key)

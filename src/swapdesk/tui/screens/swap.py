@@ -66,8 +66,6 @@ from swapdesk.tui.widgets.text_field import TextField
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from textual.timer import Timer
-
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenRow
     from swapdesk.flows.intents.intent import Intent
@@ -221,7 +219,6 @@ class SwapScreen(Page):
         """Of its pair, as far as they were asked for before."""
         self.held: dict[str, OwnBalance | str] = {}
         """What the own wallet has, by the id of the token, as far as it was asked."""
-        self._filling: Timer | None = None
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
         """Told anew when orders change."""
@@ -290,8 +287,7 @@ class SwapScreen(Page):
             self.swaps_changed()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        if self._filling is None:
-            self._filling = self.set_timer(self._pause, self._fill_lists)
+        self.soon("lists", self._pause, self._fill_lists)
 
     def balances_changed(self) -> None:
         self.held.clear()
@@ -444,7 +440,6 @@ class SwapScreen(Page):
     # what stands below
 
     def _fill_lists(self) -> None:
-        self._filling = None
         if not self.session.opened:
             return
         from swapdesk.flows.quotes.recent import newest_intents, recent_lines
