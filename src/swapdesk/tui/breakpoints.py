@@ -21,11 +21,11 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
     """Every class of a size, and whether a screen of this size has it."""
-    found: dict[str, bool] = {}
+    classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
         reached = max((least for least, _ in steps if least <= cells), default=None)
-        found |= {name: least == reached for least, name in steps}
-    return found
+        classes |= {name: least == reached for least, name in steps}
+    return classes
 
 
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:

@@ -39,10 +39,10 @@ def crash_report(error: BaseException) -> str:
 
     report = traceback.TracebackException.from_exception(error, capture_locals=False, limit=-30)
     stack = redacted("".join(report.stack.format()))
-    said = "".join(report.format_exception_only())
-    if secret_in(said) is not None:
-        said = f"{type(error).__name__}: {REDACTED}\n"
-    if len(said) > _LIMIT:
-        said = said[:_LIMIT] + "…\n"
-    rows = (stack + redacted(said)).split("\n")
+    quoted = "".join(report.format_exception_only())
+    if secret_in(quoted) is not None:
+        quoted = f"{type(error).__name__}: {REDACTED}\n"
+    if len(quoted) > _LIMIT:
+        quoted = quoted[:_LIMIT] + "…\n"
+    rows = (stack + redacted(quoted)).split("\n")
     return "\n".join(filter_line(row) for row in rows) + "\n" + CLOSING

@@ -129,7 +129,7 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
 
 def wanted_set(configured: str) -> GlyphSet:
     """The set of the configuration, ``unicode`` or ``ascii``, else what the locale can write."""
-    return next((one for one in GlyphSet if one.value == configured), automatic_set())
+    return next((known for known in GlyphSet if known.value == configured), automatic_set())
 
 
 class GlyphState(Enum):

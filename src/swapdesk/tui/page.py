@@ -195,10 +195,10 @@ class Page(DeskScreen):
         else:
             self.call_later(self._hear, group, answered, answer)
 
-    def _hear(self, group: str, hears: Callable[[Any], None], said: object) -> None:
+    def _hear(self, group: str, hears: Callable[[Any], None], answer: object) -> None:
         self.fetching.discard(group)
         self.refresh_frame()
-        hears(said)
+        hears(answer)
 
     def work_failed(self, group: str) -> None:
         """A worker of this group was stopped by a defect."""
@@ -311,12 +311,12 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:
         return state
-    one, other = state.budget, shown.budget
-    if one is None or other is None:
-        return shown if one is other else state
-    if one.name == "reads" == other.name and not _scarce(one) and not _scarce(other):
+    budget, drawn = state.budget, shown.budget
+    if budget is None or drawn is None:
+        return shown if budget is drawn else state
+    if budget.name == "reads" == drawn.name and not _scarce(budget) and not _scarce(drawn):
         return shown
-    if (one.left, one.limit, one.used) != (other.left, other.limit, other.used):
+    if (budget.left, budget.limit, budget.used) != (drawn.left, drawn.limit, drawn.used):
         return state
     return shown
 

@@ -84,7 +84,7 @@ def chosen_theme(wanted: str, palettes: Palettes) -> str:
 INK = Style(color="#000000", bgcolor="#ffffff")
 BLACK, WHITE = Style(bgcolor="#000000"), Style(bgcolor="#ffffff")
 
-_KEPT = {(one.color, one.bgcolor) for one in (INK, BLACK, WHITE)}
+_KEPT = {(style.color, style.bgcolor) for style in (INK, BLACK, WHITE)}
 
 
 class NoColorButInk(NoColor):
@@ -93,6 +93,8 @@ class NoColorButInk(NoColor):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         bare = super().apply(segments, background)
         return [
-            one if one.style and (one.style.color, one.style.bgcolor) in _KEPT else other
-            for one, other in zip(segments, bare, strict=True)
+            segment
+            if segment.style and (segment.style.color, segment.style.bgcolor) in _KEPT
+            else plain
+            for segment, plain in zip(segments, bare, strict=True)
         ]

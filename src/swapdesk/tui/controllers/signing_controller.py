@@ -230,13 +230,15 @@ class SigningController(Controller):
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
         """Tells the page in view that a session moved. Where it ended, or a transaction of it came
         further, money of the wallet moved."""
-        found = (one.transaction for one in self.open_sessions if one.id == signing_id)
-        sent = next((one for one in found if one is not None), None)
-        known = self._sent
-        before = known.pop(signing_id, None)
+        transactions = (
+            session.transaction for session in self.open_sessions if session.id == signing_id
+        )
+        sent = next((transaction for transaction in transactions if transaction is not None), None)
+        reported = self._sent
+        before = reported.pop(signing_id, None)
         if sent is not None:
-            known[signing_id] = (sent.hash, sent.word)
-        if ended or before != known.get(signing_id):
+            reported[signing_id] = (sent.hash, sent.word)
+        if ended or before != reported.get(signing_id):
             self._session.moves += 1
         page = self._navigation.page
         if page is not None and page.is_mounted:

@@ -407,13 +407,13 @@ class BatchScreen(Page):
         built = gas = paid = stopped = ""
         if made is not None and not self.work.creating:
             failed = ("failed", "differs")
-            plan = created_of(plan, {one.number for one in made.rows if one.became not in failed})
+            plan = created_of(plan, {row.number for row in made.rows if row.became not in failed})
         if progress is not None:
             current = progress.current
             if current is not None and not progress.creating:
                 plan = replace(plan, totals=created_of(plan, progress.unpaid_rows).totals)
             chain = current.group.chain if current is not None else None
-            coin = next((one.coin_symbol for one in means if one.chain == chain), "")
+            coin = next((payer.coin_symbol for payer in means if payer.chain == chain), "")
             built, gas, paid = progress.built, progress.gas(coin), progress.paid
             outcome = self.signing.outcome if self.signing is not None else None
             failure = outcome.failure if outcome is not None else None
@@ -448,7 +448,11 @@ class BatchScreen(Page):
         row, made = self.current, self.made
         if row is None or self.has_class("-writing"):
             return None
-        end = next((one for one in made.rows if one.number == row.number), None) if made else None
+        end = (
+            next((created for created in made.rows if created.number == row.number), None)
+            if made
+            else None
+        )
         return f"Row {row.number}", row_detail(row, end)
 
     @on(LineTable.Highlighted)
@@ -1034,8 +1038,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
     # With one token for all rows its name is in the head, where there is no room for both.
-    each = 0 if unit and width < ROOMY else 6
-    sells = Column("sells", f"Sells {unit}".rstrip(), 10, "point", unit=each)
+    unit_cells = 0 if unit and width < ROOMY else 6
+    sells = Column("sells", f"Sells {unit}".rstrip(), 10, "point", unit=unit_cells)
     arrives = Column("arrives", "Arrives", max(11, _widest(map(_arrives, rows))))
     route = Column("route", "Route", 8)
     state = Column("state", "State", 20, grow=1)
@@ -1294,7 +1298,7 @@ def plan_facts(
         row if row is not None else ("", ""),
         ("Stopped", Span(f"{TROUBLE} {stopped}", "status-waiting") if stopped else ""),
     ]
-    return [Fact(label, said) for label, said in rows if said]
+    return [Fact(label, value) for label, value in rows if value]
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
@@ -1321,11 +1325,11 @@ def _labelled(fact: Fact) -> Line:
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
     """Totals with something missing stand first, so that no other one hides them."""
-    by_chain = {one.chain: one for one in means}
-    said = [(total, by_chain.get(total.chain)) for total in plan.totals]
-    said.sort(key=lambda one: one[1] is None or one[1].missing(one[0]) is None)
-    line = joined([_total(total, payer, asks) for total, payer in said[:tokens]], ", ")
-    return joined([line, _more_tokens(len(said) - tokens)], "") or [Span(NOTHING)]
+    by_chain = {payer.chain: payer for payer in means}
+    totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
+    totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
+    line = joined([_total(total, payer, asks) for total, payer in totals[:tokens]], ", ")
+    return joined([line, _more_tokens(len(totals) - tokens)], "") or [Span(NOTHING)]
 
 
 def _more_tokens(count: int) -> str:
@@ -1409,11 +1413,11 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 def _gas(means: Sequence[Means]) -> LineLike:
     """The coins that pay gas, until a built bundle has its own figure."""
-    funded = [one for one in means if one.coin is not None]
+    funded = [payer for payer in means if payer.coin is not None]
     if not funded:
         return ""
     coins = ", ".join(
-        f"{exact_amount(one.coin)} {one.coin_symbol}" for one in funded[:MOST] if one.coin
+        f"{exact_amount(payer.coin)} {payer.coin_symbol}" for payer in funded[:MOST] if payer.coin
     )
     wallet = funded[0].wallet
     if not coins:

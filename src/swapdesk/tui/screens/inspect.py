@@ -565,12 +565,12 @@ def reading_lines(pasted: PastedText, width: int) -> list[Line]:
 def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
     """A row for each place that was searched, with its answer."""
     rows: list[Line] = []
-    for at, one in enumerate(searched):
-        glyph, role = _MARKS[one.answer]
+    for at, place in enumerate(searched):
+        glyph, role = _MARKS[place.answer]
         label = "Searched" if not at else ""
         head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
-        place = Span(one.place.ljust(25), "foreground" if one.answer == "found" else "muted")
-        rows.append(cut([*head, place, Span(one.said, "muted")], width))
+        name = Span(place.place.ljust(25), "foreground" if place.answer == "found" else "muted")
+        rows.append(cut([*head, name, Span(place.said, "muted")], width))
     return rows
 
 
@@ -594,5 +594,5 @@ def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row
     return rows
 
 
-def shows(said: str) -> bool:
-    return said == "as they are"
+def shows(text: str) -> bool:
+    return text == "as they are"

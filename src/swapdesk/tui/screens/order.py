@@ -199,8 +199,8 @@ class OrderScreen(OneOrderPage):
         self._head.show(*head_line(tracked, summary, narrow=self.app.size.width < NARROW))
         check = withheld_line(tracked, summary)
         # Why an address is hidden comes before everything else and says it all.
-        said = check or told_line(summary)
-        self._check.show([said] if said else [])
+        sentence = check or told_line(summary)
+        self._check.show([sentence] if sentence else [])
         names, short = stage_names(tracked, summary)
         self._track.show(partial(track_lines, stage_of(summary), names, short))
         self._show_legs(tracked)

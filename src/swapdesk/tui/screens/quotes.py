@@ -829,7 +829,7 @@ def value_rows(
             Span(" with fees."),
         ]
     rows: list[LineLike] = [[Span("Value  ", "muted"), *sentence]]
-    gross = [one.quote for one in ranking.rows if "gross" in one.badges]
+    gross = [ranked.quote for ranked in ranking.rows if "gross" in ranked.badges]
     if gross:
         said = "The fees of gross routes are not in the ranking."
         if all(quote.amount_out_usd is None for quote in gross):
@@ -840,7 +840,9 @@ def value_rows(
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
     """How many routes cannot be used, and the reason of the first; none where all can."""
-    entries = [one for one in result.ranking.unusable if only is None or one.quote.type == only]
+    entries = [
+        entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
+    ]
     if not entries or not result.ranking.rows:
         return []
     first = entries[0]

@@ -461,10 +461,10 @@ def _kind(session: SigningSession[Any]) -> str:
 
 def _objections(review: Review, width: int) -> list[Line]:
     findings = review.findings
-    spans = [Span(f"{REFUSED} {one}", "status-trouble") for one in objections(findings)]
-    spans += [Span(f"{TROUBLE} {one}", "status-waiting")
-             for one in objections(findings, Severity.WARN)]  # fmt: skip
-    return [row for one in spans for row in wrapped(one, width, indent=2)]
+    spans = [Span(f"{REFUSED} {text}", "status-trouble") for text in objections(findings)]
+    spans += [Span(f"{TROUBLE} {text}", "status-waiting")
+             for text in objections(findings, Severity.WARN)]  # fmt: skip
+    return [row for span in spans for row in wrapped(span, width, indent=2)]
 
 
 def _happens(session: SigningSession[Any], review: Review, width: int) -> list[Line]:

@@ -117,8 +117,8 @@ def wallet_rows(
         key = f"{account.address} none"
         subjects[key] = Subject(account, "")
         words = "being read" if snapshot.reading else "no node of its chains is connected"
-        said = Span(words, "muted")
-        rows.append(Row(key, {"account": _name(account)}, tail=said, tail_from="chain"))
+        tail = Span(words, "muted")
+        rows.append(Row(key, {"account": _name(account)}, tail=tail, tail_from="chain"))
     if snapshot.smart:
         rows += [Prose("gap smart"), Section("smart", "In smart accounts", "")]
     for holdings in snapshot.smart:
@@ -152,8 +152,8 @@ def wallet_rows(
     for asked in snapshot.allowances:
         place = (asked.account.address, asked.chain)
         # A chain that does not answer at all has said so in its own row.
-        for at, said in enumerate(() if place in failed else _doubts(asked)):
-            rows.append(Prose(f"doubt {asked.account.address} {asked.chain} {at}", said))
+        for at, doubt in enumerate(() if place in failed else _doubts(asked)):
+            rows.append(Prose(f"doubt {asked.account.address} {asked.chain} {at}", doubt))
     if snapshot.policy is not None:
         rows += _limits(snapshot.policy)
     return rows, subjects
@@ -205,23 +205,28 @@ def wallet_pane(subject: Subject) -> list[LineLike]:
 
 
 def _on_chain(
-    one: ChainHoldings, name: Cell, allowing: ChainAllowances | None, subjects: dict[str, Subject]
+    holdings: ChainHoldings,
+    name: Cell,
+    allowing: ChainAllowances | None,
+    subjects: dict[str, Subject],
 ) -> list[TableRow]:
-    base = f"{one.account.address} {one.chain}" + ("" if one.smart is None else " smart")
+    base = f"{holdings.account.address} {holdings.chain}" + (
+        "" if holdings.smart is None else " smart"
+    )
     # The key of its first row, whatever comes of the reading: the cursor stays where it is.
     first = f"{base} coin"
-    unread = None if one.problem is None else one.next
-    subject = Subject(one.account, one.chain, smart=one.smart, unread=unread)
-    place: dict[str, Cell] = {"account": name, "chain": one.chain_name}
-    if one.problem is not None or one.reading:
+    unread = None if holdings.problem is None else holdings.next
+    subject = Subject(holdings.account, holdings.chain, smart=holdings.smart, unread=unread)
+    place: dict[str, Cell] = {"account": name, "chain": holdings.chain_name}
+    if holdings.problem is not None or holdings.reading:
         subjects[first] = subject
         state = Span("reading…", "muted")
-        if one.problem is not None:
-            state = Span(f"{TROUBLE} {one.problem}", "status-waiting")
+        if holdings.problem is not None:
+            state = Span(f"{TROUBLE} {holdings.problem}", "status-waiting")
         return [Row(first, place, tail=state, tail_from="amount")]
     place["note"] = _counted(allowing)
     rows: list[TableRow] = []
-    for held in one.holdings:
+    for held in holdings.holdings:
         key = f"{base} {held.asset.contract or 'coin'}"
         subjects[key] = subject
         cells: dict[str, Cell] = {
@@ -367,7 +372,7 @@ class WalletsScreen(Page):
             self.told,
             link.control if link is not None else None,
             lambda: smart_accounts(desk.journal),
-            heard=lambda told: self.call_later(self.take, told, last=False),
+            heard=lambda snapshot: self.call_later(self.take, snapshot, last=False),
             made=lambda count: self.call_later(self._made, count),
         )
         failures = (WalletError, OSError)
