@@ -126,7 +126,7 @@ async def test_a_private_send_names_its_recipient_here_or_in_the_form(market: Ma
             assert ("to  @bob" in run.text) == (to == " @bob")
             assert ("to  0x5aAe" in run.text.replace("0x ", "0x")) == to.endswith(address)
             await run.press("enter")
-            await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+            await run.settle(lambda: getattr(run.app.screen, "result", None) is not None, "quotes")
             assert market.network.seen.count("GET /v2/quotes/private-send") == asked
             if to.endswith(address):
                 await run.press(
