@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, AnyStr, TypeVar
 
 import httpx2
 from msgspec import Struct
@@ -82,7 +82,7 @@ class Result(Struct, frozen=True):
 
 def start_command(
     *arguments: str, home: Path, env: Mapping[str, str] | None = None, **options: Any
-) -> subprocess.Popen[bytes]:
+) -> subprocess.Popen[Any]:
     """A command that goes on running; the caller ends it."""
     return subprocess.Popen(
         [sys.executable, "-m", "swapdesk", *arguments],
@@ -90,6 +90,12 @@ def start_command(
         cwd=home,
         **options,
     )
+
+
+def first_line(process: subprocess.Popen[AnyStr]) -> AnyStr | None:
+    """What a process prints first; nothing where it ends before, or takes too long."""
+    readable, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    return process.stdout.readline() if readable else None
 
 
 def cli(
@@ -202,9 +208,7 @@ def start_sandbox(
             stderr=stderr,
             start_new_session=True,
         )
-    assert process.stdout is not None
-    readable, _, _ = select.select([process.stdout], [], [], PATIENCE)
-    line = process.stdout.readline() if readable else b""
+    line = first_line(process)
     if not line:
         process.kill()
         ended = process.wait()

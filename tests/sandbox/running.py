@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,26 +14,10 @@ from typing import Any
 import httpx2
 
 from forked_processes import runs_module
-from harness import alive, children, end, wait_for
+from harness import alive, children, end, first_line, start_command, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.sandbox.run_file import ReadyLine
-
-PROGRAM = """
-import sys
-from decimal import Decimal
-from pathlib import Path
-from swapdesk.sandbox.supervisor import ServeOptions, serve
-data, seed, speed, lifeline, dialect = sys.argv[1:]
-sys.exit(serve(ServeOptions(
-    data=Path(data),
-    seed=int(seed) if seed else None,
-    speed=Decimal(speed) if speed else None,
-    lifeline=lifeline == "lifeline",
-    dialect=dialect,
-    names=("Desk.example",),
-)))
-"""
 
 
 def asked(api: httpx2.Client, path: str, **reading: Any) -> Any:
@@ -76,11 +58,15 @@ class Running:
 
     def spawn(self) -> subprocess.Popen[str]:
         self.said.parent.mkdir(parents=True, exist_ok=True)
-        seed = "" if self.seed is None else str(self.seed)
-        options = (seed, self.speed or "", "lifeline" if self.lifeline else "", self.dialect)
+        options = [*("--data", str(self.data)), *("--dialect", self.dialect)]
+        for name, value in (("--seed", self.seed), ("--speed", self.speed)):
+            options += [] if value is None else [name, str(value)]
+        if self.lifeline:
+            options.append("--lifeline")
         with self.said.open("wb") as stderr:
-            return subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, str(self.data), *options],
+            return start_command(
+                *("serve", "--sandbox", "--name", "Desk.example", *options),
+                home=self.data.parent,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -89,8 +75,7 @@ class Running:
 
     def __enter__(self) -> Running:
         self.process = self.spawn()
-        seen, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        self.first_line = self.process.stdout.readline() if seen else ""
+        self.first_line = first_line(self.process)
         if not self.first_line:
             self.kill()
             raise AssertionError(f"the sandbox did not become ready: {self.said.read_text()}")

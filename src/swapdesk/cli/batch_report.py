@@ -124,14 +124,14 @@ def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -
         return
     rows, calls = [_row(row) for row in plan.rows], plan.calls
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
-    wanted = [row for row in plan.rows if not row.skipped]
-    for row in wanted:
-        for one in row.findings:
+    rows_to_create = [row for row in plan.rows if not row.skipped]
+    for row in rows_to_create:
+        for finding in row.findings:
             place = f"Row {row.number}, line {row.line}"
-            column = f", column {one.column}" if one.column is not None else ""
-            do = "" if one.do == UNLESS_MEANT else f" {one.do}"
-            output.say(f"{place}{column}: {one.reason}{do}")
-    if any(one.do == UNLESS_MEANT for row in wanted for one in row.findings):
+            column = f", column {finding.column}" if finding.column is not None else ""
+            do = "" if finding.do == UNLESS_MEANT else f" {finding.do}"
+            output.say(f"{place}{column}: {finding.reason}{do}")
+    if any(finding.do == UNLESS_MEANT for row in rows_to_create for finding in row.findings):
         output.talk("Rows to look at are created as they stand: nothing is to be done if meant so.")
     if plan.comma_problem is not None:
         output.talk(COMMA_OFFER)
@@ -160,7 +160,7 @@ def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -
 
 
 def sells_words(plan: BatchPlan) -> str:
-    """``250 USDC on Ethereum``, one for each token that is sold."""
+    """``250 USDC on Ethereum``, one part for each token that is sold."""
     return ", ".join(
         f"{exact_amount(total.amount)} {total.token.symbol} on {total.token.chain_data.name}"
         for total in plan.totals
@@ -168,8 +168,8 @@ def sells_words(plan: BatchPlan) -> str:
 
 
 def wallet_words(total: Total) -> str:
-    """``10,000 of 50,000 USDC on Ethereum in trading; 40,000 are missing``, or why it is not
-    known."""
+    """``10,000 of 50,000 USDC on Ethereum in trading; 40,000 are missing``, or why the balance is
+    not known."""
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     payer, has = total.payer, total.held
     if payer is None or has is None:
@@ -181,7 +181,7 @@ def wallet_words(total: Total) -> str:
 
 
 def arrives_words(plan: BatchPlan) -> str:
-    """``≈ 107.9 XRP on XRP Ledger``, one for each token that is bought."""
+    """``≈ 107.9 XRP on XRP Ledger``, one part for each token that is bought."""
     return ", ".join(
         f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
         for arrival in plan.arrivals
@@ -189,7 +189,7 @@ def arrives_words(plan: BatchPlan) -> str:
 
 
 def group_words(group: Group) -> str:
-    """``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``, for each token once."""
+    """``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``."""
     count = len(group.rows)
     words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
     if group.paid == "bundle":
@@ -202,12 +202,12 @@ def group_words(group: Group) -> str:
 
 def _row(row: Row) -> tuple[str, ...]:
     order = row.order
-    found = () if row.skipped else row.problems or row.findings
-    said = found[0].short if found else row.state
+    findings = () if row.skipped else row.problems or row.findings
+    state = findings[0].short if findings else row.state
     if order is None:
         sold = f"{row.cell('sell_amount')[:44]} {row.cell('sell')[:44]}"
         texts = (row.cell("to")[:44], sold.strip(), row.cell("buy")[:44])
-        return str(row.number), str(row.line), *texts, row.cell("route")[:44], said
+        return str(row.number), str(row.line), *texts, row.cell("route")[:44], state
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),
@@ -216,7 +216,7 @@ def _row(row: Row) -> tuple[str, ...]:
         f"{exact_amount(order.amount)} {_spec(order.token_in)}",
         f"{about_amount(order.about)} {_spec(order.token_out)}",
         order.route,
-        said,
+        state,
     )
 
 
@@ -237,7 +237,7 @@ def write_template(call: CliContext, out: Path | None) -> None:
 
 
 def new_file(out: Path, content: bytes) -> Path:
-    """Write a file of this very name. Exit 2 when there is one, or it cannot be written."""
+    """Writes a new file. Exit 2 when it exists or cannot be written."""
     if os.path.lexists(out):
         raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
     with refused_as(OSError, "FILE", f"{out.name}: ", field="out"):
@@ -253,8 +253,8 @@ async def planned(
     *,
     payer: str = "",
 ) -> BatchPlan:
-    """The plan of a file without the rows to ``skip``, with its limits and what ``payer`` has for
-    it; what its heads do not say is told. Exit 2 for a file that is none."""
+    """Plans a file without the rows to ``skip``, checked against limits and the balances of
+    ``payer``. Exit 2 for a file that cannot be read."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await read_sheet(file.name, content, call.desk.clock)
@@ -280,8 +280,8 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
 
 
 async def planned_sheet(call: CliContext, sheet: Sheet, sell: str, *, payer: str = "") -> BatchPlan:
-    """The plan of rows that were read, which ``sell`` this token where they name none. Without a
-    ``payer`` any account of the wallet may pay."""
+    """Plans rows; those that name no token sell ``sell``. An empty ``payer`` allows any account of
+    the wallet."""
     await load_catalog(call)
     desk = call.desk
     planner = BatchPlanner(
@@ -318,8 +318,8 @@ async def create_batch(
     again: bool,
     failed: bool,
 ) -> int:
-    """Create every group of a file, or the rows of a batch that ``failed``, and print. Raises
-    CommandError."""
+    """Creates every group of a file, or with ``failed`` the rows of a batch that failed, and
+    prints."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -337,7 +337,7 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """The plan of the failed rows of a batch, of the newest where none is named."""
+    """Plans the failed rows of a batch, the newest unless one is named."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -359,8 +359,8 @@ async def require_agreed(
     yes: bool,
     accept_warnings: bool,
 ) -> None:
-    """Show the plan of ``name`` to the trader, who says yes to it. Raises CommandError: exit 2 for
-    problems, 9 for what is doubted and nobody agreed to."""
+    """Shows the plan of ``name`` and asks for a yes. Exit 2 for rows with problems, 9 for warnings
+    that nobody accepted."""
     output = call.output
     await call.link.learn_rate_limits()
     if not plan.creatable:
@@ -368,18 +368,18 @@ async def require_agreed(
         if plan.unasked is not None:
             raise plan.unasked
         count = len(plan.problems)
-        said = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
+        message = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
         if not count:
-            said = f"Every row of {name} is skipped."
+            message = f"Every row of {name} is skipped."
         raise CommandError(
             Exit.BAD_INPUT,
             "BATCH_PROBLEMS",
-            said,
+            message,
             f"{IN_WALLET}; nothing was created",
             "you: correct these rows, or leave them out with --skip; the plan says how"
             if plan.comma_problem is None
             else "you: correct these rows, or read them so with --decimal-comma",
-            fields={"file": {"message": said}},
+            fields={"file": {"message": message}},
         )
     if not yes:
         require_yes(call, yes=yes)
@@ -396,7 +396,6 @@ async def require_agreed(
 
 
 def require_yes(call: CliContext, *, yes: bool, money: str = "") -> None:
-    """Where nobody can be asked, nobody has said yes."""
     if not (yes or call.interactive):
         raise bad_input(
             "NEEDS_YES", "Without a terminal this needs --yes.", field="yes", money=money
@@ -404,7 +403,6 @@ def require_yes(call: CliContext, *, yes: bool, money: str = "") -> None:
 
 
 def _and_more(count: int) -> str:
-    """``And 2 more rows are doubted.`` behind the first of them."""
     if not count:
         return ""
     return f" And {count} more {'row is' if count == 1 else 'rows are'} doubted."
@@ -413,8 +411,8 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Journal the plan and create its groups; with a ``payer`` they are paid afterwards, also by
-    whoever goes on with it. Raises CommandError, with the batch told, where not all of it was
+    """Journals the plan and creates its groups. With a ``payer`` they are paid afterwards, also by
+    a later ``batch resume``. Raises CommandError, after printing the batch, unless all of it was
     created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
@@ -434,7 +432,8 @@ async def created(
 
 
 async def gone_on(call: CliContext, batch_id: str) -> Batch:
-    """Look for what is unknown, and create what never left; as :func:`created`."""
+    """Looks for groups of unknown outcome and creates those that never left. Raises as
+    :func:`created`."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     stopped: ClientError | None = None
     async for group, error in creation.run(batch_id):
@@ -449,7 +448,8 @@ async def gone_on(call: CliContext, batch_id: str) -> Batch:
 
 
 def _before(batch: Operation) -> CommandError:
-    """A twin that is open is gone on with, one that was created is asked for on purpose."""
+    """The refusal of rows that are a batch already. An open one is resumed; one that was created is
+    repeated with ``--again`` only."""
     name = batch.id[:8]
     go_on = f"you: swapdesk batch resume {name} goes on with it"
     anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
@@ -462,13 +462,13 @@ def _before(batch: Operation) -> CommandError:
 
 def _say(output: Output, group: Group) -> None:
     counts = Counter(row.became for row in group.rows)
-    told = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
+    words = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
     name = f" {group.multi_id}" if group.multi_id else ""
-    output.talk(f"Group {group.number}{name}: {told}.")
+    output.talk(f"Group {group.number}{name}: {words}.")
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Why the groups were not all created: exit 8 when one is unknown, else what stopped it."""
+    """Why not all groups were created: exit 8 when one is unknown, else what stopped it."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -497,7 +497,7 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
 
 
 def creation_exit(call: CliContext, batch: Batch) -> int:
-    """Exit 4 when the service refused rows, and how they are asked for again; the others stand."""
+    """Exit 4 when the service refused rows, and tells how to ask for them again."""
     failed = sum(row.became == "failed" for row in batch.rows)
     if not failed:
         return Exit.DONE
@@ -532,15 +532,15 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Take one group of a batch as far as asked, and print it: the first that is not over where no
-    number is given. ``account`` is a name or an address, empty for the first one of each chain.
-    Raises CommandError."""
-    found = require_batch(call, name)
+    """Takes a group of a batch to the step ``until`` and prints it: by default the first that is
+    not over. ``account`` is a name or an address; when empty, the first account of each chain
+    pays."""
+    batch = require_batch(call, name)
     await _ready(call)
-    standing = _chosen(call, found, group)
+    standing = _chosen(call, batch, group)
     _refuse_early(standing, until)
     outcome = await _Work(call, account, yes=yes).settled(standing, until)
-    await _tell_paid(call, found)
+    await _tell_paid(call, batch)
     _end(call, standing, outcome)
 
 
@@ -560,7 +560,7 @@ async def run_batch(
     accept_warnings: bool,
     again: bool,
 ) -> int:
-    """Plan, create, and pay each group after the one before. Raises CommandError."""
+    """Plans, creates and pays a file, group by group."""
     require_yes(call, yes=yes)
     plan = await planned(call, file, sell, decimal_comma, skip, payer=account)
     await require_agreed(call, file.name, plan, PAY, yes=yes, accept_warnings=accept_warnings)
@@ -571,28 +571,27 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Go on with a batch: what is unknown is looked for, what never left is created, and what
-    was begun to be paid is paid. Raises CommandError."""
-    found = require_batch(call, name)
+    """Goes on with a batch: looks for what is unknown, creates what never left, and pays what was
+    begun."""
+    earlier = require_batch(call, name)
     journal = call.desk.journal
-    if not journal.ledger.take_over(found.id):
-        groups = standings(journal, found.id)
-        at = next((one for one in groups if one.begun), groups[0])
+    if not journal.ledger.take_over(earlier.id):
+        groups = standings(journal, earlier.id)
+        at = next((group for group in groups if group.begun), groups[0])
         raise _owned(at)
     await _ready(call)
-    batch = await gone_on(call, found.id)
-    payer = found.payer
-    if payer is None and not any(one.begun for one in standings(journal, found.id)):
+    batch = await gone_on(call, earlier.id)
+    payer = earlier.payer
+    if payer is None and not any(standing.begun for standing in standings(journal, earlier.id)):
         tell_batch(call, batch)
-        if [one.word for one in batch.groups] == [one.word for one in found.groups]:
+        if [group.word for group in batch.groups] == [group.word for group in earlier.groups]:
             _refuse_idle(call, batch)
         return creation_exit(call, batch)
     return await _all_groups(call, batch, account or payer or "", yes=yes, begun=payer is None)
 
 
 def _refuse_idle(call: CliContext, batch: Batch) -> None:
-    """Raises CommandError for a batch of which nothing was interrupted and a group is unpaid: it
-    failed, or the trader has not begun to pay it."""
+    """Raises CommandError when nothing was interrupted although a group is unpaid."""
     due = batch_progress(call.desk.journal, batch.id).current
     if due is None:
         return
@@ -616,31 +615,35 @@ def _refuse_idle(call: CliContext, batch: Batch) -> None:
 async def _all_groups(
     call: CliContext, batch: Batch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
-    """Pay one group after another, with ``begun`` those of which something was signed. The first
-    that stops stops all."""
+    """Pays one group after another, with ``begun`` only those of which something was signed. The
+    first that stops ends the work."""
     work = _Work(call, account, yes=yes)
-    for one in standings(call.desk.journal, batch.id):
-        if one.next is None or (begun and not one.begun):
+    for standing in standings(call.desk.journal, batch.id):
+        if standing.next is None or (begun and not standing.begun):
             continue
-        outcome = await work.settled(one, Until.SETTLED)
+        outcome = await work.settled(standing, Until.SETTLED)
         if outcome.failure is not None:
             await _tell_paid(call, batch)
-            _end(call, one, outcome)
+            _end(call, standing, outcome)
     again = require_batch(call, batch.id)
     await _tell_paid(call, again)
     return creation_exit(call, again)
 
 
 async def _tell_paid(call: CliContext, batch: Batch) -> None:
-    """How the batch stands, with the orders of paid groups asked after once. That a deposit was
-    paid is what the command ends with, whether or not the service can say more of it."""
-    paid = {one.group.number for one in standings(call.desk.journal, batch.id) if one.over}
-    tell_batch(call, batch, await ask_orders(call, batch, lambda one: one.number in paid))
+    """Prints the batch, with the orders of paid groups read once. A service that cannot be asked
+    does not change the exit code: the deposits are paid."""
+    paid = {
+        standing.group.number
+        for standing in standings(call.desk.journal, batch.id)
+        if standing.over
+    }
+    tell_batch(call, batch, await ask_orders(call, batch, lambda group: group.number in paid))
 
 
 class _Work(Watch):
-    """One command's work on groups, which says what goes on, each thing once. Keys are opened once,
-    when they are first needed."""
+    """The work of one command on groups. Keys are unlocked once, when first needed, and each event
+    is told once."""
 
     def __init__(self, call: CliContext, account: str, *, yes: bool) -> None:
         self._call = call
@@ -651,7 +654,7 @@ class _Work(Watch):
         self._seen: set[str] = set()
 
     async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
-        """Raises CommandError for what cannot be begun."""
+        """Raises CommandError for work that cannot begin."""
         self._group = standing.group.number
         money = standing.whereabouts
 
@@ -703,8 +706,8 @@ class _Work(Watch):
             self._seen.add(signed.hash)
             self._say(f"transaction {signed.hash} is on its way.")
 
-    def _say(self, said: str) -> None:
-        self._call.output.talk(f"Group {self._group}: {said}")
+    def _say(self, text: str) -> None:
+        self._call.output.talk(f"Group {self._group}: {text}")
 
 
 async def _ready(call: CliContext) -> None:
@@ -713,7 +716,7 @@ async def _ready(call: CliContext) -> None:
 
 
 async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> None:
-    """What could not be paid from here is not created."""
+    """Refuses before anything is created what this wallet could not pay."""
     try:
         await require_payers(call.desk, plan, account)
     except Stopped as error:
@@ -721,7 +724,6 @@ async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> No
 
 
 def _owned(standing: GroupStanding) -> CommandError:
-    """Exit 9. Its money is wherever that desk is with it."""
     return CommandError(
         Exit.OWN_REFUSAL,
         "OWNED",
@@ -748,7 +750,7 @@ def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding
 
 
 def _refuse_early(standing: GroupStanding, until: Until) -> None:
-    """``submit`` signs nothing, and ``sign`` builds nothing: each command does its own step."""
+    """Refuses to do an earlier step: ``submit`` signs nothing, and ``sign`` builds nothing."""
     if standing.next is not None and standing.next < until:
         raise CommandError(
             Exit.OWN_REFUSAL,
@@ -760,13 +762,15 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
 
 
 def _end(call: CliContext, standing: GroupStanding, outcome: Outcome) -> None:
-    """Raises CommandError for an outcome that is none of those that were asked for."""
+    """Raises CommandError unless the outcome is what was asked for."""
     failure = outcome.failure
     if failure is None:
         return
     now = group_standing(call.desk.journal, standing.group)
     end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
-    if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
+    if (now.bundle is not None and now.bundle.under_way) or any(
+        payment.open for payment in now.payments
+    ):
         end = Exit.UNKNOWN
     elif outcome.error is not None:
         end = exit_of(outcome.error)
@@ -834,13 +838,14 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def money(self) -> str:
-        """Where it is, without a point: at the recipients, as far as the orders say so."""
+        """Where the money is, without a full stop; at the recipients as far as the orders say
+        so."""
         arrived = "" if self.payouts is None else self.payouts.whereabouts
         return arrived or self.standing.whereabouts
 
     @property
     def next(self) -> str:
-        """Who acts next, and by which command."""
+        """Who acts next, with the command."""
         group, due, batch = self.standing.group, self.standing.next, self.standing.batch_id[:8]
         if group.multi_id is None:
             return (
@@ -855,7 +860,7 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """The same for a person."""
+        """Labels and values for the table."""
         group, bundle = self.standing.group, self.standing.bundle
         funding = [
             (
@@ -928,48 +933,47 @@ them."""
 
 
 def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
-    """Say what could not be asked; exit 3 to 8 for it, else 0."""
+    """Tells which orders could not be read; returns exit 3 to 8 for it, else 0."""
     if error is None:
         return Exit.DONE
-    told = of_client_error(error)
+    failure = of_client_error(error)
     output.talk(
-        f"Not all orders could be asked after: {told.message}",
+        f"Not all orders could be asked after: {failure.message}",
         "They are shown as the journal has them, and go on without this command."
         f" Next you: swapdesk batch status {batch.id[:8]} asks again.",
     )
-    return told.exit
+    return failure.exit
 
 
 async def show_status(call: CliContext, name: str | None) -> int:
-    """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
-    found = require_batch(call, name)
-    return tell_batch(call, found, await ask_orders(call, found))
+    batch = require_batch(call, name)
+    return tell_batch(call, batch, await ask_orders(call, batch))
 
 
 async def export_batch(call: CliContext, name: str | None, out: Path | None) -> int:
-    """One line for each row that was created."""
-    found = require_batch(call, name)
-    orders, error = await ask_orders(call, found)
-    rows = result_rows(found, orders)
+    """Writes one line for each row that was created."""
+    batch = require_batch(call, name)
+    orders, error = await ask_orders(call, batch)
+    rows = result_rows(batch, orders)
     output = call.output
     if out is not None:
         written = new_file(out, results_csv(rows))
-        document = ResultsFileDocument(found.id, str(written), len(rows))
+        document = ResultsFileDocument(batch.id, str(written), len(rows))
         output.talk(f"Written: {written}.", document=document)
     else:
-        output.file(results_csv(rows), document=ResultsDocument(found.id, rows))
-    return _end_of(output, found, error)
+        output.file(results_csv(rows), document=ResultsDocument(batch.id, rows))
+    return _end_of(output, batch, error)
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """How it stands now, by the journal and the orders ``asked`` after."""
+    """Prints the batch from the journal and the orders that were ``asked``."""
     output = call.output
     orders, error = asked
-    told = BatchDocument(replace(batch_progress(call.desk.journal, batch.id), orders=orders))
+    document = BatchDocument(replace(batch_progress(call.desk.journal, batch.id), orders=orders))
     if output.json:
-        output.document(told)
+        output.document(document)
     else:
-        batch_table(output, told)
+        batch_table(output, document)
     return _end_of(output, batch, error)
 
 
@@ -985,8 +989,8 @@ def require_batch(call: CliContext, batch: str | None) -> Batch:
             "No batch was created here.",
             next="you: swapdesk batch create FILE makes one",
         )
-    found = find_batch(ledger, batch)
-    if found is None:
+    named = find_batch(ledger, batch)
+    if named is None:
         raise CommandError(
             Exit.NOT_FOUND,
             "NOT_FOUND",
@@ -994,7 +998,7 @@ def require_batch(call: CliContext, batch: str | None) -> Batch:
             money="where the journal of the desk that created it says",
             next="you: swapdesk batch status shows the newest one; check the profile",
         )
-    return found
+    return named
 
 
 async def ask_orders(
@@ -1002,9 +1006,8 @@ async def ask_orders(
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
-    """Orders of the groups that are meant by ``of``, each asked after once, with one call a group,
-    and not after the first call that fails. Those the service forgot are as the journal has
-    them."""
+    """Reads the orders of the groups that ``of`` selects, one call a group, until a call fails.
+    Orders that the service forgot are as the journal has them."""
     orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):
@@ -1019,8 +1022,8 @@ async def ask_orders(
     return orders, None
 
 
-def batch_table(output: Output, told: BatchDocument) -> None:
-    batch = told.progress.batch
+def batch_table(output: Output, document: BatchDocument) -> None:
+    batch = document.progress.batch
     output.facts([("Batch", batch.id), ("File", batch.file)])
     output.table(
         ("row", "recipient", "sells", "buys", "state", "order", "order state", "reason"),
@@ -1035,8 +1038,8 @@ def batch_table(output: Output, told: BatchDocument) -> None:
                 row.order_state or "",
                 row.reason or "",
             )
-            for row in told.rows
+            for row in document.rows
         ],
     )
-    for group in told.groups:
+    for group in document.groups:
         output.facts(group.facts)

@@ -84,8 +84,8 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``, or
-        ``mending``, which takes a profile that does not exist, too."""
+        """Reads configuration and environment. Exit 2 when something is wrong, unless ``lenient``;
+        ``mending`` also accepts a profile that does not exist."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -97,8 +97,8 @@ class CliContext(Struct):
         except UnsafePlace as error:
             raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
         except SettingsError as error:
-            said = str(error)
-            ended = said if said.endswith("?") else f"{said}."
+            message = str(error)
+            ended = message if message.endswith("?") else f"{message}."
             raise bad_input(
                 "NO_SUCH_PROFILE", ended, field="profile", next=_mend_profile(error.problem)
             ) from None
@@ -110,12 +110,12 @@ class CliContext(Struct):
 
     @property
     def interactive(self) -> bool:
-        """Whether a person can be asked: the question and the answer are at a terminal."""
+        """True if a person can be asked: standard input and standard error are terminals."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _mend_profile(problem: ConfigProblem | None) -> str:
-    """Who acts next where a profile does not exist; empty where the command names it."""
+    """The next step for a profile that does not exist; empty where the command named it."""
     if problem is None:
         return ""
     if problem.file is None:
@@ -126,8 +126,7 @@ def _mend_profile(problem: ConfigProblem | None) -> str:
 
 
 def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
-    """What is wrong in ``config.toml`` and the environment, keys and the name of the theme
-    included."""
+    """Problems of ``config.toml`` and the environment, with keys and the theme's name."""
 
     problems = list(settings.problems)
     if settings.keys:
@@ -144,7 +143,6 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
 
 
 def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
-    """Every problem of the user's files with file, line and nearest name."""
     return CommandError(
         Exit.BAD_INPUT,
         "CONFIG",
@@ -154,15 +152,15 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def require(*rules: tuple[bool, str, str, str]) -> None:
-    """Exit 2 for the first of these that is broken. Of each: whether it is, the code, the argument
-    or option at fault, and the sentence."""
+    """Exit 2 for the first rule that is broken: whether it is, the code, the argument or option at
+    fault, and the sentence."""
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """A callback of click that reads what was typed; what nobody typed stays None."""
+    """Makes a click callback of ``read``; an option that was not given stays None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -173,7 +171,8 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """A number that ``fits``; the sentences are said of a text that is none, and of any other."""
+    """A number that ``fits``. ``no_number`` is said of a text that is none, ``outside`` of a number
+    that does not fit."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -184,7 +183,7 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Options and arguments that belong together; the last stands first in the help."""
+    """Combines options and arguments; the last stands first in the help."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:
@@ -259,8 +258,7 @@ def declared_of(command: click.Command) -> Declared:
 
 
 def named(place: str) -> Any:
-    """What stands at ``module:name``, imported now; the module is of this room unless it has
-    dots."""
+    """Imports what stands at ``module:name``, in this package unless the module has dots."""
     module, _, name = place.partition(":")
     return getattr(
         importlib.import_module(module if "." in module else f"{__package__}.{module}"), name
@@ -302,7 +300,6 @@ def _carried_out(
 
 
 def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
-    """The work, with nothing opened for it."""
     return work(call)
 
 
@@ -321,8 +318,8 @@ in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
 
 
 def _require_text(context: click.Context) -> None:
-    """Exit 2 for words that are not UTF-8: nothing that is asked, kept or sent can hold them.
-    Names of files may be any bytes."""
+    """Exit 2 for words that are not UTF-8, which no request, file or journal can hold. Names of
+    files may be any bytes."""
     for given in context.command.params:
         value = context.params.get(given.name or "")
         for word in value if isinstance(value, tuple) else (value,):
@@ -339,7 +336,7 @@ def narrow(
     read_only: bool,
     passphrase_fd: int | None,
 ) -> None:
-    """What was said later wins."""
+    """Applies the options of a command; they win over those of the group."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
@@ -352,7 +349,7 @@ def narrow(
 
 
 def refuse_to_write(call: CliContext) -> None:
-    """Exit 9 where the desk only reads. Nothing was asked of the service or the keys."""
+    """Exit 9 on a read-only desk, before the service or the keys are asked."""
     if not call.settings().reads_only:
         return
     from swapdesk.flows.failure_messages import MAY_WRITE
@@ -369,7 +366,6 @@ Rows = list[tuple[str, str]]
 
 
 def exchange_rows() -> Rows:
-    """Code and name of every exchange of the sandbox, and that some are closed to new orders."""
     from swapdesk.sandbox.tables import VENUE_ROWS
 
     return [
@@ -378,17 +374,18 @@ def exchange_rows() -> Rows:
 
 
 def on_chain_rows() -> Rows:
-    """Code and name of every on-chain venue of the sandbox."""
     from swapdesk.sandbox.tables import ON_CHAIN_NAMES
 
     return list(ON_CHAIN_NAMES.items())
 
 
 def operation_rows() -> Rows:
-    """Call, name and summary of every operation of the API."""
     from swapdesk.wire.operations import OPERATIONS
 
-    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in OPERATIONS]
+    return [
+        (f"{operation.method} {operation.path}", f"{operation.name}: {operation.summary}.")
+        for operation in OPERATIONS
+    ]
 
 
 LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {

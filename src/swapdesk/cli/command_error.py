@@ -86,11 +86,9 @@ class ErrorCodeFacts(Struct, frozen=True):
 
 @dataclass(eq=False)
 class CommandError(Exception):
-    """Why a command cannot go on. ``fields`` maps an input that is wrong to an object with a
-    ``message``, as the error bodies of the API do; some have more.
-
-    ``money`` and ``next`` are those of the code (``OWN_ROWS``) where none are given.
-    """
+    """Why a command ends. ``fields`` maps each wrong input to an object with a ``message``, as in
+    error bodies of the API; some have more. ``money`` and ``next`` default to those of the code
+    (``OWN_ROWS``)."""
 
     PRINTED: ClassVar = {
         "code": "code", "message": "message", "status": "status", "requestId": "request_id",
@@ -117,12 +115,12 @@ class CommandError(Exception):
 
     @property
     def family(self) -> str:
-        """The code that several share which differ in their noun alone; else the code itself."""
+        """The code shared by codes that differ in the noun alone; else the code itself."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[0]
 
     @property
     def noun(self) -> str:
-        """What tells the code from the others of its family; empty where it has none."""
+        """What tells the code from the others of its family; empty without a family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[1]
 
 
@@ -141,7 +139,8 @@ def bad_input(
     next: str = "",
     **facts: Any,
 ) -> CommandError:
-    """Exit 2; ``field`` is the argument at fault, ``facts`` what else is known of it."""
+    """Exit 2. ``field`` is the argument at fault, ``facts`` are further members of its entry in
+    ``fields``."""
     fields = {field: {"message": message, **facts}} if field else {}
     return CommandError(Exit.BAD_INPUT, code, message, money, next, fields=fields)
 
@@ -156,7 +155,7 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """Raises an error of this kind as bad input: its reason as a sentence, behind ``before``."""
+    """Turns an error of this kind into bad input: ``before``, then its reason as a sentence."""
     try:
         yield
     except kind as error:
@@ -166,17 +165,16 @@ def refused_as(
 
 
 def own_refusal(code: str, message: str, *, money: str = "", next: str = "") -> CommandError:
-    """Exit 9: the desk itself refuses."""
+    """Exit 9."""
     return CommandError(Exit.OWN_REFUSAL, code, message, money, next)
 
 
-def not_confirmed(said: str, *, money: str = "") -> CommandError:
-    """Exit 130: a person said no, or nothing."""
-    return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", said, money)
+def not_confirmed(message: str, *, money: str = "") -> CommandError:
+    """Exit 130."""
+    return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", message, money)
 
 
 def unusable_journal(problem: str) -> CommandError:
-    """Exit 9 where the orders stand in a journal that cannot be used now."""
     return CommandError(
         Exit.OWN_REFUSAL,
         "NO_JOURNAL",
@@ -614,7 +612,7 @@ def code_facts(
     retry: Retry | None = None,
     status: int | None = None,
 ) -> ErrorCodeFacts:
-    """``retry`` is that of the first of ``exits`` where the code does not say otherwise."""
+    """``retry`` defaults to that of the first of ``exits``."""
     family, noun = _FAMILY_OF.get(code, (code, ""))
     return ErrorCodeFacts(
         code,
@@ -635,7 +633,7 @@ OWN_CODES = {row[0]: code_facts(*row) for row in OWN_ROWS}
 def missing_extra(
     what: str, packages: Sequence[str], extra: str, otherwise: str = ""
 ) -> CommandError:
-    """Exit 2 with the line that installs what is missing."""
+    """Exit 2, with the command that installs what is missing."""
     from swapdesk.installation import install
 
     return CommandError(
@@ -647,7 +645,7 @@ def missing_extra(
 
 
 def of_error(error: Exception) -> CommandError | None:
-    """What an error of another room means for the caller of a command; None for a defect."""
+    """Translates an error of another package for the caller of a command; None for a defect."""
     from swapdesk.client.credentials import CredentialsError
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -666,8 +664,8 @@ def of_error(error: Exception) -> CommandError | None:
     if isinstance(error, WishRefused):
         return bad_input("BAD_OPTION", error.message, field=error.field.replace(" ", "-"))
     if isinstance(error, NoHome):
-        said = "This user has no home directory, and SWAPDESK_HOME names none."
-        return bad_input("NO_HOME", said, field="home")
+        message = "This user has no home directory, and SWAPDESK_HOME names none."
+        return bad_input("NO_HOME", message, field="home")
     if isinstance(error, UnsafePlace):
         return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
     if isinstance(error, CredentialsError):
@@ -686,7 +684,7 @@ CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.html)."""
 
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
-    """Exit 9 for a file of the desk that cannot be read or written; None for any other error."""
+    """Exit 9 for a file of the desk that cannot be read or written; None for other errors."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):
@@ -717,7 +715,8 @@ NOT_CREATED: dict[str, Exit] = {
 
 
 def exit_of(error: ClientError) -> Exit:
-    """The end a client error leads to. For a writing call all but 8 mean: nothing was created."""
+    """The exit code of a client error. For a writing call every code but 8 means that nothing was
+    created."""
     from swapdesk.client import errors
 
     table: tuple[tuple[type[ClientError], Exit], ...] = (
@@ -736,7 +735,7 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """The end of a create after which nothing exists, by the desk's code, else by the error."""
+    """The exit code of a create that made nothing: by the desk's code, else by the error."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):
@@ -748,7 +747,6 @@ def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
 
 
 def of_client_error(error: ClientError) -> CommandError:
-    """What a failed call means for the caller of a command."""
     from swapdesk.client import errors
     from swapdesk.flows.failure_messages import (
         ANSWER_REFUSED,
@@ -759,14 +757,14 @@ def of_client_error(error: ClientError) -> CommandError:
         with_payment,
     )
 
-    def ended(code: str, failure: Failure, told: str = "") -> CommandError:
-        said = with_payment(failure, error)
+    def ended(code: str, failure: Failure, more: str = "") -> CommandError:
+        words = with_payment(failure, error)
         return CommandError(
             exit_of(error),
             code,
-            f"{said.cause} {told}".strip(),
-            said.money,
-            said.next,
+            f"{words.cause} {more}".strip(),
+            words.money,
+            words.next,
             getattr(error, "status", None),
             getattr(error, "request_id", None),
         )
@@ -786,7 +784,7 @@ def of_client_error(error: ClientError) -> CommandError:
     refused = ended(code, failure_of(code, error.status), error.message)
     if isinstance(error, errors.RateLimited) and error.retry_after is not None:
         refused.next = f"you: wait {error.retry_after:.0f} s"
-    refused.fields = {name: {"message": one.message} for name, one in error.fields.items()}
+    refused.fields = {name: {"message": problem.message} for name, problem in error.fields.items()}
     return refused
 
 
@@ -808,9 +806,9 @@ _WALLET_ENDS = {
 
 
 def of_wallet_error(error: WalletError) -> CommandError:
-    """Exit 9 unless the code says more."""
+    """Exit 9 unless the wallet's code has an exit of its own."""
     from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 
-    said = failure_of_wallet(error)
-    end = _WALLET_ENDS.get(said.code, Exit.OWN_REFUSAL)
-    return CommandError(end, said.code, said.cause, said.money, said.next)
+    failure = failure_of_wallet(error)
+    end = _WALLET_ENDS.get(failure.code, Exit.OWN_REFUSAL)
+    return CommandError(end, failure.code, failure.cause, failure.money, failure.next)

@@ -27,22 +27,22 @@ Offered = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
-    """The names that begin with what was typed, in the case in which it was. ``names`` is told that
-    beginning in lower case, and may ignore it."""
+    """Offers names that begin with what was typed, keeping its case. ``names`` gets that beginning
+    in lower case, and may ignore it."""
 
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3
 
-        wanted = typed.lower()
+        beginning = typed.lower()
         try:
-            offers = dict.fromkeys(names(_settings(context), wanted))
+            offers = dict.fromkeys(names(_settings(context), beginning))
         except (OSError, ValueError, sqlite3.Error):
             # Nothing is offered where nothing can be read.
             return []
         return [
-            typed + one[len(typed) :]
-            for one in offers
-            if one[: len(typed)].lower() == wanted and _HARMLESS.fullmatch(one)
+            typed + name[len(typed) :]
+            for name in offers
+            if name[: len(typed)].lower() == beginning and _HARMLESS.fullmatch(name)
         ]
 
     return offered
@@ -93,16 +93,16 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
     from swapdesk.database_reading import reading
 
     with reading(settings.places.journal) as db:
-        found = db.execute(
+        rows = db.execute(
             "SELECT service_id FROM orders WHERE ended = 0 ORDER BY number DESC LIMIT ?",
             (MOST_ORDERS,),
         )
-        return [name for (name,) in found]
+        return [name for (name,) in rows]
 
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """By name; by address where the name cannot be typed as it is."""
+    """Names of accounts; the address where a name cannot be typed as it is."""
     import json
 
     from swapdesk.paths import read_private
@@ -110,7 +110,7 @@ def accounts(settings: Settings, _: str) -> Iterable[str]:
     names = json.loads(read_private(settings.places.keys / "names.json"))
     if not isinstance(names, dict):
         raise ValueError("no names")
-    return [str(one if _HARMLESS.fullmatch(str(one)) else at) for at, one in names.items()]
+    return [str(name if _HARMLESS.fullmatch(str(name)) else at) for at, name in names.items()]
 
 
 @_offering
@@ -127,7 +127,6 @@ def themes(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def subjects(settings: Settings, _: str) -> Iterable[str]:
-    """What the documents speak of, in one word."""
     from swapdesk.documents import subjects
 
     return subjects()

@@ -106,29 +106,30 @@ def list_profiles(call: CliContext) -> None:
     # Of a file that cannot be read no profile is known.
     _tell_wrong(call, settings, "")
     tables = settings.config.profiles if settings.config is not None else {}
-    found = tuple(
+    profiles = tuple(
         _facts(name, tables.get(name, {}), chosen=name == settings.profile.value)
         for name in settings.profiles
     )
     call.output.table(
         ("profile", "access", "service", ""),
         [
-            (one.name, one.access or "nothing yet", one.url or "", "used" if one.chosen else "")
-            for one in found
+            (row.name, row.access or "nothing yet", row.url or "", "used" if row.chosen else "")
+            for row in profiles
         ],
-        document=ProfilesDocument(found),
+        document=ProfilesDocument(profiles),
     )
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
-    """Say what names a profile that does not exist; ``more`` are other keys of problems to say."""
+    """Tells which setting names a profile that does not exist; ``more`` are other keys whose
+    problems are told."""
     keys = ("profile", "SWAPDESK_PROFILE", *more)
-    call.output.talk(*(str(one) for one in settings.problems if one.key in keys))
+    call.output.talk(*(str(problem) for problem in settings.problems if problem.key in keys))
 
 
 def _facts(name: str, table: Mapping[str, object], *, chosen: bool) -> ProfileFacts:
     usual = "sandbox" if name == SANDBOX else None
-    access = next((one for one in ("pay", "key", "partner_id") if one in table), usual)
+    access = next((key for key in ("pay", "key", "partner_id") if key in table), usual)
     url = table.get("url")
     return ProfileFacts(name, access, url if isinstance(url, str) else None, chosen)
 
@@ -145,8 +146,8 @@ def use(call: CliContext, name: str) -> None:
     """
     settings = call.settings(mending=True)
     if name not in settings.profiles:
-        known = ", ".join(settings.profiles)
-        raise bad_input("NO_SUCH_PROFILE", f"There is no profile {name!r}; there are {known}.")
+        names = ", ".join(settings.profiles)
+        raise bad_input("NO_SUCH_PROFILE", f"There is no profile {name!r}; there are {names}.")
     _tell_wrong(call, settings)
     try:
         keep_choice(settings.home.config_file, "profile", name)

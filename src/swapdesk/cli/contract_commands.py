@@ -55,7 +55,7 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
         if other := commands().get(name):
             instead = declared_of(other).instead
             raise bad_input("NO_SCHEMA", f"swapdesk {name} {instead}.", field="command")
-        below = [one for one in printed if one.startswith(f"{name} ")]
+        below = [name_below for name_below in printed if name_below.startswith(f"{name} ")]
         hint = f" There are {', '.join(below)}." if below else ""
         raise bad_input(
             "NO_SUCH_COMMAND",
@@ -77,14 +77,21 @@ def errors(call: CliContext) -> None:
     A service may have codes of its own: they are read by their HTTP status.
     """
     output = call.output
-    found = error_codes()
+    codes = error_codes()
     output.table(
         ("code", "exit", "again", "means", "money", "next"),
         [
-            (one.code, " or ".join(map(str, one.exits)), one.retry, one.means, one.money, one.next)
-            for one in found
+            (
+                code.code,
+                " or ".join(map(str, code.exits)),
+                code.retry,
+                code.means,
+                code.money,
+                code.next,
+            )
+            for code in codes
         ],
-        document=ErrorsDocument(found, tuple(ExitFacts(end.value, end.means) for end in Exit)),
+        document=ErrorsDocument(codes, tuple(ExitFacts(end.value, end.means) for end in Exit)),
     )
     if output.form == "table":
         output.talk(*(f"Exit {end.value}: {end.means}." for end in Exit))
@@ -107,16 +114,18 @@ def docs(call: CliContext, name: tuple[str, ...]) -> None:
     names the address there, too.
     """
     words = " ".join(name)
-    found = places_of(words) if words else all_places()
-    if not found:
-        near = nearest(words.casefold(), {one.casefold(): one for one in subjects()})
+    places = places_of(words) if words else all_places()
+    if not places:
+        near = nearest(words.casefold(), {subject.casefold(): subject for subject in subjects()})
         hint = f" Did you mean {near}?" if near else ""
-        said = f"Nothing is written about {words!r}.{hint}" if words else "No documents are here."
-        raise bad_input("NO_SUCH_PAGE", said, field="name")
+        message = (
+            f"Nothing is written about {words!r}.{hint}" if words else "No documents are here."
+        )
+        raise bad_input("NO_SUCH_PAGE", message, field="name")
     call.output.table(
         ("about", "page", "file"),
-        [(one.about, one.address or one.page, one.file or "") for one in found],
-        document=DocsDocument(tuple(found)),
+        [(place.about, place.address or place.page, place.file or "") for place in places],
+        document=DocsDocument(tuple(places)),
     )
 
 
@@ -132,13 +141,18 @@ def list_commands(call: CliContext) -> None:
     call.output.table(
         ("command", "effect", "read-only", "does"),
         [
-            (one.name, one.effect, "works" if one.read_only else "refused", one.help)
-            for one in listed
+            (
+                command.name,
+                command.effect,
+                "works" if command.read_only else "refused",
+                command.help,
+            )
+            for command in listed
         ],
-        plain=[f"swapdesk {one.name} {one.effect}: {one.help}" for one in listed],
+        plain=[f"swapdesk {command.name} {command.effect}: {command.help}" for command in listed],
         document=CommandsDocument(
             tuple(listed),
-            tuple(_option(one) for one in _options(swapdesk.params) if one.name in OF_ALL),
+            tuple(_option(option) for option in _options(swapdesk.params) if option.name in OF_ALL),
         ),
     )
 
@@ -199,38 +213,44 @@ def _command_facts(name: str, command: click.Command) -> CommandFacts:
         documents=bool(declared.prints),
         arguments=tuple(
             ArgumentFacts(
-                one.make_metavar(click.Context(command)).strip("[]."),
-                one.required,
-                one.nargs != 1,
-                _choices(one),
+                argument.make_metavar(click.Context(command)).strip("[]."),
+                argument.required,
+                argument.nargs != 1,
+                _choices(argument),
             )
-            for one in command.params
-            if isinstance(one, click.Argument)
+            for argument in command.params
+            if isinstance(argument, click.Argument)
         ),
-        options=tuple(_option(one) for one in _options(command.params) if one.name not in OF_ALL),
+        options=tuple(
+            _option(option) for option in _options(command.params) if option.name not in OF_ALL
+        ),
     )
 
 
 def _options(params: list[click.Parameter]) -> list[click.Option]:
-    return [one for one in params if isinstance(one, click.Option) and not one.hidden]
+    return [
+        parameter
+        for parameter in params
+        if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
 
 
-def _option(one: click.Option) -> OptionFacts:
-    default = one.to_info_dict()["default"]
-    said = isinstance(default, (int, str)) and not isinstance(default, bool)
+def _option(option: click.Option) -> OptionFacts:
+    default = option.to_info_dict()["default"]
+    typed = isinstance(default, (int, str)) and not isinstance(default, bool)
     return OptionFacts(
-        names=(*one.opts, *one.secondary_opts),
-        value=None if one.is_flag else option_value(one),
-        default=str(default) if said else None,
-        required=one.required,
-        many=one.multiple,
-        choices=_choices(one),
-        help=one.help or "",
+        names=(*option.opts, *option.secondary_opts),
+        value=None if option.is_flag else option_value(option),
+        default=str(default) if typed else None,
+        required=option.required,
+        many=option.multiple,
+        choices=_choices(option),
+        help=option.help or "",
     )
 
 
 def option_value(option: click.Option) -> str:
-    """What stands for the value in the help: ``SECONDS``, ``in|out``, ``N``."""
+    """The placeholder of a value in the help: ``SECONDS``, ``in|out``, ``N``."""
     if option.metavar is not None:
         return option.metavar
     if isinstance(option.type, click.Choice):
@@ -240,8 +260,10 @@ def option_value(option: click.Option) -> str:
     return option.type.name.upper()
 
 
-def _choices(one: click.Parameter) -> tuple[str, ...]:
-    return tuple(map(str, one.type.choices)) if isinstance(one.type, click.Choice) else ()
+def _choices(parameter: click.Parameter) -> tuple[str, ...]:
+    return (
+        tuple(map(str, parameter.type.choices)) if isinstance(parameter.type, click.Choice) else ()
+    )
 
 
 class ExitFacts(Struct, frozen=True):
@@ -268,19 +290,19 @@ _RETRY = {
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Every code once, in the sequence of the alphabet. What the desk and the service both call
-    by one name has the desk's words and the exits of both."""
+    """Every code once, sorted. A code of the desk and of the service has the desk's words and the
+    exits of both."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
-        known = codes.setdefault(facts.code, facts)
-        exits = tuple(sorted({*known.exits, *facts.exits}))
-        status = known.status if known.status is not None else facts.status
-        codes[facts.code] = replace(known, exits=exits, status=status)
+        first = codes.setdefault(facts.code, facts)
+        exits = tuple(sorted({*first.exits, *facts.exits}))
+        status = first.status if first.status is not None else facts.status
+        codes[facts.code] = replace(first, exits=exits, status=status)
     return tuple(codes[code] for code in sorted(codes))
 
 
 def _raised() -> Iterator[ErrorCodeFacts]:
-    """Of one error of each kind that calls and the wallet raise, and of each code of a service."""
+    """The codes of calls, of the wallet and of the service, from one error of each kind."""
     from swapdesk.client import errors as client
     from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF

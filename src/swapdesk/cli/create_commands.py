@@ -196,7 +196,7 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 
 def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
-    """A quote that was shown here within the last hour, and what it was an answer to."""
+    """A quote that was shown here within the last hour, with the answer it was in."""
     from swapdesk.cli.quotes import QuoteCache
 
     return QuoteCache.of(call.settings().places).shown(quote_id.lower())
@@ -271,7 +271,6 @@ def _create(
 
 
 def _carry_out(call: CliContext, request: CreateRequest) -> int:
-    """On the connected desk: by the wallet of this profile, or with a deposit to pay."""
     from swapdesk.cli.session import run_session
 
     way = named("creation:DexCreation" if request.on_chain else "creation:Creation")
@@ -344,7 +343,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
             f"No quote {quote_id} was shown here within the last hour.",
             fields={"quote": {"message": "never shown"}},
         )
-    board, quote = shown
+    answer, quote = shown
     if quote.type != "dex":
         raise bad_input(
             "NOT_ON_CHAIN",
@@ -354,9 +353,9 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
     return _carry_out(
         call,
         CreateRequest(
-            amount=f"{board.amount:f}",
-            sell=board.token_in,
-            buy=board.token_out,
+            amount=f"{answer.amount:f}",
+            sell=answer.token_in,
+            buy=answer.token_out,
             to=to,
             memo=None,
             memo_waived=False,

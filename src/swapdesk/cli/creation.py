@@ -209,7 +209,7 @@ class FundingDocument(Struct, frozen=True):
 
 
 class Creation:
-    """One order, from the words of the command line to its document."""
+    """Creates one order from a request and prints it."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
         self._call = call
@@ -218,7 +218,7 @@ class Creation:
         self._output = call.output
 
     async def run(self) -> int:
-        """Create, print, and with ``--fund`` pay. Raises CommandError."""
+        """Creates, prints, and with ``--fund`` pays."""
         request, call = self._request, self._call
         if request.fund and call.desk.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
@@ -252,8 +252,8 @@ class Creation:
         return Exit.DONE
 
     async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
-        """The intent of the route that is taken, locked and not written down; who is paid, and
-        what is said of the tokens."""
+        """The intent for the chosen route, not yet journaled; the checked payees; and what is said
+        of the tokens."""
         desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
@@ -262,21 +262,21 @@ class Creation:
         receiver = require_payees(desk, request, sold, bought)
         if request.on_chain:
             request = replace(request, receiver=receiver)
-        board, row = await choose_quote(self._call, request, sold, bought, amount)
-        checks = read_payees(desk, request, board, row)
+        result, row = await choose_quote(self._call, request, sold, bought, amount)
+        checks = read_payees(desk, request, result, row)
         try:
-            return self._lock(board, row, checks, request.sender), checks, warned
+            return self._lock(result, row, checks, request.sender), checks, warned
         except (NotLockable, NoDexSwap, NumberError) as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
 
     def _lock(
-        self, board: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
+        self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
         """``sender`` is the account of this wallet that swaps; None where a deposit is paid."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
-            chain, asked = board.token_in.chain_data, board.wish.slippage
+            chain, asked = result.token_in.chain_data, result.wish.slippage
             dex = terms_of(
                 row.quote,
                 sender,
@@ -287,7 +287,7 @@ class Creation:
         intent = lock_for_review(
             IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE,
             row,
-            board,
+            result,
             checks.recipient,
             checks.memo,
             checks.refund if dex is None else None,
@@ -308,7 +308,6 @@ class Creation:
         return review_lines(intent, checks, self._desk.settings, self._desk.clock.now(), hidden)
 
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
-        """What is to be said of both tokens; a person who reads the review consents to it."""
         accepted = self._request.accept_warnings or not self._request.yes
         lines: list[CheckLine] = []
         for token in {token.id: token for token in tokens}.values():
@@ -316,7 +315,7 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Less output than confirmed is taken down to ``--min-out``, or when a person says so."""
+        """Accepts less output than confirmed down to ``--min-out``, or when a person agrees."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -361,11 +360,11 @@ class Creation:
             raise _not_created(outcome)
         failure = outcome.failure
         ids = ", ".join(order.service_id for order in outcome.candidates)
-        found = f" Orders like it: {ids}." if ids else ""
+        alike = f" Orders like it: {ids}." if ids else ""
         raise CommandError(
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
-            f"{failure.cause} Intent {outcome.intent_id} is in the journal.{found}",
+            f"{failure.cause} Intent {outcome.intent_id} is in the journal.{alike}",
             failure.money,
             failure.next,
         )
@@ -401,22 +400,21 @@ class Creation:
         output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     def _print_body(self, intent: Intent, checks: Sequence[CheckLine]) -> None:
-        """The body of the create and what the checks say. The service was asked for quotes
-        alone."""
         document = CreateDryRunDocument(intent, tuple(line.text for line in checks))
         self._output.say(*self._review(intent, checks), document=document)
         self._output.hint(f"The money is {document.money}.")
 
 
 class DexCreation(Creation):
-    """One swap of the profile's wallet, and before it those that an earlier run left open."""
+    """A swap on chains by the profile's wallet. Swaps that an earlier run left open are settled
+    first."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
         super().__init__(call, request)
         self._signed: list[str] = []
 
     async def run(self) -> int:
-        """Swap and print, or with ``--dry-run`` print what would be signed. Raises CommandError."""
+        """Swaps and prints; with ``--dry-run`` prints what would be signed."""
         await load_catalog(self._call)
         await settle(self._call)
         await make_ready(self._call)
@@ -425,8 +423,8 @@ class DexCreation(Creation):
         chain = sold.chain_data
         if not request.dry_run and wallet.link(chain.short_name) is None:
             # Before the pass phrase, which could not help.
-            said = no_node(self._desk.settings, chain)
-            raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
+            problem = no_node(self._desk.settings, chain)
+            raise bad_input("NO_NODES", f"{problem[:1].upper()}{problem[1:]}.", field="rpc")
         kind = KINDS.get(chain.kind)
         if kind is None:
             raise bad_input(
@@ -460,7 +458,7 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
-        """Nothing new is swapped before what was left open is settled or told."""
+        """Settles swaps that were left open, before a new one begins."""
         for intent in open_swaps(self._desk.journal.ledger):
             self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
             outcome = await flow.take_on(intent)
@@ -468,11 +466,10 @@ class DexCreation(Creation):
                 self._output.talk("Another desk that runs now looks after it.")
             elif outcome.done:
                 self._output.talk(f"It went on: order {outcome.order_id}.")
-            elif (said := outcome.failure) is not None:
-                self._output.talk(f"{said.cause} Money: {said.money}. Next {said.next}.")
+            elif (failure := outcome.failure) is not None:
+                self._output.talk(f"{failure.cause} Money: {failure.money}. Next {failure.next}.")
 
     async def _look(self, review: Review) -> Agreed | None:
-        """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
         agreed = await consent(self._output, review, yes=self._request.yes)
         if agreed is not None:
             self._signed.append(review.title)
@@ -493,8 +490,8 @@ class DexCreation(Creation):
         self._output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     async def _print_dry_run(self, sold: Token) -> int:
-        """Everything a swap does before its first signature, and nothing of what comes with it.
-        Exit 9 when the gate refuses what would be signed."""
+        """Does everything a swap does before its first signature. Exit 9 when the gate refuses what
+        would be signed."""
         output = self._output
         intent, _, _ = await self._chosen(sold)
         try:
@@ -521,7 +518,7 @@ class DexCreation(Creation):
             output.say("Nothing has to be approved or signed before the order.")
         for place, step in enumerate(run.steps, 1):
             output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
-        output.say(*(f"Not known: {one}" for one in run.unknown))
+        output.say(*(f"Not known: {unknown}" for unknown in run.unknown))
         output.hint(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
         output.hint(f"The money is {run.money}.")
         return Exit.OWN_REFUSAL if run.refused else Exit.DONE
@@ -547,12 +544,12 @@ def _payload_text(step: DryStep) -> list[str]:
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
-    """Exit 9 where the deposit did not leave, 8 where it did or may have."""
-    said = "may have been paid" if outcome.open else "was not paid"
+    """Exit 8 if the deposit left or may have, else 9."""
+    left = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
         Exit.UNKNOWN if outcome.open else Exit.OWN_REFUSAL,
         "NOT_FUNDED",
-        f"The order was created. Its deposit {said}: {outcome.cause}",
+        f"The order was created. Its deposit {left}: {outcome.cause}",
         "in your wallet, or on its way to the deposit address"
         if outcome.open
         else "in your wallet; no deposit was paid",
@@ -611,8 +608,8 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
-    """Exit 9. One that the service has only to repeat differs in nothing, and can be paid then.
-    Exit 8 for one that is ``missing``: whether there is an order is not known."""
+    """Why no deposit address is shown. Exit 8 for an order that is ``missing``: it may not exist.
+    Else exit 9; one that the service has yet to repeat can be paid afterwards."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,
@@ -638,8 +635,8 @@ def review_lines(
     now: datetime,
     hidden: frozenset[int] = frozenset(),
 ) -> list[str]:
-    """Everything that will be posted and what was compared, the address whole, in groups;
-    ``hidden`` places of it are asked for and drawn as dots."""
+    """What will be posted and what was checked. The whole address is shown in groups; ``hidden``
+    places of it are dots, because the person is asked for them."""
     seconds = (intent.valid_until - now).total_seconds()
     profile = f"LIVE {settings.profile.value}: this is real money"
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
@@ -667,7 +664,7 @@ def review_lines(
 
 
 def _least(intent: Intent) -> str:
-    """The least that can arrive, and who stands for it."""
+    """The least that can arrive, and who guarantees it."""
     least = confirmed_least(intent)
     if least is None:
         return "not promised: the rate floats until the deposit is exchanged"
@@ -683,30 +680,29 @@ def _side(amount: str, token: TokenFacts) -> str:
 
 
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
-    """The recipient's address. Exit 2 and 9 as :func:`read_payees`, for what no route could
-    change: before a quote is spent on it."""
+    """The recipient's address. Checks before a quote is spent what no route can change; exits as
+    :func:`read_payees`."""
     recipient = _read_recipient(desk, request, token_out, on_chain=request.on_chain)[0]
     _read_refund(desk, request, token_in, required=False)
     return recipient.address
 
 
 def read_payees(
-    desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote
+    desk: Desk, request: CreateRequest, result: QuoteResult, row: RankedQuote
 ) -> Checked:
-    """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
-    a known address or belongs to an order, and for an address or memo that is doubted, unless a
-    person reads the review or the warning was accepted."""
+    """Checks recipient, memo and refund address. Exit 2 for no address of the chain or a missing
+    memo; 9 for a look-alike, a deposit address of an order, or a warning that nobody accepted."""
     recipient, memo = _read_recipient(
         desk,
         request,
-        board.token_out,
+        result.token_out,
         on_chain=row.on_chain,
-        arrives=board.amount if board.wish.receive else row.key,
+        arrives=result.amount if result.wish.receive else row.key,
     )
-    refund = _read_refund(desk, request, board.token_in, required=needs_refund_address(row))
+    refund = _read_refund(desk, request, result.token_in, required=needs_refund_address(row))
     middle = None
     if request.middle_refund is not None:
-        token = find_intermediate_token(desk.catalog, board, row)
+        token = find_intermediate_token(desk.catalog, result, row)
         if token is None:
             raise bad_input(
                 "BAD_OPTION",
@@ -775,7 +771,7 @@ def _read_refund(
     field: str = "refund",
     what: str = "refund address",
 ) -> RecipientCheck:
-    """The refund address with its memo: the one given, else that which comes with it."""
+    """The refund address with its memo: the given one, else the one kept with the address."""
     check = partial(
         check_refund,
         request.refund or "",
@@ -816,8 +812,8 @@ HOME = "in your wallet"
 
 
 async def fund_order(call: CliContext, order: str, account: str | None, yes: bool) -> None:
-    """Pay from ``account``, by name or address, else from the first of the chain, and print. Raises
-    CommandError."""
+    """Pays the deposit from ``account`` (name or address), else from the first account of the
+    chain, and prints."""
     await load_catalog(call)
     await settle(call)
     tracked = await find_order(call, order)

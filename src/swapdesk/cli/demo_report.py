@@ -52,7 +52,7 @@ USUAL_SPEED = Decimal(1)
 
 
 def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
-    """Carry it out, print what happened and give it back."""
+    """Runs a demonstration and prints it. Raises CommandError."""
     require_extra("sandbox")
     try:
         return tell_in_new_world(output, choice)
@@ -65,8 +65,7 @@ def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
 
 
 def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
-    """Print a demonstration as it comes, and give it back with what it recorded. The world of the
-    seed ends with it."""
+    """Runs a demonstration in a new world of its seed and prints it; the world ends with it."""
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
     async def whole(place: Path) -> Demonstration:
@@ -94,23 +93,23 @@ def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
 async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
     if choice.token is not None:
         find_token(choice.token, desk, field="token")
-    shown = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
-    told = _Transcript(output, shown)
-    output.say(f"{shown.demo.title}: {headline(shown, choice)}")
+    demonstration = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
+    transcript = _Transcript(output, demonstration)
+    output.say(f"{demonstration.demo.title}: {headline(demonstration, choice)}")
     try:
-        await shown.begin()
-        await shown.run(told.stage)
-        told.end(await shown.last_look())
+        await demonstration.begin()
+        await demonstration.run(transcript.stage)
+        transcript.end(await demonstration.last_look())
     finally:
-        await shown.close()
-    return shown
+        await demonstration.close()
+    return demonstration
 
 
-def headline(shown: Demonstration, choice: DemoChoice) -> str:
-    """What is paid, and what repeats it."""
-    sold, bought = shown.sold, shown.bought
+def headline(demonstration: Demonstration, choice: DemoChoice) -> str:
+    """What is paid, with seed and speed."""
+    sold, bought = demonstration.sold, demonstration.bought
     return (
-        f"{exact_amount(shown.amount)} {sold.symbol} on {sold.chain_data.name} from Alice,"
+        f"{exact_amount(demonstration.amount)} {sold.symbol} on {sold.chain_data.name} from Alice,"
         f" {bought.symbol} on {bought.chain_data.name} to Bob."
         f" Seed {choice.seed}, speed x{copied_amount(choice.speed or USUAL_SPEED)}."
     )
@@ -125,7 +124,7 @@ class LinkSearchDocument(Struct, frozen=True, rename="camel"):
 
 
 class _Transcript:
-    """Prints of each stage what the stages before did not show."""
+    """Prints of each stage what earlier stages did not show."""
 
     def __init__(self, output: Output, shown: Demonstration) -> None:
         self._output = output
@@ -155,7 +154,12 @@ class _Transcript:
         self._lines([*pane.lines, PaneLine(pane.ending)])
         if rows:
             self._output.say("", "What a watcher can still compare")
-            self._output.say(*(f"  {one.label:{_LABEL}}{one.value}; {one.remark}" for one in rows))
+            self._output.say(
+                *(
+                    f"  {comparison.label:{_LABEL}}{comparison.value}; {comparison.remark}"
+                    for comparison in rows
+                )
+            )
 
     def _pane(self, pane: Pane) -> None:
         lines = [*pane.lines, *([PaneLine(pane.ending)] if pane.ending else [])]
@@ -180,8 +184,7 @@ class PageDocument(Struct, frozen=True):
 
 
 def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told: bool) -> None:
-    """Carry it out in a new world, print its stages where they are to be ``told``, and write the
-    page into ``file``."""
+    """Runs a demonstration, prints its stages if ``told``, and writes the page into ``file``."""
     if file is None:
         tell_demo(call.output, choice)
         return
@@ -195,8 +198,8 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
     if not printed:
         _check_place(file)
     output = call.output if told else Output("table", stdout=io.StringIO())
-    shown = tell_demo(output, choice)
-    page = demo_page(DEMOS[choice.name], shown.record, headline(shown, choice))
+    demonstration = tell_demo(output, choice)
+    page = demo_page(DEMOS[choice.name], demonstration.record, headline(demonstration, choice))
     if printed:
         call.output.file(page.encode(), document=PageDocument(page=page))
         return
@@ -207,7 +210,7 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
 
 
 def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
-    """The same record gives the same bytes."""
+    """The page as HTML. The same record gives the same bytes."""
     last = record[-1]
     islands, left_out = link_graph(last)
     return web_page(
@@ -226,8 +229,8 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 
 
 def _check_place(file: Path) -> None:
-    """A page of a demonstration may be replaced by another one, and nothing else may. A pipe or a
-    device is written into."""
+    """Refuses to replace a file that is no page of a demonstration. A pipe or a device may be
+    written."""
     with _writing(file):
         if not file.parent.is_dir():
             raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")

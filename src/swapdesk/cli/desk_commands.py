@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 def _require_sense(
     types: tuple[str, ...], providers: tuple[str, ...], receive: bool, **options: Any
 ) -> None:
-    """Exit 2 for what cannot go together."""
     if options["both"] and receive:
         raise bad_input(
             "BAD_OPTION", "--receive asks for fixed rates; leave out --both.", field="both"
@@ -565,7 +564,7 @@ def _receiver(url: str) -> str:
     shell_complete=completion.open_orders,
     help="Only this order; may be given again. All orders by default.",
 )
-@click.option("--replay", "wanted", metavar="ID", help="Send one delivery again, and end.")
+@click.option("--replay", "delivery", metavar="ID", help="Send one delivery again, and end.")
 @on_desk(
     "order_watch:post_orders",
     Declared(Effect.ONLY_READS, reading=True, prints=("swapdesk.flows.webhooks:AttemptDocument",)),

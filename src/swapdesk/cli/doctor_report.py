@@ -49,7 +49,7 @@ class DoctorDocument(Struct, frozen=True):
 def report_doctor(call: CliContext) -> int:
     """Exit 9 when something is wrong."""
     findings = examine(call.profile, SystemClock())
-    whole = all(one.state != "wrong" for one in findings)
+    whole = all(finding.state != "wrong" for finding in findings)
     call.output.say(
         *_lines(findings, plain=call.output.form == "plain"),
         document=DoctorDocument(whole, tuple(findings)),
@@ -58,18 +58,18 @@ def report_doctor(call: CliContext) -> int:
 
 
 def examine(profile: str | None, clock: Clock) -> list[Finding]:
-    """Everything that can be looked at, in the order in which it is mended."""
+    """All findings, in the order in which problems are mended."""
     home = find_home(os.environ)
     settings, misnamed = _settings(home, profile)
-    found = [
+    findings = [
         *_packages(settings),
         *_looked("command", lambda: check_shell(os.environ)),
         *_looked("config", lambda: _config(settings)),
     ]
     if misnamed is not None:
-        return [*found, misnamed]
+        return [*findings, misnamed]
     return [
-        *found,
+        *findings,
         *_looked("files", lambda: check_files(settings)),
         *_looked("secret", lambda: check_secret(settings)),
         *_looked("journal", lambda: [check_journal(settings.places.journal)]),
@@ -78,7 +78,7 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
-    """The settings of the chosen profile; where there is no such one, those of the sandbox."""
+    """The settings of the chosen profile; those of the sandbox if there is no such profile."""
     try:
         settings = load_settings(os.environ, home, Options(profile=profile))
         if settings.live:
@@ -86,26 +86,28 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
         return settings, None
     except SettingsError as error:
         settings = load_settings(os.environ, home, Options(profile=SANDBOX))
-        problem, said = error.problem, str(error)
+        problem, message = error.problem, str(error)
         if problem is not None and not problem.key:
             # The file cannot be read, which is a finding of its own.
-            return settings, unchecked("profile", f"{said}.")
+            return settings, unchecked("profile", f"{message}.")
         mend = edit(home.config_file) if problem is None else edit_problem(problem)
-        return settings, wrong("profile", said if said.endswith("?") else f"{said}.", mend)
+        return settings, wrong("profile", message if message.endswith("?") else f"{message}.", mend)
 
 
 def _packages(settings: Settings) -> list[Finding]:
-    """Those of the desk, and of the extras that this profile uses."""
+    """Findings on the packages of the desk and of the extras that this profile uses."""
     signs = bool(settings.rpc.value) or settings.places.keys.exists()
     extra, parts = "sandbox", dict.fromkeys((*PACKAGES["sandbox"], *PACKAGES["wallet"]))
     if settings.live:
         extra, parts = "wallet", dict.fromkeys(PACKAGES["wallet"] if signs else ())
-    found = []
-    for name, wanted in (("", DESK_PARTS), (extra, parts)):
-        missing = ", ".join(one for one in wanted if find_spec(one) is None)
+    findings = []
+    for name, packages in (("", DESK_PARTS), (extra, parts)):
+        missing = ", ".join(package for package in packages if find_spec(package) is None)
         if missing:
-            found.append(wrong("packages", f"The {name or 'desk'} needs {missing}.", install(name)))
-    return found or [ok("packages", "Every package is there.")]
+            findings.append(
+                wrong("packages", f"The {name or 'desk'} needs {missing}.", install(name))
+            )
+    return findings or [ok("packages", "Every package is there.")]
 
 
 def _config(settings: Settings) -> Iterable[Finding]:
@@ -113,9 +115,9 @@ def _config(settings: Settings) -> Iterable[Finding]:
 
     problems = [
         *(
-            one
-            for one in wrong_in_config(settings)
-            if one.key != "secret_file" or secret_file(settings) is None
+            problem
+            for problem in wrong_in_config(settings)
+            if problem.key != "secret_file" or secret_file(settings) is None
         ),
         *read_palettes(settings.home.themes).problems,
     ]
@@ -138,7 +140,7 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What ``look`` finds, or why it cannot: a package is missing, or a file out of sight."""
+    """What ``look`` finds; else why it cannot: a package is missing, or a file cannot be read."""
     try:
         return list(look())
     except ImportError as error:
@@ -146,18 +148,17 @@ def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
     except OSError as error:
         path = Path(str(error.filename or "."))
         place = path if os.path.lexists(path) else path.parent
-        said = f"{path} cannot be looked at: {error.strerror or error}."
-        return [wrong(check, said, f"chmod -R u+rwX {shell_word(place)}")]
+        message = f"{path} cannot be looked at: {error.strerror or error}."
+        return [wrong(check, message, f"chmod -R u+rwX {shell_word(place)}")]
 
 
 def _lines(findings: list[Finding], *, plain: bool) -> Iterator[str]:
-    """Every finding with its command."""
-    width = max(len(one.check) for one in findings)
-    for one in findings:
+    width = max(len(finding.check) for finding in findings)
+    for finding in findings:
         if plain:
-            yield f"{one.check}, {one.state}: {one.said}"
+            yield f"{finding.check}, {finding.state}: {finding.said}"
         else:
-            yield f"{one.state:9}  {one.check:{width}}  {one.said}"
-        if one.mend:
-            does = "Mend it" if one.state == "wrong" else "To have it"
-            yield f"{does}: {one.mend}" if plain else f"{'':{width + 11}}  $ {one.mend}"
+            yield f"{finding.state:9}  {finding.check:{width}}  {finding.said}"
+        if finding.mend:
+            does = "Mend it" if finding.state == "wrong" else "To have it"
+            yield f"{does}: {finding.mend}" if plain else f"{'':{width + 11}}  $ {finding.mend}"

@@ -100,8 +100,8 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = ctx.resilient_parsing or args[0] in COMMANDS or args[0].startswith("-")
-        if not known:
+        as_usual = ctx.resilient_parsing or args[0] in COMMANDS or args[0].startswith("-")
+        if not as_usual:
             import difflib
 
             near = difflib.get_close_matches(args[0], list(COMMANDS), n=1, cutoff=0.5)
@@ -110,7 +110,7 @@ class CommandTable(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Without importing every command for its help, as a group does."""
+        """Unlike a group of click, imports no command for its help."""
         from click.shell_completion import CompletionItem
 
         return [
@@ -154,7 +154,7 @@ def swapdesk(
 
 
 def every_command() -> Iterator[tuple[str, click.Command]]:
-    """The desk itself, every command and every command of a group, by the whole name."""
+    """The desk itself, every command and every command of a group, by full name."""
     return _below("swapdesk", swapdesk)
 
 
@@ -163,13 +163,13 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
     if isinstance(command, click.Group):
         context = click.Context(command)
         for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            assert found is not None
-            yield from _below(f"{name} {inner}", found)
+            below = command.get_command(context, inner)
+            assert below is not None
+            yield from _below(f"{name} {inner}", below)
 
 
 def commands() -> dict[str, click.Command]:
-    """Every command that does something, by its words without ``swapdesk``."""
+    """Every command that does something, by its name without ``swapdesk``."""
     return {
         name.partition(" ")[2]: command
         for name, command in every_command()
@@ -180,8 +180,8 @@ def commands() -> dict[str, click.Command]:
 def open_desk(
     call: CliContext, demo: DemoChoice | None = None, player: Player | None = None
 ) -> int:
-    """The screens, perhaps with a tape in them or a demonstration to begin with. Wrong settings
-    are shown there, so they do not keep the desk closed."""
+    """Runs the screens, with a tape or a demonstration if one is given. Wrong settings are shown
+    there and do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -212,7 +212,7 @@ def open_desk(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and give its exit code; every error is printed here, once."""
+    """Runs one command line and returns its exit code; errors are printed here, once."""
     import logging
 
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())
@@ -233,7 +233,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> CommandError | None:
-    """What an error means for who gave the command; None for a defect."""
+    """Translates an error for the caller; None for a defect."""
     if isinstance(error, CommandError):
         return error
     if isinstance(error, click.ClickException):
@@ -281,13 +281,12 @@ def _usage(error: click.ClickException) -> CommandError:
     context = getattr(error, "ctx", None)
     where = f" See {context.command_path} -h." if context is not None else ""
     # A list of choices comes over several lines; a sentence is one.
-    said = " ".join(error.format_message().split())
-    end = "" if said.endswith((".", "?", "!")) else "."
-    return bad_input("USAGE", f"{said}{end}{where}")
+    message = " ".join(error.format_message().split())
+    end = "" if message.endswith((".", "?", "!")) else "."
+    return bad_input("USAGE", f"{message}{end}{where}")
 
 
 def main() -> NoReturn:
-    """The entry point of the command."""
     replace_closed()
     escape_foreign()
     load_libraries_lean()
@@ -300,7 +299,7 @@ def main() -> NoReturn:
 
 
 def answer_shell() -> NoReturn:
-    """What a shell offers for the word at its cursor (``cli.completion``)."""
+    """Answers what a shell offers for the word at its cursor (``cli.completion``)."""
     # It would show a complaint between the words that are typed.
     silence(sys.stderr)
     gc.disable()
@@ -309,7 +308,7 @@ def answer_shell() -> NoReturn:
 
 
 def load_libraries_lean() -> None:
-    """Leave out what libraries load beside what is used, a fifth of a short command: httpx2 its
+    """Keeps libraries from loading parts that are not used, a fifth of a short command: httpx2 its
     own command line (with rich and pygments), pydantic the plugins of every installed package."""
     sys.modules.setdefault("httpx2._main", None)  # type: ignore[arg-type]
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -326,7 +325,8 @@ REMOVED: dict[str, str] = {
 
 
 def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:
-    """Exit 2 where the line names what is gone; None for any other line that cannot be read."""
+    """Exit 2 if the line names a command or option that was removed; None for any other usage
+    error."""
     context = getattr(error, "ctx", None)
     if context is None:
         return None

@@ -119,8 +119,7 @@ class OrderDocument(Struct, frozen=True):
 def order_document(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderDocument:
-    """One order with its state: where the money is, who acts next, and the whole order. ``made``
-    are its transactions as the journal has them."""
+    """The document of an order at ``now``. ``made`` are its transactions from the journal."""
     order = tracked.order
     return OrderDocument(
         tracked,
@@ -139,7 +138,7 @@ def order_document(
 def deposit_of(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> DepositFacts | None:
-    """What to pay, where, until when; None when nothing is to be paid or it must not be."""
+    """What to pay, where and until when; None when nothing is to be paid or it must not be."""
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
@@ -159,7 +158,7 @@ def deposit_of(
 def order_facts(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, str]]:
-    """Labels and values to read; ``made`` are the transactions of the order."""
+    """Labels and values of an order for people. ``made`` are its transactions from the journal."""
     order, summary = tracked.order, order_status(tracked, now, made)
     got = tracked.proceeds
     back = got.outcome == "came back"
@@ -213,9 +212,12 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
 
 
 def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """The transactions that this desk sent, with what is known of each; else the deposit's as the
-    service names it."""
-    rows = [(_HASHES[one.role], f"{one.hash}{_fate(order, one)}") for one in made if one.own]
+    """The transactions that this desk sent; else the deposit's hash as the service names it."""
+    rows = [
+        (_HASHES[transaction.role], f"{transaction.hash}{_fate(order, transaction)}")
+        for transaction in made
+        if transaction.own
+    ]
     if own_payment(made) is None:
         return [*rows, ("Deposit hash", named_deposit(order, made) or "")]
     return [*rows, ("Service names", other_deposit(order, made) or "")]
@@ -230,11 +232,11 @@ _HASHES = {
 }
 
 
-def _fate(order: Order, one: OrderTransaction) -> str:
-    """What is to be known of a transaction that is not simply done."""
-    if one.fate == "failed":
+def _fate(order: Order, transaction: OrderTransaction) -> str:
+    """What is unusual about a transaction."""
+    if transaction.fate == "failed":
         return ", failed and moved nothing but its gas"
-    return ", sent" if one.fate == "sent" and not deposit_arrived(order) else ""
+    return ", sent" if transaction.fate == "sent" and not deposit_arrived(order) else ""
 
 
 def deposit_facts(
@@ -244,8 +246,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """The deposit card in words: exact amount, whole address, memo, deadline; empty when
-    nothing is to be paid."""
+    """The deposit card in words: exact amount, whole address, memo and deadline. Empty when nothing
+    is to be paid."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
@@ -263,7 +265,6 @@ def deposit_facts(
 def order_row(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> tuple[str, ...]:
-    """One line of the list."""
     order, summary = tracked.order, order_status(tracked, now, made)
     (sent, _), got = tracked.symbols, shown(tracked.proceeds)
     return (
@@ -278,12 +279,12 @@ def order_row(
     )
 
 
-def _came_back(order: Order, found: Proceeds) -> str:
+def _came_back(order: Order, proceeds: Proceeds) -> str:
     """What a refund returned, and on which chain."""
-    said = _side(found.amount, found.symbol, order.in_token)
-    if not unsaid(found):
-        return said
-    return f"the {found.symbol}{_on(order.in_token)}; {UNSAID}"
+    text = _side(proceeds.amount, proceeds.symbol, order.in_token)
+    if not unsaid(proceeds):
+        return text
+    return f"the {proceeds.symbol}{_on(order.in_token)}; {UNSAID}"
 
 
 def _side(amount: Decimal | None, symbol: str, token: Token | None) -> str:
@@ -321,7 +322,7 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """The orders, read from the service; as last known when it cannot be asked."""
+    """Orders read from the service; as last known when it cannot be asked."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -333,27 +334,27 @@ async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> li
         )
     tell_left_out(call)
     now = call.desk.service_clock.now()
-    known = sort_orders(call.link.tracker.orders(), sort)
+    orders = sort_orders(call.link.tracker.orders(), sort)
     if kept.empty:
-        return known
+        return orders
     desk = call.desk
     kept = kept.looked_up(desk.journal.orders.named, desk.book.labels())
-    found = [one for one in known if kept.keeps(one, order_status(one, now), now)]
-    if known and not found:
-        call.output.talk(kept.nothing(len(known)))
-    return found
+    chosen = [tracked for tracked in orders if kept.keeps(tracked, order_status(tracked, now), now)]
+    if orders and not chosen:
+        call.output.talk(kept.nothing(len(orders)))
+    return chosen
 
 
 def tell_left_out(call: CliContext) -> None:
-    """Say it where orders of the service are not among those that are told."""
-    if said := left_out_words(call.link.tracker.skipped):
-        call.output.talk(said)
+    """Tells how many orders of the service are missing from the list."""
+    if words := left_out_words(call.link.tracker.skipped):
+        call.output.talk(words)
 
 
 async def export_orders(
     call: CliContext, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
 ) -> None:
-    """Write the orders to a file, or to standard output."""
+    """Writes the orders to a file, or to standard output."""
     orders = await chosen_orders(call, kept, sort)
     made = call.desk.journal.orders.transactions()
     content = export_bytes(orders, call.desk.service_clock.now(), form, made)
@@ -367,7 +368,6 @@ async def export_orders(
 
 
 async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> None:
-    """The list, refreshed from the service; as last known when it cannot be asked."""
     output = call.output
     orders = await chosen_orders(call, kept, sort)
     with suppress(JournalUnavailable):
@@ -415,7 +415,7 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Say of every call without a known outcome, or of those that pay these orders, what it may
+    """Tells of every call without a known outcome, or of those that pay these orders, what it may
     have done."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
@@ -442,8 +442,8 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """One order, read now; as last known when the service cannot be asked. ``order`` is its id,
-    the beginning of it, or one of its addresses, hashes or request ids."""
+    """Prints one order, read now; as last known when the service cannot be asked. ``order`` is its
+    id or the beginning of one, or one of its addresses, hashes or request ids."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -461,7 +461,7 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
-    """Exit 2 for an order that holds nobody up."""
+    """Exit 2 for an order that needs nobody."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
@@ -480,27 +480,27 @@ async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
 
 
 async def find_order(call: CliContext, name: str) -> TrackedOrder:
-    """An order by its id or the beginning of one. Exit 5 when neither the journal nor the
-    service knows it, 2 when several begin so."""
+    """An order by its id or the beginning of one. Exit 5 when neither the journal nor the service
+    knows it, 2 when several begin so."""
     tracker = call.link.tracker
     service_id = _known_id(call, name)
-    known = tracker.recall(service_id)
+    remembered = tracker.recall(service_id)
     try:
-        found = await tracker.read(service_id)
+        tracked = await tracker.read(service_id)
     except NotFound:
-        found = None
+        tracked = None
     except RequestRefused as error:
         raise bad_input(BAD_ID, f"{error}.", field="order") from None
     except ClientError as error:
-        if known is None:
+        if remembered is None:
             failed = of_client_error(error)
             failed.money = "where the service has this order; it could not be asked"
             raise failed from None
-        said = str(error).rstrip(".")
-        call.output.talk(f"The service could not be asked: {said}. As last known:")
-        found = known
-    if found is not None:
-        return found
+        reason = str(error).rstrip(".")
+        call.output.talk(f"The service could not be asked: {reason}. As last known:")
+        tracked = remembered
+    if tracked is not None:
+        return tracked
     raise _not_known(name)
 
 
@@ -517,14 +517,13 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """As :func:`find_order`, and by an address, a hash or a request id that one order alone has:
-    in the journal, and among what the service lists. Of an order that is to be paid only the id
-    is taken."""
+    """As :func:`find_order`, and by an address, a hash or a request id that only one order has, in
+    the journal and in the service's list. An order that is to be paid is found by its id alone."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
-    found = _known_id(call, name)
-    if found in index.ids() or len(name) < SHORTEST_NAME:
-        return await find_order(call, found)
+    service_id = _known_id(call, name)
+    if service_id in index.ids() or len(name) < SHORTEST_NAME:
+        return await find_order(call, service_id)
     if (named := _only(what, index.named(name))) is not None:
         return await find_order(call, named)
     try:
@@ -541,17 +540,17 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _known_id(call: CliContext, name: str) -> str:
-    """The whole id of a beginning, when it is one and unique; else the text itself."""
-    known = call.desk.journal.orders.ids()
-    if name in known or len(name) < SHORTEST_PREFIX:
+    """Completes a beginning that is unique; else returns the text itself."""
+    ids = call.desk.journal.orders.ids()
+    if name in ids or len(name) < SHORTEST_PREFIX:
         return name
-    begun = (one for one in known if one.startswith(name))
+    begun = (service_id for service_id in ids if service_id.startswith(name))
     return _only(f"orders begin with {name}", begun) or name
 
 
-def _only(what: str, found: Iterable[str]) -> str | None:
-    """The one that was found; None for none. Exit 2 where there are several."""
-    several = sorted(found)
+def _only(what: str, values: Iterable[str]) -> str | None:
+    """The only element; None for none. Exit 2 for several."""
+    several = sorted(values)
     if len(several) > 1:
         raise bad_input(
             "AMBIGUOUS_ORDER",

@@ -64,7 +64,7 @@ class WatchedDocument(Struct, frozen=True):
 async def watch_orders(
     call: CliContext, ids: Sequence[str], until: str, timeout: float | None
 ) -> int:
-    """Print every change. Raises CommandError with exit 3 when ``timeout`` seconds have passed."""
+    """Prints every change. Exit 3 when ``timeout`` seconds have passed."""
     await settle(call, TELLING_SECONDS)
     watched = dict.fromkeys([(await find_order(call, name)).service_id for name in ids])
     watch = _Watch(call, list(watched), refunded=until == "refunded")
@@ -89,7 +89,7 @@ class _Watch:
         self._last: dict[str, TrackedOrder] = {}
 
     async def run(self) -> None:
-        """Until every order has ended."""
+        """Runs until every order has ended."""
         self._call.link.follow()
         lost, changed = 0.0, asyncio.Event()
         self._print_changes()
@@ -128,11 +128,11 @@ class _Watch:
         return tracked.ended and not may_be_refunded
 
     async def _ask(self) -> None:
-        """Ask for ends that only the stream has told and for refunds; without a key, which has
-        no stream, for everything."""
-        told = not self._call.link.connection.read_only
+        """Asks for ends that only the stream told, and for refunds. Without a key there is no
+        stream, so everything is asked for."""
+        streams = not self._call.link.connection.read_only
         for name in self.open_ids():
-            if told and not ended(display_of(self._known(name).order)):
+            if streams and not ended(display_of(self._known(name).order)):
                 continue
             with contextlib.suppress(ClientError):
                 # Asked again at the next look; the stream says when the service is back.
@@ -161,7 +161,9 @@ class _Watch:
             )
 
 
-async def post_orders(call: CliContext, url: str, ids: tuple[str, ...], wanted: str | None) -> None:
+async def post_orders(
+    call: CliContext, url: str, ids: tuple[str, ...], delivery: str | None
+) -> None:
     only = {(await find_order(call, name)).service_id for name in ids}
     root: Path = call.desk.settings.places.root
     try:
@@ -180,9 +182,9 @@ async def post_orders(call: CliContext, url: str, ids: tuple[str, ...], wanted: 
         told=lambda attempt: _tell(call, attempt),
     )
     try:
-        if wanted is not None:
+        if delivery is not None:
             with refused_as(WebhookRefused, "NO_DELIVERY", field="replay"):
-                made = await webhooks.replay(wanted)
+                made = await webhooks.replay(delivery)
             if made.status == GONE:
                 raise _gone(url)
             if not made.taken:
@@ -209,7 +211,7 @@ def _gone(url: str) -> CommandError:
 
 
 async def _until_interrupted(call: CliContext, webhooks: OrderWebhooks) -> None:
-    """Post while the desk follows the service; a sandbox that is gone is started again."""
+    """Posts while the desk follows the service; starts a sandbox again that is gone."""
     posting = asyncio.create_task(webhooks.run())
     try:
         while True:

@@ -36,12 +36,9 @@ _SIGN = re.compile(
 
 
 def replace_closed() -> None:
-    """Stand-ins for streams that were closed before the start, as by ``>&-``.
-
-    Without them talk would be printed as data, and the next file that is opened would get
-    the number of the stream. Nothing is read, talk is lost, and data fail to be written as
-    on any other output that cannot be: a caller who closed it does not get them.
-    """
+    """Opens stand-ins for streams that were closed before the start, as by ``>&-``. Without them
+    talk would be printed as data, and the next file opened would get the number of the stream.
+    Reads return nothing, talk is lost, and data fail to be written as on a full disk."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -52,9 +49,8 @@ def replace_closed() -> None:
 
 
 def escape_foreign() -> None:
-    """What the encoding of a stream has no character for is written in ASCII where it is a sign of
-    a sentence or a number, else as JSON escapes it. What is read without being text is replaced.
-    Neither ends a command half-way."""
+    """Keeps a character that a stream cannot encode from ending a command: a sign of the program's
+    own is written in ASCII, anything else as JSON escapes it. Input that is no text is replaced."""
     for stream, errors in ((sys.stdout, _SIGNS), (sys.stderr, _SIGNS), (sys.stdin, "replace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
@@ -103,7 +99,7 @@ def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
 
 
 def silence(stream: TextIO) -> None:
-    """Drop what the stream still holds and all that follows; closing it would fail again."""
+    """Drops what the stream holds and all that follows; closing it would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -143,14 +139,13 @@ class Output:
 
     @property
     def to_person(self) -> bool:
-        """Whether data is read on a terminal, as it is printed."""
+        """True if data is printed on a terminal."""
         return not self.json and (self._stdout or sys.stdout).isatty()
 
     @property
     def before_a_question(self) -> Output:
-        """Where data are read before a question about them: with the question, which stands on
-        standard error, unless this goes to a terminal as well. Nobody agrees to what is in a
-        file."""
+        """Where data is printed before a question about it: beside the question, on standard error,
+        unless standard output is a terminal. Nobody agrees to what went into a file."""
         if self.to_person:
             return self
         form = "table" if self.json else self.form
@@ -189,8 +184,8 @@ class Output:
         A table that comes in parts gives all of them the ``least`` widths, and heads to one.
         Where sentences are asked for, ``plain``, else one for each row with its heads in it."""
         if self.form != "table":
-            said = [_sentence(heads, row) for row in rows] if plain is None else plain
-            self.say(*said, document=document)
+            sentences = [_sentence(heads, row) for row in rows] if plain is None else plain
+            self.say(*sentences, document=document)
             return
         columns = [[self._shown(cell) for cell in column] for column in zip(*rows, strict=True)]
         if not columns:
@@ -220,8 +215,8 @@ class Output:
         for."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
         if self.form != "table":
-            said = [f"{label}: {value}" for label, value in shown] if plain is None else plain
-            self.say(*said, document=document)
+            sentences = [f"{label}: {value}" for label, value in shown] if plain is None else plain
+            self.say(*sentences, document=document)
             return
         width = max((cells(label) for label, _ in shown), default=0)
         for label, value in shown:
@@ -295,11 +290,11 @@ class Output:
         self.talk(*rows)
 
     def report(self, text: str) -> None:
-        """A report of several lines on standard error, for people."""
+        """Several lines on standard error, for people."""
         self.hint(*text.split("\n"))
 
     def _aside(self, text: str, end: str = "\n") -> None:
-        """Talk that nobody can take is lost; the command goes on and keeps its exit code."""
+        """Writes talk. Talk that cannot be written is lost, and the command keeps its exit code."""
         stream = self._stderr or sys.stderr
         try:
             print(text, end=end, file=stream, flush=True)
@@ -325,7 +320,7 @@ class Output:
 
 
 def safe_line(text: str) -> str:
-    """The text as one line a terminal can show."""
+    """The text as one line that a terminal can show."""
     if text.isascii() and text.isprintable():
         return text
     # On demand: what only prints plain text does not load the wire.
@@ -335,14 +330,14 @@ def safe_line(text: str) -> str:
 
 
 def document_text(value: Struct) -> str:
-    """A document with the version of its schema, as one line of JSON."""
+    """A document as one line of JSON, with the version of its schema."""
     return json_text({"schemaVersion": SCHEMA_VERSION, **members(value)})
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """The member of a document, and the attribute of the record that it shows. A record of another
-    room names them in ``PRINTED``, dots leading into records within it; any other shows every
-    field."""
+    """Maps each member of a document to the attribute of the record that it shows. A record of
+    another package names them in ``PRINTED``, with dots leading into records within it; any other
+    shows every field."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -351,17 +346,17 @@ def written_members(kind: type) -> Mapping[str, str]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """A record under its written names. Members of the field that its class names as ``MERGED``
-    stand beside the others, and win where both have a name; what is unset is left out."""
+    """A record as a mapping with its written names. Members of the field that ``MERGED`` names
+    stand beside the others and win over them; unset members are left out."""
     merged = getattr(value, "MERGED", "")
-    found: dict[str, Any] = {}
+    written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():
         inner = _builtin(attrgetter(name)(value))
         if name == merged:
-            found |= inner
+            written_values |= inner
         elif inner is not UNSET:
-            found[written] = inner
-    return found
+            written_values[written] = inner
+    return written_values
 
 
 def _builtin(value: Any) -> Any:
@@ -378,7 +373,7 @@ def _builtin(value: Any) -> Any:
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    """One line of JSON with exact numbers, without a character a terminal acts on."""
+    """One line of JSON with exact numbers, and no character that a terminal acts on."""
     if _plain(value):
         # The desk, which starts here too, writes none.
         import json
@@ -393,7 +388,7 @@ def json_text(value: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> bool:
-    """Whether only texts, whole numbers and lists of them are in it; subclasses are not plain."""
+    """True for texts, whole numbers and lists and mappings of them, without subclasses."""
     if type(value) is dict:
         return all(_plain(item) for item in value.values())
     if type(value) is list:
@@ -424,8 +419,8 @@ def _row(texts: Sequence[str], widths: Sequence[int], numbers: Collection[int]) 
 
 def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
     """``Row 1, amount 150, state ready.`` Empty cells are left out."""
-    said = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
-    return f"{said[:1].upper()}{said[1:]}."
+    text = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _escaped(text: str) -> str:

@@ -40,19 +40,18 @@ _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 @reader
 def read_windows(value: str) -> tuple[int | None, ...]:
     """Calls a minute, an hour and a day, as ``5/20/50``; None for a ``-``."""
-    found = _WINDOWS.fullmatch(value)
-    if found is None:
+    windows = _WINDOWS.fullmatch(value)
+    if windows is None:
         raise click.BadParameter(
             f"{value!r} is no minute/hour/day like 5/20/50, each from 0 to {MOST_CALLS}"
             " or - for what it is now."
         )
-    return tuple(None if digits == "-" else int(digits) for digits in found.groups())
+    return tuple(None if digits == "-" else int(digits) for digits in windows.groups())
 
 
 def limits(option: str, calls: str) -> Callable[[Any], Any]:
-    """An option with calls in three windows."""
-    said = f"{calls} a minute/hour/day: 10/100/1000. A - keeps a window: 10/-/-."
-    return click.option(option, callback=read_windows, metavar="M/H/D", help=said)
+    help_text = f"{calls} a minute/hour/day: 10/100/1000. A - keeps a window: 10/-/-."
+    return click.option(option, callback=read_windows, metavar="M/H/D", help=help_text)
 
 
 def _percent_to(most: int) -> Any:
@@ -77,7 +76,6 @@ of_data = click.option(
 
 
 def of_service(command: F) -> F:
-    """Options that say whose store it is."""
     config = click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),

@@ -113,7 +113,7 @@ class BackupDocument(Struct, frozen=True):
 
 
 def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path | None) -> None:
-    """Exit 5 where no service ever ran, 2 for a file that is there."""
+    """Exit 5 where no service ever ran, 2 for a file that exists."""
     place = _place_of(call, data, config)
     if isinstance(place, Place):
         raise bad_input(
@@ -155,7 +155,7 @@ def run_on_store(
     data: Path | None,
     config: Path | None,
 ) -> int | None:
-    """Work with the store, at the service's time. Exit 5 where no service ever ran."""
+    """Runs ``work`` on the store, at the service's time. Exit 5 where no service ever ran."""
     place = _place_of(call, data, config)
 
     async def worked() -> int | None:
@@ -170,19 +170,19 @@ def run_on_store(
     except StoreUnavailable as error:
         # No URL of a file has a password.
         where = f" {place.url}" if isinstance(place, Place) else ""
-        said = f"The database{where} does not answer: {error}."
+        message = f"The database{where} does not answer: {error}."
         if not error.in_doubt:
             raise CommandError(
                 Exit.UNREACHABLE,
                 "NO_ANSWER",
-                said,
+                message,
                 UNCHANGED,
                 "you: once the database answers, give the command again",
             ) from None
         raise CommandError(
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
-            said,
+            message,
             "where it was; whether the change was made is not known",
             "you: once the database answers, look with swapdesk partner audit before you repeat it",
         ) from None
@@ -198,7 +198,7 @@ def run_on_store(
 
 
 def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
-    """Where the service keeps its accounts: a directory, or a database."""
+    """The data directory of the service, or its database."""
     if config is not None and data is not None:
         raise bad_input(
             "USAGE",
@@ -212,16 +212,16 @@ def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path 
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
     with refused_as(ServiceFileRefused, "CONFIG", field="config", money=UNCHANGED):
-        found = read_service_file(config)
-    if found.store is None:
-        return found.data.absolute()
+        service = read_service_file(config)
+    if service.store is None:
+        return service.data.absolute()
     require_extra("postgres")
-    return found.store
+    return service.store
 
 
 async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
-    """The store, and the service's time. Services of one database have the time of their
-    machines. Raises SchemaError and StoreUnavailable."""
+    """Opens the store; returns it with the service's time, which for a database is this machine's.
+    Raises SchemaError and StoreUnavailable."""
     if isinstance(directory, Place):
         try:
             return await Store.connect(directory), SystemClock().now()
@@ -242,7 +242,7 @@ def _file_in(directory: Path) -> Path:
 
 
 def _operator() -> str:
-    """Who gives the command, by name where the machine knows one."""
+    """The user's name, else the number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -250,7 +250,7 @@ def _operator() -> str:
 
 
 def _service_time(directory: Path) -> datetime:
-    """Of the service that runs there, whose clock may be ahead; else of this machine."""
+    """The time of the service that runs there, whose clock may be ahead; else this machine's."""
     ready = find_running(directory)
     if ready is None:
         return SystemClock().now()
@@ -279,14 +279,14 @@ async def list_accounts(output: Output, store: Store, act: Act) -> None:
     _, accounts = await store.partners.read()
     rows = [
         (
-            each.partner_id,
-            each.name,
-            each.tier,
-            "suspended" if each.suspended else "active",
-            str(sum(key.revoked is None for key in each.keys)),
-            ", ".join(each.overridden) or "none",
+            account.partner_id,
+            account.name,
+            account.tier,
+            "suspended" if account.suspended else "active",
+            str(sum(key.revoked is None for key in account.keys)),
+            ", ".join(account.overridden) or "none",
         )
-        for each in accounts
+        for account in accounts
     ]
     output.table(
         ("partner id", "name", "tier", "state", "keys", "overrides"),
@@ -371,9 +371,9 @@ async def override_terms(
 
 
 def _typed(value: object) -> str:
-    """The value of an override as the command takes it."""
+    """The value of an override as it is typed."""
     if isinstance(value, tuple):
-        return "/".join("-" if each is None else str(each) for each in value)
+        return "/".join("-" if calls is None else str(calls) for calls in value)
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
@@ -406,13 +406,13 @@ def _tell(output: Output, account: StoredPartner) -> None:
         ("key", "scope", "dialect", "created", "state"),
         [
             (
-                each.key,
-                each.scope,
-                each.dialect or "of the service",
-                rfc3339(each.created),
-                "active" if each.revoked is None else f"revoked {rfc3339(each.revoked)}",
+                key.key,
+                key.scope,
+                key.dialect or "of the service",
+                rfc3339(key.created),
+                "active" if key.revoked is None else f"revoked {rfc3339(key.revoked)}",
             )
-            for each in account.keys
+            for key in account.keys
         ],
     )
 
@@ -465,8 +465,8 @@ async def show_audit(output: Output, store: Store, act: Act) -> None:
     output.table(
         ("at", "by", "change", "partner", "partner id"),
         [
-            (rfc3339(each.at), each.by, each.action, each.partner or "", each.partner_id)
-            for each in changes
+            (rfc3339(change.at), change.by, change.action, change.partner or "", change.partner_id)
+            for change in changes
         ],
         document=AuditDocument(changes),
     )
@@ -478,22 +478,22 @@ async def show_audit(output: Output, store: Store, act: Act) -> None:
 
 
 async def check_sums(output: Output, store: Store, act: Act, rebuild: bool) -> int:
-    found = await store.books.recount()
-    if rebuild and not found.agrees:
-        await store.books.rebuild(found)
+    recount = await store.books.recount()
+    if rebuild and not recount.agrees:
+        await store.books.rebuild(recount)
     names = await _names(store)
-    days = tuple(DayOfPartner(names.get(of, of), day) for of, day in found.differing)
-    rebuilt = rebuild and not found.agrees
+    days = tuple(DayOfPartner(names.get(of, of), day) for of, day in recount.differing)
+    rebuilt = rebuild and not recount.agrees
     output.table(
         ("partner", "day"),
-        [(each.partner, each.day) for each in days],
-        document=SumsDocument(found.sums, days, found.unentered, rebuilt),
+        [(day_of.partner, day_of.day) for day_of in days],
+        document=SumsDocument(recount.sums, days, recount.unentered, rebuilt),
     )
-    wrong = f"{len(days)} wrong, orders without an entry {found.unentered}"
+    wrong = f"{len(days)} wrong, orders without an entry {recount.unentered}"
     end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
-    said = "all right." if found.agrees else f"{wrong}. {end}"
-    output.say(f"Sums of days {found.sums}: {said}")
-    return Exit.DONE if found.agrees or rebuild else Exit.OWN_REFUSAL
+    verdict = "all right." if recount.agrees else f"{wrong}. {end}"
+    output.say(f"Sums of days {recount.sums}: {verdict}")
+    return Exit.DONE if recount.agrees or rebuild else Exit.OWN_REFUSAL
 
 
 async def book_payout(output: Output, store: Store, act: Act, name: str, month: str) -> None:
@@ -502,18 +502,20 @@ async def book_payout(output: Output, store: Store, act: Act, name: str, month: 
             "NO_SUCH_MONTH", f"{month!r} is no month like 2026-11.", field="month", money=UNBOOKED
         )
     names = await _names(store)
-    found = next((of for of, known in names.items() if name in (of, known)), None)
-    if found is None:
+    partner_id = next(
+        (of for of, partner_name in names.items() if name in (of, partner_name)), None
+    )
+    if partner_id is None:
         raise bad_input(
             "NO_SUCH_PARTNER",
             f"There is no partner {name}. Partners: {', '.join(names.values())}.",
             field="partner",
             money=UNBOOKED,
         )
-    amount = await store.books.pay_out(found, month, act)
+    amount = await store.books.pay_out(partner_id, month, act)
     output.say(
-        f"{names[found]} is paid for {month}: {usd(amount)}.",
-        document=BookedDocument(names[found], month, amount),
+        f"{names[partner_id]} is paid for {month}: {usd(amount)}.",
+        document=BookedDocument(names[partner_id], month, amount),
     )
 
 
@@ -526,5 +528,4 @@ async def book_reversal(output: Output, store: Store, act: Act, order: str) -> N
 
 
 async def _names(store: Store) -> dict[str, str]:
-    """Names of the partners by their ids."""
-    return {each.partner_id: each.name for each in (await store.partners.read())[1]}
+    return {account.partner_id: account.name for account in (await store.partners.read())[1]}

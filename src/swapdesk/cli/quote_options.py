@@ -23,8 +23,8 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """How quotes are asked for, taken out of the options of a command. Exit 2 for what contradicts,
-    and for a preset beside it."""
+    """Takes the options that say how quotes are asked for out of ``options``. Exit 2 for a
+    contradiction, and for a preset beside them."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.quotes import RouteType
 
@@ -69,7 +69,7 @@ _OF_ROUTES: dict[str, Any] = {
 
 
 def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """As typed. Exit 2 for what is no amount of any token; needs no service."""
+    """The amount as typed. Exit 2 for what is no amount of any token."""
     from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
     try:
@@ -82,8 +82,8 @@ def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> 
 
 
 def bad_amount(message: str, place: int, field: str) -> CommandError:
-    said = f"{message} The mistake is at character {place + 1}."
-    return bad_input("BAD_AMOUNT", said, field=field, place=place)
+    whole = f"{message} The mistake is at character {place + 1}."
+    return bad_input("BAD_AMOUNT", whole, field=field, place=place)
 
 
 def _percent(value: str) -> Decimal:
@@ -102,7 +102,7 @@ read_percent = reader(_percent)
 
 @reader
 def read_slippage(value: str) -> Decimal | None:
-    """``auto`` leaves it to the venue, as nothing does."""
+    """``auto`` is None: the venue chooses."""
     return None if value == "auto" else _percent(value)
 
 
@@ -156,19 +156,19 @@ preset_option = click.option(
 
 
 def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
-    """The options that the desk keeps under this name. Exit 5 when it keeps none."""
+    """Exit 5 when the desk keeps no preset of this name."""
     from swapdesk.flows.quotes.quote_request import QuotePresets
 
     presets = QuotePresets.of(places)
-    found = presets.find(name)
-    if found is not None:
-        return found
-    known = presets.names()
+    options = presets.find(name)
+    if options is not None:
+        return options
+    names = presets.names()
     raise CommandError(
         Exit.NOT_FOUND,
         "NO_SUCH_PRESET",
         f'No preset is called "{name}".',
-        next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
+        next=f"you: {', '.join(names)}" if names else "you: keep one in the desk, f2",
         fields={"preset": {"message": "not kept"}},
     )
 
@@ -209,7 +209,6 @@ class CreateRequest(Struct, frozen=True):
 
 
 def require_middle(refund: str | None, use_xmr: bool | None) -> None:
-    """Exit 2 for an address in the middle of a route whose middle is not chosen."""
     if refund and use_xmr is not True:
         raise bad_input(
             "BAD_OPTION",
@@ -219,7 +218,6 @@ def require_middle(refund: str | None, use_xmr: bool | None) -> None:
 
 
 def require_refund(refund: str | None, fixed: bool) -> None:
-    """Exit 2 for a promised rate without a way back."""
     if fixed and not refund:
         raise bad_input(
             "BAD_REFUND_ADDRESS",

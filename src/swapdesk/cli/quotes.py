@@ -78,21 +78,18 @@ _MOST_NAMED = 20
 
 
 def find_token(spec: str, desk: Desk, *, field: str) -> Token:
-    """The one token ``spec`` names.
-
-    Exit 2 when several fit, listing them as they can be written; 5 when none does; 9 when it
-    is disabled.
-    """
-    found = resolve(spec, desk.catalog)
-    if found.token is None:
+    """The one token that ``spec`` names. Exit 2 when several fit, listed as they can be typed; 5
+    when none does; 9 when it is disabled."""
+    resolved = resolve(spec, desk.catalog)
+    if resolved.token is None:
         raise CommandError(
-            Exit.OWN_REFUSAL if found.disabled else Exit.NOT_FOUND,
-            "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND",
-            found.problem or "There is no such token.",
-            fields={field: {"message": found.problem or ""}},
+            Exit.OWN_REFUSAL if resolved.disabled else Exit.NOT_FOUND,
+            "TOKEN_DISABLED" if resolved.disabled else "TOKEN_NOT_FOUND",
+            resolved.problem or "There is no such token.",
+            fields={field: {"message": resolved.problem or ""}},
         )
-    if found.ambiguous:
-        named = list(found.specs)
+    if resolved.ambiguous:
+        named = list(resolved.specs)
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
         raise bad_input(
             "AMBIGUOUS_TOKEN",
@@ -100,12 +97,12 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
             field=field,
             candidates=named,
         )
-    return found.token
+    return resolved.token
 
 
 def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
-    """What the review says of a token. Exit 9 when it cannot be used, or when it is warned
-    about and ``accepted`` is False and nobody can be asked."""
+    """What the review says of a token. Exit 9 when it cannot be used, or when there is a warning
+    that is not ``accepted``."""
     check = usability(token, desk)
     if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
@@ -116,7 +113,6 @@ def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLi
 
 
 def usability(token: Token, desk: Desk) -> tuple[CheckLine, ...]:
-    """The state of a token now, with whatever it is drawn like."""
     row = desk.catalog.row(token.id)
     imitates = imitated_by(row, desk.catalog.rows.drawn_like(row)) if row is not None else None
     return check_token(token, now=desk.clock.now(), imitates=imitates)
@@ -180,33 +176,33 @@ class QuotesDocument(Struct, frozen=True, rename="camel"):
     unusable: tuple[UnusableQuote, ...]
 
 
-def say_waterfalls(output: Output, board: QuoteResult) -> None:
-    """Every usable route, one sentence a step, and what does not add up."""
-    for row in board.ranking.rows:
-        found = waterfall(board, row)
+def say_waterfalls(output: Output, result: QuoteResult) -> None:
+    """Explains every usable route, one sentence a step, with what does not add up."""
+    for row in result.ranking.rows:
+        steps = waterfall(result, row)
         name = row.quote.swap_name or row.quote.swap or "two legs"
-        get = board.token_out.symbol
-        output.say(f"{row.place}. {row.quote.type} {name}, why {exact_amount(found.net)} {get}:")
+        get = result.token_out.symbol
+        output.say(f"{row.place}. {row.quote.type} {name}, why {exact_amount(steps.net)} {get}:")
         # ``Provider fee -0.018459 ETH: $61.12 ÷ $3,311.06 (derived).``
         output.say(
             *(
-                f"   {step.label} {_value(step, board)}: {step.how} ({step.known})."
-                for step in found.steps
+                f"   {step.label} {_value(step, result)}: {step.how} ({step.known})."
+                for step in steps.steps
             )
         )
-        said = remark(found, table_amount(found.lines), table_amount(found.net))
-        if said:
-            output.say(f"   {said}")
+        rest = remark(steps, table_amount(steps.lines), table_amount(steps.net))
+        if rest:
+            output.say(f"   {rest}")
 
 
-def _value(step: WaterfallStep, board: QuoteResult) -> str:
+def _value(step: WaterfallStep, result: QuoteResult) -> str:
     if step.amount is None:
         return step.word
     if step.unit == "usd":
         return usd(step.amount)
     if step.unit == "percent":
         return percent(step.amount)
-    token = board.token_in if step.unit == "sold" else board.token_out
+    token = result.token_in if step.unit == "sold" else result.token_out
     return f"{table_amount(step.amount)} {token.symbol}"
 
 
@@ -224,8 +220,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Ask, keep and print; ``account`` would sign an on-chain swap. Exit 4 when no route is
-    usable."""
+    """Asks for quotes, keeps and prints them; ``account`` would sign an on-chain swap. Exit 4 when
+    no route is usable."""
     route = read_route(typed, types, providers)
     if preset is not None:
         route = preset_options(call.desk.settings.places, preset)
@@ -233,9 +229,9 @@ async def report_quotes(
     desk = call.desk
     token_in = find_token(sell, desk, field="from")
     token_out = find_token(buy, desk, field="to")
-    for token in {one.id: one for one in (token_in, token_out)}.values():
+    for token in {token.id: token for token in (token_in, token_out)}.values():
         call.output.talk(*texts(usability(token, desk), "refuse"))
-    wish = QuoteRequest.of(
+    request = QuoteRequest.of(
         with_slippage(route, slippage),
         token_in,
         token_out,
@@ -243,39 +239,39 @@ async def report_quotes(
         receive=receive,
         sender=await _sender(call, account),
     )
-    board = await call.link.quotes.ask(wish)
-    QuoteCache.of(call.desk.settings.places).put(board)
+    result = await call.link.quotes.ask(request)
+    QuoteCache.of(call.desk.settings.places).put(result)
     output = call.output
     columns = [column for column in QUOTE_COLUMNS if column.head is not None]
     output.table(
-        [column.head_of(board.wish) for column in columns],
-        [[column.text(board, row) for column in columns] for row in board.ranking.rows],
+        [column.head_of(result.wish) for column in columns],
+        [[column.text(result, row) for column in columns] for row in result.ranking.rows],
         numbers=[place for place, column in enumerate(columns) if column.name == "net"],
-        plain=_sentences(board),
+        plain=_sentences(result),
         document=QuotesDocument(
-            asked_at=board.asked_at,
+            asked_at=result.asked_at,
             sold=TokenName(token_in),
             bought=TokenName(token_out),
-            amount=board.amount,
+            amount=result.amount,
             receive=receive,
-            cost=board.cost,
+            cost=result.cost,
             quotes=tuple(
-                _quote(board, row, desk.catalog.provider_name(row.quote.swap), explain=explain)
-                for row in board.ranking.rows
+                _quote(result, row, desk.catalog.provider_name(row.quote.swap), explain=explain)
+                for row in result.ranking.rows
             ),
-            unusable=board.ranking.unusable,
+            unusable=result.ranking.unusable,
         ),
     )
     if output.form == "table":
-        output.talk(*(f"{_route(one)}: {_reason(one)}" for one in board.ranking.unusable))
-        output.talk(quotes_arrived(board))
+        output.talk(*(f"{_route(entry)}: {_reason(entry)}" for entry in result.ranking.unusable))
+        output.talk(quotes_arrived(result))
     if explain and not output.json:
-        say_waterfalls(output, board)
-    if board.refused is not None:
-        failure = failure_of_error(board.refused)
-        output.talk(f"{failure.cause} {code_and_request(board.refused)}")
-    if board.ranking.best is None:
-        raise no_route(board)
+        say_waterfalls(output, result)
+    if result.refused is not None:
+        failure = failure_of_error(result.refused)
+        output.talk(f"{failure.cause} {code_and_request(result.refused)}")
+    if result.ranking.best is None:
+        raise no_route(result)
 
 
 async def _sender(call: CliContext, named: str | None) -> str | None:
@@ -287,43 +283,43 @@ async def _sender(call: CliContext, named: str | None) -> str | None:
     return account_named(await call.desk.wallet.accounts(), named).address
 
 
-def no_route(board: QuoteResult) -> CommandError:
-    """Exit 4: the service was asked and no route takes this."""
+def no_route(result: QuoteResult) -> CommandError:
+    """Exit 4: the service was asked, and no route takes this."""
     return CommandError(
         Exit.REFUSED,
         "NO_USABLE_ROUTE",
-        no_usable_route(board),
-        next=without_route_next(board),
+        no_usable_route(result),
+        next=without_route_next(result),
     )
 
 
 def _quote(
-    board: QuoteResult, row: RankedQuote, provider: str | None, *, explain: bool
+    result: QuoteResult, row: RankedQuote, provider: str | None, *, explain: bool
 ) -> QuoteDocument:
     return QuoteDocument(
         row,
         provider,
-        sends=board.amount_in(row),
+        sends=result.amount_in(row),
         vs_best_percent=share(row.vs_best_percent),
-        value_difference=board.value_difference(row),
+        value_difference=result.value_difference(row),
         fees=fees_kind(row.quote),
-        waterfall=waterfall(board, row) if explain else UNSET,
+        waterfall=waterfall(result, row) if explain else UNSET,
     )
 
 
-def _sentences(board: QuoteResult) -> list[str]:
-    pay, get = board.token_in, board.token_out
+def _sentences(result: QuoteResult) -> list[str]:
+    pay, get = result.token_in, result.token_out
     sentences = [
-        f"{row.place}. {_route(row)}: {exact_amount(board.amount_in(row))} {pay.symbol} on"
+        f"{row.place}. {_route(row)}: {exact_amount(result.amount_in(row))} {pay.symbol} on"
         f" {pay.chain_data.name} gives {exact_amount(row.key)} {get.symbol} on"
         f" {get.chain_data.name}, {expected_minutes(row.quote.duration)},"
-        f" {'fixed, ' if row.quote.fixed else ''}value {value_text(board, row)},"
+        f" {'fixed, ' if row.quote.fixed else ''}value {value_text(result, row)},"
         f" until {clock_time(row.expires_at, zone=True)},"
         f" quote {row.quote_id}."
-        for row in board.ranking.rows
+        for row in result.ranking.rows
     ]
     return sentences + [
-        f"{_route(e)} cannot be used: {_reason(e)}." for e in board.ranking.unusable
+        f"{_route(e)} cannot be used: {_reason(e)}." for e in result.ranking.unusable
     ]
 
 
@@ -343,12 +339,10 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """The quote named, else the best of a fresh answer.
-
-    Exit 9 for one that ended, 5 for one never shown, 4 when no route is usable, 3 when the
-    loss of value is above the limit or not known.
-    """
-    wish = QuoteRequest.of(
+    """The quote that was named, else the best of a new answer. Exit 9 for one that ended, 5 for one
+    never shown, 4 when no route is usable, 3 when the loss of value is above the limit or not
+    known."""
+    query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,
         token_out,
@@ -359,21 +353,21 @@ async def choose_quote(
         receiver=request.receiver,
     )
     if request.quote_id is not None:
-        board, row = _named(call, request.quote_id, wish)
+        result, row = _named(call, request.quote_id, query)
     else:
-        board, row = await _best(call, request, wish)
-    require_value(board, row, request.max_loss)
+        result, row = await _best(call, request, query)
+    require_value(result, row, request.max_loss)
     if request.min_out is not None:
-        require_output(board, row, read_amount(request.min_out, token_out, "min-out"))
-    return board, row
+        require_output(result, row, read_amount(request.min_out, token_out, "min-out"))
+    return result, row
 
 
-def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None:
+def require_output(result: QuoteResult, row: RankedQuote, least: Decimal) -> None:
     """Exit 3 for a route that gives less than asked for."""
-    arrives = board.amount if board.wish.receive else row.key
+    arrives = result.amount if result.wish.receive else row.key
     if arrives >= least:
         return
-    symbol = board.token_out.symbol
+    symbol = result.token_out.symbol
     raise CommandError(
         Exit.THRESHOLD,
         "MIN_OUT",
@@ -382,16 +376,16 @@ def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None
 
 
 async def _best(
-    call: CliContext, request: CreateRequest, wish: QuoteRequest
+    call: CliContext, request: CreateRequest, query: QuoteRequest
 ) -> tuple[QuoteResult, RankedQuote]:
-    board = await call.link.quotes.ask(wish)
+    result = await call.link.quotes.ask(query)
     now = call.desk.clock.now()
     wanted = (request.provider or "").lower()
     on_chain = request.on_chain
     row = next(
         (
             row
-            for row in board.ranking.rows
+            for row in result.ranking.rows
             if row.pays
             and (on_chain or not row.on_chain)
             and not row.expired(now)
@@ -401,76 +395,78 @@ async def _best(
         None,
     )
     if row is not None:
-        return board, row
-    unusable = tuple(one for one in board.ranking.unusable if wanted and wanted in _names(one))
+        return result, row
+    unusable = tuple(
+        entry for entry in result.ranking.unusable if wanted and wanted in _names(entry)
+    )
     if unusable:
         reason = unusable[0].reason.rstrip(".")
         raise CommandError(
             Exit.REFUSED,
             "NO_USABLE_ROUTE",
             f'No usable route of "{request.provider}": {reason}.',
-            next=without_route_next(replace(board, ranking=Ranking((), unusable))),
+            next=without_route_next(replace(result, ranking=Ranking((), unusable))),
         )
-    if wanted and board.ranking.rows:
-        known = sorted({r.quote.swap for r in board.ranking.rows if r.quote.swap})
+    if wanted and result.ranking.rows:
+        names = sorted({r.quote.swap for r in result.ranking.rows if r.quote.swap})
         raise bad_input(
             "NO_SUCH_PROVIDER",
-            f'No usable route of "{request.provider}". There are routes of {", ".join(known)}.',
+            f'No usable route of "{request.provider}". There are routes of {", ".join(names)}.',
             field="provider",
-            candidates=known,
+            candidates=names,
         )
-    raise no_route(board)
+    raise no_route(result)
 
 
 def _names(row: RankedQuote | UnusableQuote) -> tuple[str, ...]:
     return tuple(name.lower() for name in (row.quote.swap, row.quote.swap_name) if name)
 
 
-def _named(call: CliContext, quote_id: str, wish: QuoteRequest) -> tuple[QuoteResult, RankedQuote]:
+def _named(call: CliContext, quote_id: str, query: QuoteRequest) -> tuple[QuoteResult, RankedQuote]:
     desk = call.desk
     shelf = QuoteCache.of(call.desk.settings.places)
-    board = shelf.find(quote_id.lower(), desk.catalog, desk.clock.now())
-    if board is None:
+    result = shelf.find(quote_id.lower(), desk.catalog, desk.clock.now())
+    if result is None:
         raise CommandError(
             Exit.NOT_FOUND,
             "QUOTE_NOT_FOUND",
             f"No quote {quote_id} was shown here within the last hour.",
             fields={"quote": {"message": "never shown"}},
         )
-    row = board.ranking.find(quote_id.lower())
+    row = result.ranking.find(quote_id.lower())
     if row is None:
-        entry = next(e for e in board.ranking.unusable if e.quote.quote_id == quote_id.lower())
+        entry = next(e for e in result.ranking.unusable if e.quote.quote_id == quote_id.lower())
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
-    if _subject(board.wish) != _subject(wish):
+    if _subject(result.wish) != _subject(query):
         raise bad_input(
             "QUOTE_DIFFERS",
-            f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"
-            f" {board.token_out.symbol}, not for what this command says.",
+            f"Quote {quote_id} is for {result.amount:f} {result.token_in.symbol} to"
+            f" {result.token_out.symbol}, not for what this command says.",
             field="quote",
         )
-    return board, row
+    return result, row
 
 
-def _subject(wish: QuoteRequest) -> tuple[object, ...]:
+def _subject(request: QuoteRequest) -> tuple[object, ...]:
     """What a quote is for, however it was asked for."""
-    tokens = wish.token_in.id, wish.token_out.id
-    return *tokens, wish.amount, wish.receive, wish.private_send
+    tokens = request.token_in.id, request.token_out.id
+    return *tokens, request.amount, request.receive, request.private_send
 
 
-def require_value(board: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
-    """Exit 3 when more value is lost than allowed, in percent, None for any loss; one that nobody
-    knows is never allowed silently."""
+def require_value(result: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
+    """Exit 3 when the loss of value is above ``limit`` percent, or not known. None allows any
+    loss."""
     if limit is None:
         return
-    found = board.value_difference(row).percent
-    if found is not None and -found <= limit:
+    percent_lost = result.value_difference(row).percent
+    if percent_lost is not None and -percent_lost <= limit:
         return
-    if found is None:
+    if percent_lost is None:
         message = "The value difference is not known: a price is missing."
         next_ = "you: choose another token, or add --max-loss any"
     else:
-        message = f"The value difference is {percent(found)}, more than {limit:f}%."
+        message = f"The value difference is {percent(percent_lost)}, more than {limit:f}%."
         next_ = "you: wait, send less, or raise --max-loss"
     raise CommandError(Exit.THRESHOLD, "MAX_LOSS", f"{message} Nothing was created.", next=next_)
 
@@ -481,8 +477,6 @@ _LIMIT = 4 << 20
 
 
 class CachedResult(WireModel):
-    """One answer as it was shown."""
-
     asked_at: Timestamp
     received_at: Timestamp
     token_in: ObjectId
@@ -500,7 +494,7 @@ class CachedResults(WireModel):
 
 
 class QuoteCache(Struct, frozen=True):
-    """The file of one profile, readable by its owner alone."""
+    """Quotes shown by one profile, in a file that only its owner can read."""
 
     path: Path
 
@@ -508,56 +502,56 @@ class QuoteCache(Struct, frozen=True):
     def of(cls, places: ProfilePlaces) -> QuoteCache:
         return cls(places.root / "quotes.json")
 
-    def put(self, board: QuoteResult) -> None:
-        """Keep an answer, newest first."""
-        ranking = board.ranking
+    def put(self, result: QuoteResult) -> None:
+        """Keeps an answer, newest first."""
+        ranking = result.ranking
         fresh = CachedResult(
-            asked_at=board.asked_at,
-            received_at=board.received_at,
-            token_in=board.token_in.id,
-            token_out=board.token_out.id,
-            amount=board.amount,
-            private_send=board.private_send,
-            receive=board.wish.receive,
-            markup=board.wish.markup,
-            slippage=board.wish.slippage,
+            asked_at=result.asked_at,
+            received_at=result.received_at,
+            token_in=result.token_in.id,
+            token_out=result.token_out.id,
+            amount=result.amount,
+            private_send=result.private_send,
+            receive=result.wish.receive,
+            markup=result.wish.markup,
+            slippage=result.wish.slippage,
             quotes=[
                 *(row.quote for row in ranking.rows),
                 *(entry.quote for entry in ranking.unusable),
             ],
         )
-        earlier = [b for b in self._read() if board.asked_at - b.asked_at < KEPT]
+        earlier = [b for b in self._read() if result.asked_at - b.asked_at < KEPT]
         shelf = CachedResults(boards=[fresh, *earlier][:MOST])
         write_private(self.path, encode_json(shelf), replace=True)
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
-        """A quote that is kept with the answer it was in; None for one that was never shown."""
-        every = ((board, quote) for board in self._read() for quote in board.quotes)
-        return next((one for one in every if one[1].quote_id == quote_id), None)
+        """A quote with the answer it was in; None for one that was never shown."""
+        every = ((answer, quote) for answer in self._read() for quote in answer.quotes)
+        return next((pair for pair in every if pair[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
-        """The answer a quote was in, ranked as of ``now``; None when it was never shown."""
+        """The answer with this quote, ranked as of ``now``; None when it was never shown."""
         shown = self.shown(quote_id)
         if shown is None:
             return None
-        board, _ = shown
-        token_in, token_out = catalog.token(board.token_in), catalog.token(board.token_out)
+        answer, _ = shown
+        token_in, token_out = catalog.token(answer.token_in), catalog.token(answer.token_out)
         if token_in is None or token_out is None:
             return None
-        wish = QuoteRequest(
+        request = QuoteRequest(
             token_in,
             token_out,
-            Decimal(board.amount),
-            board.receive,
-            board.private_send,
-            markup=board.markup,
-            slippage=board.slippage,
+            Decimal(answer.amount),
+            answer.receive,
+            answer.private_send,
+            markup=answer.markup,
+            slippage=answer.slippage,
         )
-        ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
-        return QuoteResult(board.asked_at, board.received_at, rank(ends, wish, now), wish)
+        ends = [(quote, end_of(quote, answer.asked_at)) for quote in answer.quotes]
+        return QuoteResult(answer.asked_at, answer.received_at, rank(ends, request, now), request)
 
     def _read(self) -> Sequence[CachedResult]:
-        """What is kept; a file that cannot be used is as good as an empty one."""
+        """The answers that are kept; none of a file that cannot be used."""
         try:
             content = read_private(self.path, limit=_LIMIT)
             return decode(CachedResults, content, side="client", max_bytes=_LIMIT).boards

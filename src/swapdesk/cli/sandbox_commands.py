@@ -213,7 +213,7 @@ def serve(
 
 
 def _alone(option: str) -> None:
-    """Exit 2 where another option was given beside it: the file says all of it."""
+    """Exit 2 for other options beside this one: the file says all of it."""
     context = click.get_current_context()
     others = [
         parameter.opts[0]
@@ -269,8 +269,8 @@ def _until_told(file: Path, serve: Callable[[], None]) -> int:
 def _configured(
     file: Path, port: int | None = None, metrics_port: int | None = None
 ) -> ServiceConfig:
-    """What a file says, with these ports in place of its own: several processes of a machine may
-    share the file. Exit 2 for one that cannot be served."""
+    """Reads the file, with these ports in place of its own, because several processes of a machine
+    may share it. Exit 2 for a file that cannot be served."""
     from swapdesk.cli.sandbox_lifetime import require_extra
 
     require_extra("sandbox", "The service")
@@ -287,9 +287,12 @@ def _configured(
             Exit.BAD_INPUT,
             "VENUES_MISSING",
             "Venues cannot be served: "
-            + "; ".join(f"venues.{each.code}: {each.shortfall}" for each in config.lacking)
+            + "; ".join(f"venues.{lacking.code}: {lacking.shortfall}" for lacking in config.lacking)
             + ".",
-            fields={f"venues.{each.code}": {"message": each.shortfall} for each in config.lacking},
+            fields={
+                f"venues.{lacking.code}": {"message": lacking.shortfall}
+                for lacking in config.lacking
+            },
         )
     return config
 

@@ -35,7 +35,7 @@ metrics."""
 
 
 def require_extra(extra: str, what: str = "") -> None:
-    """Exit 2 with the line to install, when a package of an extra is missing."""
+    """Exit 2, with the command that installs it, when a package of an extra is missing."""
     usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
         raise missing_extra(what or usual, lacking, extra, otherwise)
@@ -52,7 +52,8 @@ _QUOTED_LINES = 3
 
 
 class SandboxLifetime:
-    """Call :meth:`ready`, as often as needed, and :meth:`close` at the end."""
+    """The sandbox of a command. Call :meth:`ready` as often as needed, and :meth:`close` at the
+    end."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -60,17 +61,14 @@ class SandboxLifetime:
         self._starting = asyncio.Lock()
 
     async def ready(self) -> Mapping[str, Any]:
-        """The ready line of the running sandbox; one is started when none answers.
-
-        Raises CommandError: exit 2 when the extra is missing or the directory is refused,
-        exit 7 when it does not become ready.
-        """
+        """The ready line of the running sandbox; one is started when none answers. Exit 2 when the
+        extra is missing or the directory is refused, 7 when it does not become ready."""
         async with self._starting:
             require_extra("sandbox")
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:
-        """End the sandbox this process started, if any: by the pipe, then by force."""
+        """Ends the sandbox that this process started: by the pipe, then by force."""
         own, self._own = self._own, None
         if own is None:
             return
@@ -157,8 +155,8 @@ def _first_line(pipe: IO[bytes], seconds: float) -> bytes | None:
 
 
 def _not_ready(code: int | None, log: Path) -> CommandError:
-    said = log.read_text(errors="replace").strip().splitlines()[-_QUOTED_LINES:]
-    why = f" It said: {' / '.join(said)}" if said else ""
+    lines = log.read_text(errors="replace").strip().splitlines()[-_QUOTED_LINES:]
+    why = f" It said: {' / '.join(lines)}" if lines else ""
     refused = code == Exit.BAD_INPUT
     return CommandError(
         Exit.BAD_INPUT if refused else Exit.UNREACHABLE,

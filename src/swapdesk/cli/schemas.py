@@ -41,13 +41,13 @@ ERROR = "command_error:ErrorDocument"
 
 @cache
 def document_types() -> dict[str, tuple[str, ...]]:
-    """The commands that print documents by name, and the types of each, as ``module:Name``."""
+    """The commands that print documents, with the types of each as ``module:Name``."""
     declared = {name: declared_of(command).prints for name, command in commands().items()}
     return {name: prints for name, prints in declared.items() if prints}
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """The schema of each document of a command. KeyError for one that prints none."""
+    """The schema of each document of a command. KeyError for a command that prints none."""
     return _schema(f"swapdesk {command} --json", document_types()[command])
 
 
@@ -56,7 +56,7 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """``commands`` by name, and ``error``; what they share is in ``$defs``."""
+    """``commands`` by name, and ``error``; definitions they share are in ``$defs``."""
     commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}
@@ -103,11 +103,11 @@ def _definitions(types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any],
     for kind in written:
         if merged := getattr(kind, "MERGED", ""):
             _merge(defs[kind.__name__], kind, merged)
-    found = {name: _exact(schema) for name, schema in defs.items()}
+    schemas = {name: _exact(schema) for name, schema in defs.items()}
     for name, schema in _model_schemas(models).items():
-        assert name not in found, f"{name} is a document and a model of the API"
-        found[name] = _exact(schema, known="examples")
-    return roots, found
+        assert name not in schemas, f"{name} is a document and a model of the API"
+        schemas[name] = _exact(schema, words_keyword="examples")
+    return roots, schemas
 
 
 def _model_schemas(models: Sequence[Any]) -> Mapping[str, Any]:
@@ -118,13 +118,13 @@ def _model_schemas(models: Sequence[Any]) -> Mapping[str, Any]:
     from swapdesk.wire.encoding.json_schema import WireJsonSchema
 
     _, top = models_json_schema(
-        [(model, "validation") for model in sorted(set(models), key=lambda one: one.__name__)],
+        [(model, "validation") for model in sorted(set(models), key=lambda kind: kind.__name__)],
         by_alias=True,
         ref_template=_REF.format(name="{model}"),
         schema_generator=WireJsonSchema,
     )
-    found: Mapping[str, Any] = top["$defs"]
-    return found
+    schemas: Mapping[str, Any] = top["$defs"]
+    return schemas
 
 
 def structs_in(kind: type) -> set[type]:
@@ -135,8 +135,8 @@ def structs_in(kind: type) -> set[type]:
 
 
 def _as_written(hint: Any, written: dict[type, type]) -> Any:
-    """The type with a struct of the members that are printed in place of each record, which are
-    added to ``written``: what a record has beside them may be of types that no document has."""
+    """The type with each record in it replaced by a struct of its printed members; these are added
+    to ``written``. Attributes that are not printed may be of types that no schema has."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
             types = member_types(hint)
@@ -148,7 +148,7 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
             about = {"__doc__": hint.__doc__}
             written[hint] = msgspec.defstruct(hint.__name__, fields, namespace=about, kw_only=True)
         return written[hint]
-    inner = tuple(_as_written(one, written) for one in get_args(hint))
+    inner = tuple(_as_written(argument, written) for argument in get_args(hint))
     if inner == get_args(hint):
         return hint
     origin = get_origin(hint)
@@ -156,19 +156,19 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
 
 
 def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
-    """The defaults of members that a document may lack."""
+    """Defaults of members that a document may lack."""
     if hasattr(kind, "PRINTED"):
         return {name: (UNSET,) for name, hint in types.items() if UnsetType in get_args(hint)}
     return {
-        one.encode_name: (one.default,)
-        for one in msgspec.structs.fields(kind)
-        if one.default is not msgspec.NODEFAULT
+        field.encode_name: (field.default,)
+        for field in msgspec.structs.fields(kind)
+        if field.default is not msgspec.NODEFAULT
     }
 
 
 def member_types(kind: type) -> dict[str, Any]:
-    """The members that a document has of a record, and the type of each."""
-    found = {}
+    """The printed members of a record, with their types."""
+    types = {}
     for written, path in written_members(kind).items():
         hint: Any = kind
         for name in path.split("."):
@@ -181,16 +181,16 @@ def member_types(kind: type) -> dict[str, Any]:
                 # What is the same of every record stands in its class.
                 hint = get_args(hint)[0] if get_origin(hint) is ClassVar else hint
         # A time is written with its zone, also where the record does not ask for one.
-        found[written] = next((moment for time, moment in _MOMENTS if hint == time), hint)
-    return found
+        types[written] = next((moment for time, moment in _MOMENTS if hint == time), hint)
+    return types
 
 
 _MOMENTS = ((datetime, Moment), (datetime | None, Moment | None))
 
 
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
-    """The members of one field stand beside the others."""
-    written = next(one for one, name in written_members(kind).items() if name == merged)
+    """Moves the members of one field beside the others."""
+    written = next(member for member, name in written_members(kind).items() if name == merged)
     inner = schema["properties"].pop(written)
     schema["required"].remove(written)
     if "$ref" in inner:
@@ -201,26 +201,27 @@ _NOT_SAID = ("title", "default")
 """A name once more, and what a reader of ours would take for a member that is missing."""
 
 
-def _exact(schema: Any, known: str = "enum") -> Any:
-    """As it is printed: an amount is a number with all its digits, objects may grow. ``known`` is
-    the keyword for a set of words; those of the service are open, and examples."""
+def _exact(schema: Any, words_keyword: str = "enum") -> Any:
+    """The schema as documents are printed: amounts are numbers with all digits, objects may grow.
+    ``words_keyword`` is the keyword for a set of words; sets of the service are open, and become
+    examples."""
     if isinstance(schema, list):
-        return [_exact(one, known) for one in schema]
+        return [_exact(part, words_keyword) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
     if schema.get("format") == "decimal":
         return {"type": "number"}
-    found: dict[str, Any] = {}
+    exact: dict[str, Any] = {}
     for name, value in schema.items():
         if name in _NOT_SAID or value is False:
             continue
         if name == "properties":
-            found[name] = {member: _exact(inner, known) for member, inner in value.items()}
+            exact[name] = {member: _exact(inner, words_keyword) for member, inner in value.items()}
         elif name == "enum":
-            found[known] = value
+            exact[words_keyword] = value
         elif name == "description":
-            said = " ".join(value.split("\n\n")[0].split())
-            found[name] = said.replace("``", "`").replace("None", "null")
+            description = " ".join(value.split("\n\n")[0].split())
+            exact[name] = description.replace("``", "`").replace("None", "null")
         else:
-            found[name] = _exact(value, known)
-    return found
+            exact[name] = _exact(value, words_keyword)
+    return exact

@@ -31,8 +31,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 def read_secret(
     call: CliContext, what: str, descriptor: int | None, option: str, *, words: int = 0
 ) -> Secret:
-    """The secret from its descriptor, else typed: in lines until it has so many ``words``. Exit 2
-    where nobody can be asked."""
+    """Reads the secret from its descriptor, else asks for it: in lines until it has so many
+    ``words``. Exit 2 where nobody can be asked."""
     if descriptor is not None:
         return _from_descriptor(descriptor, what, option)
     if not call.interactive:
@@ -46,7 +46,7 @@ def read_secret(
 
 
 def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
-    """That of the wallet. Exit 2 where nobody can be asked."""
+    """The pass phrase of the wallet. Exit 2 where nobody can be asked."""
     if call.passphrase is None:
         phrase = read_secret(call, what, call.passphrase_fd, "--passphrase-fd")
         if call.passphrase_fd is None:
@@ -104,9 +104,9 @@ PASTED_WITHIN = 0.3
 
 
 def typed_lines(terminal: int, question: str, least: int) -> str:
-    """What is typed or pasted without an echo, a list with one word in each line among it: until
-    it has ``least`` words and no more line is there, or an empty line. What comes behind it is
-    dropped, so that no word of a secret answers the next question."""
+    """Reads without an echo until there are ``least`` words and no further line, or an empty line.
+    A pasted list may have one word in each line. Whatever follows is dropped, so that no word of a
+    secret answers the next question."""
     read = b""
     try:
         with terminal_without(termios.ECHO, terminal, termios.TCSADRAIN):
@@ -128,8 +128,8 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
 
 @contextlib.contextmanager
 def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
-    """A terminal whose local ``flags`` are off, from ``when`` on. What was typed meanwhile and
-    not read is dropped."""
+    """Switches local ``flags`` of a terminal off, from ``when`` on. Input that was typed meanwhile
+    and not read is dropped."""
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
     changed[3] &= ~flags
@@ -175,7 +175,7 @@ Wait = Callable[[float], bool]
 
 
 def can_show() -> bool:
-    """Whether the terminal has a second screen, and a person at it."""
+    """True if a person is at a terminal that has a second screen."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in _WITHOUT
 
 
@@ -187,11 +187,9 @@ def show_secret(
     wait: Wait | None = None,
     seconds: int = HIDE_AFTER,
 ) -> None:
-    """Show ``secret``, ASCII without control bytes, under lines that say whose it is.
-
-    ``out`` and ``wait`` are standard output and the keyboard where nothing else is given.
-    """
-    if not all(0x20 <= one < 0x7F for one in secret):
+    """Shows ``secret`` (printable ASCII) under the lines ``above``, for ``seconds`` or until a key.
+    ``out`` and ``wait`` default to standard output and the keyboard."""
+    if not all(0x20 <= byte < 0x7F for byte in secret):
         raise ValueError("a secret that is shown is printable ASCII")
     target = sys.stdout.fileno() if out is None else out
     with contextlib.ExitStack() as held:
@@ -235,14 +233,17 @@ def _key_within(seconds: float) -> bool:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """A program that is told to end hides the secret first."""
+    """Hides the secret before a signal ends the program."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {one: signal.signal(one, end) for one in (signal.SIGTERM, signal.SIGHUP)}
+    before = {
+        signal_number: signal.signal(signal_number, end)
+        for signal_number in (signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)

@@ -81,23 +81,23 @@ async def report_tokens(
     await load_catalog(call)
     catalog = call.desk.catalog
     if chain is not None and catalog.chain(chain) is None:
-        known = [found.short_name for found in catalog.chains()]
+        names = [listed.short_name for listed in catalog.chains()]
         raise bad_input(
             "NO_SUCH_CHAIN",
-            f"There is no chain {chain}. Chains: {', '.join(known)}.",
+            f"There is no chain {chain}. Chains: {', '.join(names)}.",
             field="chain",
-            candidates=known,
+            candidates=names,
         )
     rows: Sequence[TokenRow] = catalog.rows
     if symbol is not None:
         rows = catalog.rows_of_symbol(symbol)
-    found = search(rows, term, chain=chain, limit=limit)
+    rows_found = search(rows, term, chain=chain, limit=limit)
     contract, chains = named_contract(term)
-    if not found and len(contract) >= CONTRACT_LENGTH:
+    if not rows_found and len(contract) >= CONTRACT_LENGTH:
         asked = await catalog.fetch_by_address(call.link.api, contract)
         tell_gap(call)
-        found = search(asked, term if chains else "", chain=chain, limit=limit)
-    if not found:
+        rows_found = search(asked, term if chains else "", chain=chain, limit=limit)
+    if not rows_found:
         raise CommandError(
             Exit.NOT_FOUND,
             "TOKEN_NOT_FOUND",
@@ -116,22 +116,21 @@ async def report_tokens(
                 " ".join(row.uses),
                 row.contract or "native",
             )
-            for row in found
+            for row in rows_found
         ],
         numbers=(3, 4),
         plain=[
             f"{row.symbol} on {row.chain_name}, {row.name}, {usd(row.price)},"
             f" {row.verdict.value}, written {row.symbol}.{row.chain}."
-            for row in found
+            for row in rows_found
         ],
-        document=TokensDocument(tuple(found), len(found)),
+        document=TokensDocument(tuple(rows_found), len(rows_found)),
     )
 
 
 async def report_chains(call: CliContext) -> None:
-    """Every chain of the list."""
     await load_catalog(call)
-    found = call.desk.catalog.chains()
+    chains = call.desk.catalog.chains()
     call.output.table(
         ("chain", "name", "kind", "memo", "enabled"),
         [
@@ -142,10 +141,10 @@ async def report_chains(call: CliContext) -> None:
                 "needed" if chain.memo_needed else "",
                 "" if chain.enabled else "disabled",
             )
-            for chain in found
+            for chain in chains
         ],
-        plain=[f"{c.name}, written {c.short_name}, kind {c.kind}." for c in found],
-        document=ChainsDocument(found, len(found)),
+        plain=[f"{c.name}, written {c.short_name}, kind {c.kind}." for c in chains],
+        document=ChainsDocument(chains, len(chains)),
     )
 
 
@@ -185,7 +184,7 @@ class ChartDocument(Struct, frozen=True):
 async def report_limits(call: CliContext, fail_over: int | None) -> int:
     """Exit 3 when more than ``fail_over`` percent of a limit is used."""
     output, api = call.output, call.link.api
-    told = await api.get_rate_limits()
+    limits = await api.get_rate_limits()
     gauges = limit_gauges(api.budget)
     exceeded = over(gauges, fail_over) if fail_over is not None else ()
     output.table(
@@ -203,15 +202,15 @@ async def report_limits(call: CliContext, fail_over: int | None) -> int:
         ],
         numbers=(2, 3, 4),
         document=LimitsDocument(
-            told.monthly_request_count,
+            limits.monthly_request_count,
             tuple(replace(gauge, exceeded=gauge in exceeded) for gauge in gauges),
         ),
     )
     if call.link.connection.credentials.pays:
         output.say(OF_PAYER)
-    if (said := forecast(gauges)) is not None:
-        output.say(said)
-    output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
+    if (words := forecast(gauges)) is not None:
+        output.say(words)
+    output.say(f"Requests of every kind in this month: {limits.monthly_request_count:,}.")
     for gauge in exceeded:
         what = f"{gauge.name} of this {gauge.window_name}"
         output.talk(f"{gauge.percent}% of the {what} are used, over {fail_over}%.")
@@ -219,43 +218,41 @@ async def report_limits(call: CliContext, fail_over: int | None) -> int:
 
 
 async def report_commissions(call: CliContext, month: str | None) -> None:
-    """In all, or of one month."""
     output, api = call.output, call.link.api
-    found = await api.get_commissions(CommissionQuery(month=month))
+    summary = await api.get_commissions(CommissionQuery(month=month))
     of = "in all" if month is None else f"in {month_name(month, api.server_now())}"
     output.facts(
         [
-            ("this month", usd(found.this_month_earnings)),
-            ("last month", usd(found.last_month_earnings)),
-            (f"earned {of}", usd(found.total_earnings)),
-            ("paid out", usd(found.processed_commissions)),
-            ("not paid yet", usd(found.pending_commissions)),
-            ("entries", f"{found.commission_count:,}"),
+            ("this month", usd(summary.this_month_earnings)),
+            ("last month", usd(summary.last_month_earnings)),
+            (f"earned {of}", usd(summary.total_earnings)),
+            ("paid out", usd(summary.processed_commissions)),
+            ("not paid yet", usd(summary.pending_commissions)),
+            ("entries", f"{summary.commission_count:,}"),
         ],
-        document=CommissionsDocument(month, found),
+        document=CommissionsDocument(month, summary),
     )
 
 
 async def report_volume(call: CliContext) -> None:
-    """Of all finished orders."""
-    found = await call.link.api.get_volume()
+    statistics = await call.link.api.get_volume()
     call.output.facts(
         [
-            ("orders", f"{found.count:,}"),
-            ("orders this month", f"{found.this_month_orders:,}"),
-            ("volume", usd(found.total_transacted_usd)),
-            ("this month", usd(found.this_month_volume_usd)),
-            ("last month", usd(found.last_month_volume_usd)),
+            ("orders", f"{statistics.count:,}"),
+            ("orders this month", f"{statistics.this_month_orders:,}"),
+            ("volume", usd(statistics.total_transacted_usd)),
+            ("this month", usd(statistics.this_month_volume_usd)),
+            ("last month", usd(statistics.last_month_volume_usd)),
         ],
-        document=VolumeDocument(found),
+        document=VolumeDocument(statistics),
     )
 
 
 async def report_weeks(call: CliContext) -> None:
-    """Newest first, except as JSON, which keeps the sequence of the service."""
+    """Newest first; JSON keeps the order of the service."""
     output = call.output
-    found = await call.link.api.get_weekly_volume()
-    if not found:
+    weeks = await call.link.api.get_weekly_volume()
+    if not weeks:
         output.hint("No order was finished yet.")
     output.table(
         ("week", "orders", "private", "volume", "commission"),
@@ -267,46 +264,49 @@ async def report_weeks(call: CliContext) -> None:
                 usd(week.volume),
                 usd(week.commission),
             )
-            for week in reversed(found)
+            for week in reversed(weeks)
         ],
         numbers=(1, 2, 3, 4),
-        document=WeeksDocument(tuple(found)),
+        document=WeeksDocument(tuple(weeks)),
     )
 
 
 async def report_chart(
     call: CliContext, granularity: str, since: datetime | None, until: datetime | None
 ) -> None:
-    """A drawing, rows as sentences, points as JSON. The service gives so many points at most, the
-    last ones (contract 12.5)."""
+    """A drawing for people, points as JSON. The service gives the last points only, up to a number
+    (contract 12.5)."""
     output = call.output
     asked = ChartQuery(
         metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
     )
-    found = await call.link.api.get_chart(asked)
-    late = begins_late(found[0].date, since) if found and since is not None else None
+    points = await call.link.api.get_chart(asked)
+    late = begins_late(points[0].date, since) if points and since is not None else None
     if late is not None:
         output.talk(
-            f"The chart begins with {found[0].date}, not with {late}: the service gives only so"
+            f"The chart begins with {points[0].date}, not with {late}: the service gives only so"
             f" many {granularity}s at once. Add --to for earlier ones."
         )
     if output.form != "table":
         output.say(
-            *(f"{one.date}: orders {one.count:,}, volume {usd(one.volume_usd)}." for one in found),
-            document=ChartDocument(asked.granularity, tuple(found)),
+            *(
+                f"{point.date}: orders {point.count:,}, volume {usd(point.volume_usd)}."
+                for point in points
+            ),
+            document=ChartDocument(asked.granularity, tuple(points)),
         )
         return
-    values = [one.volume_usd for one in found]
+    values = [point.volume_usd for point in points]
     output.say(
         *text_chart(
-            [one.date for one in found],
+            [point.date for point in points],
             values,
             columns=shutil.get_terminal_size().columns,
             ascii_only=call.desk.settings.glyphs.value == "ascii",
         )
     )
-    orders = sum(one.count for one in found)
-    of = f"From {found[0].date} on: orders" if late is not None else "Orders"
+    orders = sum(point.count for point in points)
+    of = f"From {points[0].date} on: orders" if late is not None else "Orders"
     output.say(f"{of} {orders:,}, volume {usd(sum(values, Decimal(0)))}.")
 
 
@@ -317,12 +317,9 @@ async def call_operation(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> int:
-    """Send and print. Raises ClientError, and CommandError with exit 9 without a journal.
-
-    An answer that is no JSON is nobody's answer to a call of this API, as from a portal of a hotel
-    or a maintenance page: it is refused as by every other command, and after a writing call nobody
-    knows what was done.
-    """
+    """Sends one call and prints the answer. Exit 9 for a writing call without a journal. An answer
+    that is no JSON, as from a captive portal or a maintenance page, is refused; after a writing
+    call its outcome is unknown."""
     operation, _ = find_operation(method, path)
     if body is not None:
         body = _checked(body)
@@ -371,21 +368,21 @@ async def _written(
     try:
         answer = await _asked(call, method, path, query, body)
     except ClientError as error:
-        told: dict[str, Any] = {}
+        answered: dict[str, Any] = {}
         state, code = State.REFUSED, "NOT_SENT"
         if isinstance(error, OutcomeUnknown | ApiError):
-            told = {"status": error.status, "request_id": error.request_id}
+            answered = {"status": error.status, "request_id": error.request_id}
             code = error.code or f"HTTP_{error.status}"
         if isinstance(error, OutcomeUnknown):
             state, code = State.UNKNOWN, error.code or "NO_ANSWER"
-        journal.ledger.move(act.id, state, code=code, **told)
+        journal.ledger.move(act.id, state, code=code, **answered)
         raise
     order = _order_of(answer, operation)
-    told = {"status": answer.status, "request_id": answer.request_id}
+    answered = {"status": answer.status, "request_id": answer.request_id}
     if order is None:
-        journal.ledger.move(act.id, State.DONE, **told)
+        journal.ledger.move(act.id, State.DONE, **answered)
     else:
-        journal.call_created(act.id, order, **told)
+        journal.call_created(act.id, order, **answered)
         call.output.talk(f"Order {order.service_id} is in the journal.")
     return answer
 
@@ -401,8 +398,8 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 
 
 def _checked(body: bytes) -> bytes:
-    """The body, compact; exit 2 when it is no JSON the service would read. Editors may have written
-    a byte order mark before it."""
+    """The body as compact JSON; exit 2 for anything else. Editors may have put a byte order mark
+    before it."""
     with refused_as(CodecError, "BAD_BODY", "The body cannot be read: ", field="d"):
         return encode_json(decode_json(without_mark(body)))
 

@@ -151,7 +151,7 @@ async def _worked(
 
 
 def _pay_calls(call: CliContext) -> None:
-    """Say what a call costs, and ask for the pass phrase of a live wallet."""
+    """Tells what calls cost, and asks for the pass phrase of a live wallet."""
     from swapdesk.cli.secret_input import read_passphrase
 
     payer = call.desk.payer

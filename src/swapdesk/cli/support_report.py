@@ -56,8 +56,8 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
 async def report_search(
     call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
-    """Find the orders behind ``text``, within ``reads`` calls of the service; a home without
-    chains and tokens gets them first, which counts for itself."""
+    """Finds the orders behind ``text`` within ``reads`` calls of the service. A home without chains
+    and tokens gets them first, which is not counted."""
     await _load_catalog(call)
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)
@@ -66,9 +66,9 @@ async def report_search(
         call.output.talk(*_readings(pasted))
     unspent = ""
     while (cost := search.next_cost) is not None:
-        spent, said = cost
+        spent, places = cost
         if spent > reads:
-            unspent = f"Not asked: {said}. --reads {spent} spends it."
+            unspent = f"Not asked: {places}. --reads {spent} spends it."
             break
         reads -= spent
         async for _ in search.go_on():
@@ -77,8 +77,8 @@ async def report_search(
             break
     if len(search.found) == 1 and reads:
         await _read_again(call, *search.found)
-    known = (facts_of(call.desk, service_id, search) for service_id in search.found)
-    cases = [SupportCase.of(facts) for facts in known if facts is not None]
+    facts_found = (facts_of(call.desk, service_id, search) for service_id in search.found)
+    cases = [SupportCase.of(facts) for facts in facts_found if facts is not None]
     if not cases:
         if pasted.problem:
             raise _unreadable(pasted)
@@ -94,7 +94,7 @@ inspect = partial(report_search, whole=True)
 
 
 async def _load_catalog(call: CliContext) -> None:
-    """What names tokens and chains. Without a service what is here is searched all the same."""
+    """Loads tokens and chains. Without a service the search goes on with what is here."""
     catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
@@ -102,21 +102,21 @@ async def _load_catalog(call: CliContext) -> None:
     try:
         await load_catalog(call)
     except ClientError as error:
-        said = str(error).rstrip(".")
-        call.output.talk(f"Tokens and chains could not be read: {said}.")
+        reason = str(error).rstrip(".")
+        call.output.talk(f"Tokens and chains could not be read: {reason}.")
 
 
 async def _read_again(call: CliContext, service_id: str) -> None:
-    """What the journal has of an order may be old: nothing followed it since."""
+    """Reads the order anew: what the journal has of it may be old, because nothing followed it."""
     tracker, now = call.link.tracker, call.desk.service_clock.now()
-    known = tracker.recall(service_id)
-    if known is None or known.archived(now):
+    tracked = tracker.recall(service_id)
+    if tracked is None or tracked.archived(now):
         return
     try:
         await tracker.read(service_id)
     except ClientError as error:
-        said = str(error).rstrip(".")
-        call.output.talk(f"The service could not be asked: {said}. As last known:")
+        reason = str(error).rstrip(".")
+        call.output.talk(f"The service could not be asked: {reason}. As last known:")
 
 
 def _read(call: CliContext, text: str) -> PastedText:
@@ -142,13 +142,13 @@ def _unreadable(pasted: PastedText) -> CommandError:
 
 
 def _not_found(search: OrderSearch, unspent: str) -> CommandError:
-    places = "; ".join(f"{one.place}: {one.said}" for one in search.searched)
-    failed = any(one.answer == "failed" for one in search.searched)
-    said = " ".join(part for part in (search.verdict, unspent) if part)
+    places = "; ".join(f"{place.place}: {place.said}" for place in search.searched)
+    failed = any(place.answer == "failed" for place in search.searched)
+    message = " ".join(part for part in (search.verdict, unspent) if part)
     return CommandError(
         Exit.UNREACHABLE if failed else Exit.NOT_FOUND,
         "NOT_FOUND",
-        f"{said or 'No order was found.'} Searched: {places}.",
+        f"{message or 'No order was found.'} Searched: {places}.",
         money=search.money,
         next=search.next,
     )
@@ -167,7 +167,7 @@ def _tell(
         output.document(_document(search, tuple(cases)))
         return
     if whole:
-        output.talk(*(f"{one.place}: {one.said}." for one in search.searched))
+        output.talk(*(f"{place.place}: {place.said}." for place in search.searched))
     if unspent:
         output.talk(unspent)
     output.talk(*(f"No order {name} was found." for name in search.unanswered))
@@ -176,31 +176,31 @@ def _tell(
         output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")
         return
     case = cases[0]
-    found = case.diagnosis
+    diagnosis = case.diagnosis
     output.say(case_sentence(case))
     rows = [
-        ("Rule", f"{found.rule}, {found.certainty}"),
-        ("Cause", found.cause),
-        ("Money", found.money),
-        ("Acts", found.acts),
-        ("By", found.by),
-        *(("Fact", fact) for fact in found.facts),
+        ("Rule", f"{diagnosis.rule}, {diagnosis.certainty}"),
+        ("Cause", diagnosis.cause),
+        ("Money", diagnosis.money),
+        ("Acts", diagnosis.acts),
+        ("By", diagnosis.by),
+        *(("Fact", fact) for fact in diagnosis.facts),
     ]
     if whole:
         rows += [
             (
                 "At",
-                f"{iso(one.happened)} {one.state}; {', '.join(one.changed)};"
-                f" seen {iso(one.at)}, {one.source}",
+                f"{iso(update.happened)} {update.state}; {', '.join(update.changed)};"
+                f" seen {iso(update.at)}, {update.source}",
             )
-            for one in reversed(case.updates)
+            for update in reversed(case.updates)
         ]
     output.facts(rows)
     output.say("", "Reply:", *case.reply.splitlines())
 
 
 def _tell_nothing(call: CliContext, search: OrderSearch) -> None:
-    """What to write where nothing was found."""
+    """Prints what to write when nothing was found."""
     output, reply, escalation = call.output, search.reply, search.escalation
     output.say(
         *("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines()),
@@ -213,12 +213,12 @@ def _document(search: OrderSearch, orders: tuple[SupportCase, ...] = ()) -> Case
 
 
 def _readings(pasted: PastedText) -> list[str]:
-    said = [f"Read as {one.called}: {one.value}." for one in pasted.readings]
-    if not said:
-        said.append(f"Read as {MAY_BEGIN}: {', '.join(pasted.beginnings)}.")
+    lines = [f"Read as {reading.called}: {reading.value}." for reading in pasted.readings]
+    if not lines:
+        lines.append(f"Read as {MAY_BEGIN}: {', '.join(pasted.beginnings)}.")
     if pasted.cut:
-        said.append("The end of the text was not read.")
-    return [*said, pasted.warning] if pasted.warning else said
+        lines.append("The end of the text was not read.")
+    return [*lines, pasted.warning] if pasted.warning else lines
 
 
 class BundleWritten(Struct, frozen=True):
@@ -258,7 +258,7 @@ def _write(call: CliContext, case: CaseFile, data: bytes, out: Path | None, suff
 
 
 def show_case_file(call: CliContext, file: Path) -> int:
-    """The pages of the desk in a terminal, lines elsewhere."""
+    """Opens the pages of the desk in a terminal, prints lines elsewhere."""
     case = _read_case(file)
     output = call.output
     if output.json:
@@ -284,12 +284,14 @@ def show_case_file(call: CliContext, file: Path) -> int:
             *(f"Fact: {fact}" for fact in sheet.facts),
             *(f"{NOT_OUR_REPLY}: {line}" for line in sheet.reply if line),
             *(
-                f"Seen: {clock_time(one.at)} {one.source}: {one.state}; {', '.join(one.changed)}"
-                for one in case.record.moments
+                f"Seen: {clock_time(moment.at)} {moment.source}: {moment.state};"
+                f" {', '.join(moment.changed)}"
+                for moment in case.record.moments
             ),
             *(
-                f"Request: {clock_time(one.at)} {one.method} {one.path} {one.status} {one.code}"
-                for one in case.record.calls
+                f"Request: {clock_time(request.at)} {request.method} {request.path}"
+                f" {request.status} {request.code}"
+                for request in case.record.calls
             ),
         )
     return Exit.DONE

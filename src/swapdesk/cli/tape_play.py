@@ -83,8 +83,8 @@ def _require_sandbox(call: CliContext) -> None:
 
 
 def play_repeatable(player: Player, seed: int = SEED) -> int:
-    """Play in a new home, in a world that is the same at every run and takes no time; the exit
-    code of the desk."""
+    """Plays in a new home and a world that is the same at every run and takes no time. Returns the
+    exit code of the desk."""
     require_extra("sandbox")
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
@@ -112,7 +112,7 @@ def _read_tape(path: Path) -> Tape:
     try:
         return read_tape(_read(path, MOST_BYTES, "file"))
     except TapeRefused as refused:
-        fields = {f"line {one.line}": {"message": one.said} for one in refused.mistakes}
+        fields = {f"line {mistake.line}": {"message": mistake.said} for mistake in refused.mistakes}
         count = len(fields)
         raise CommandError(
             Exit.BAD_INPUT,
@@ -123,7 +123,7 @@ def _read_tape(path: Path) -> Tape:
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
-    """The beginning of a file, one byte more than is allowed."""
+    """The beginning of a file, one byte more than allowed."""
     if path.exists() and not path.is_file():
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
     with refused_as(OSError, "NO_FILE", f"{path}: ", field=field), path.open("rb") as opened:
@@ -131,7 +131,7 @@ def _read(path: Path, most: int, field: str) -> bytes:
 
 
 def _read_expected(check: Path) -> dict[str, str]:
-    """The text of each moment."""
+    """The expected text of each moment, by name."""
     content = _read(check, MOST_TEXT, "check")
     if len(content) <= MOST_TEXT and (moments := read_moments(content)):
         return moments
@@ -139,8 +139,8 @@ def _read_expected(check: Path) -> dict[str, str]:
 
 
 def _require_played(call: CliContext, player: Player) -> None:
-    """Exit 3 where a text never came, 2 where the tape would give a secret, 10 where the desk was
-    left before."""
+    """Exit 3 where a text never came, 2 where the tape would type a secret, 10 where the desk was
+    left early."""
     if (failure := player.failure) is not None:
         call.output.report(failure.screen)
         waited = isinstance(failure, NeverCame)
@@ -189,11 +189,11 @@ def _tell(
 
 
 def _difference(name: str, expected: str | None, shown: str | None) -> str:
-    """The rows of a moment that differ, with who has them."""
+    """The rows of a moment that differ."""
     if expected is None or shown is None:
         return f"{name}: {'not expected' if expected is None else 'never marked'}"
     rows = difflib.unified_diff(
         expected.splitlines()[:MOST_ROWS], shown.splitlines()[:MOST_ROWS], n=0, lineterm=""
     )
-    told = [row for row in rows if not row.startswith(("---", "+++", "@@"))]
-    return "\n".join([f"{name}, - expected, + shown:", *told])
+    differing = [row for row in rows if not row.startswith(("---", "+++", "@@"))]
+    return "\n".join([f"{name}, - expected, + shown:", *differing])

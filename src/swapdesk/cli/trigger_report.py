@@ -60,8 +60,8 @@ def run_in_sandbox(call: CliContext, work: Callable[[CliContext], Awaitable[T]])
 
 
 async def report_fault(call: CliContext, target: str | None, **given: Any) -> None:
-    """Set the fault that the command is named by. Exit 2 for what is no fault or no target, 4 where
-    it comes too late."""
+    """Sets the fault that the command is named by. Exit 2 for no such fault or target, 4 where it
+    comes too late."""
     await load_catalog(call)
     name = click.get_current_context().info_name or ""
     members = {key: value for key, value in given.items() if value is not None}
@@ -77,13 +77,12 @@ async def report_fault(call: CliContext, target: str | None, **given: Any) -> No
 
 
 async def report_faults(call: CliContext) -> None:
-    """The table of faults, and what is set."""
     active = await Triggers(call.desk).active()
     output = call.output
     rows = [(fault.name, " or ".join(fault.targets), fault.does) for fault in FAULTS.values()]
     document = FaultsDocument(tuple(FAULTS.values()), tuple(active))
     output.table(("fault", "meets", "shows"), rows, document=document)
-    output.hint(*(f"Set: {one}." for one in active))
+    output.hint(*(f"Set: {fault_set}." for fault_set in active))
 
 
 async def report_cleared(call: CliContext) -> None:
@@ -92,7 +91,7 @@ async def report_cleared(call: CliContext) -> None:
 
 
 async def report_clock(call: CliContext, step: str) -> None:
-    """Move the clock. Exit 2 for what is no step."""
+    """Exit 2 for what is no step."""
     try:
         now = await _accepted(Triggers(call.desk).advance(step))
     except FaultRefused as problem:
@@ -101,8 +100,8 @@ async def report_clock(call: CliContext, step: str) -> None:
 
 
 async def report_run(call: CliContext) -> None:
-    """Make the orders to practise on. Exit 9 for a case that does not come about; the orders made
-    before it stay."""
+    """Makes the practice orders. Exit 9 for a case that does not come about; orders made before it
+    stay."""
     await load_catalog(call)
     await settle(call)
     output, played = call.output, []
@@ -119,14 +118,14 @@ async def report_run(call: CliContext) -> None:
 
 
 def report_answers(output: Output) -> None:
-    """What is right, case by case; no sandbox is asked."""
-    rows = [(one.name, one.rule, one.money, one.owner, one.why) for one in PRACTICE]
+    """Prints the answers; no sandbox is asked."""
+    rows = [(case.name, case.rule, case.money, case.owner, case.why) for case in PRACTICE]
     document = AnswersDocument(PRACTICE)
     output.table(("case", "rule", "the money is", "who acts", "why"), rows, document=document)
 
 
 async def _accepted(asked: Awaitable[T]) -> T:
-    """The answer of the sandbox. Exit 4, or 5 for an order it does not know, with its reason."""
+    """Exit 4 where the sandbox refuses, 5 for an order it does not know."""
     try:
         return await asked
     except ApiError as error:

@@ -68,8 +68,8 @@ class AllowancesDocument(Struct, frozen=True):
 
 
 class BalanceTable:
-    """Balances as sentences, as one document or as one table; a table on a terminal comes chain by
-    chain, because a chain may be silent for long and a person waits."""
+    """Balances as one document or table. On a terminal the table comes chain by chain, because a
+    chain may be silent for long while a person waits."""
 
     WHOLE, REST = 9, 19
     """Places before the point, and the point with what follows, that every part has room for."""
@@ -81,83 +81,91 @@ class BalanceTable:
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Print what has answered since the last time. They have one order: what answers early
-        waits for those before it."""
+        """Prints the chains that answered since the last time, in their order: one that answers
+        early waits for those before it."""
         if self._least is None:
-            names = max((cells(_holder(one)) for one in holdings), default=0)
-            chains = max((cells(one.chain_name) for one in holdings), default=0)
+            names = max((cells(_holder(chain)) for chain in holdings), default=0)
+            chains = max((cells(chain.chain_name) for chain in holdings), default=0)
             self._least = (names, chains, self.WHOLE + self.REST, 6, 11)
-        self.add(tuple(takewhile(lambda one: not one.reading, holdings)))
+        self.add(tuple(takewhile(lambda chain: not chain.reading, holdings)))
 
     def add(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Print those that come after the ones printed before, and say which could not be read."""
+        """Prints the chains after those already printed, and tells which could not be read."""
         new, self._printed = holdings[self._printed :], len(holdings)
         self._output.talk(*_unread(new))
         held = [
             (
-                _holder(one),
-                one.chain_name,
-                "?" if each.amount is None else exact_amount(each.amount),
-                each,
+                _holder(chain_holdings),
+                chain_holdings.chain_name,
+                "?" if holding.amount is None else exact_amount(holding.amount),
+                holding,
             )
-            for one in new
-            for each in one.holdings
+            for chain_holdings in new
+            for holding in chain_holdings.holdings
         ]
         self._output.table(
             ("account", "chain", "amount", "token", "usd"),
             [
-                (who, chain, self._aligned(amount), each.asset.symbol,
-                 "" if each.usd is None else usd(each.usd))
-                for who, chain, amount, each in held
+                (who, chain, self._aligned(amount), holding.asset.symbol,
+                 "" if holding.usd is None else usd(holding.usd))
+                for who, chain, amount, holding in held
             ],
             numbers=(2,),
             least=self._least,
             headed=not self._headed,
             plain=[
-                f"{who} has {amount} {each.asset.symbol} on {chain}."
-                for who, chain, amount, each in held
+                f"{who} has {amount} {holding.asset.symbol} on {chain}."
+                for who, chain, amount, holding in held
             ],
             document=BalancesDocument(tuple(new)),
         )  # fmt: skip
         self._headed = self._headed or bool(held)
 
     def _aligned(self, amount: str) -> str:
-        """With its point where that of every other part is."""
+        """Pads the amount so that all parts of the table have their points in one column."""
         if self._least is None:
             return amount
         whole, rest, _ = split_at_point(amount)
         return whole.rjust(self.WHOLE) + rest.ljust(self.REST)
 
 
-def _holder(one: ChainHoldings) -> str:
+def _holder(holdings: ChainHoldings) -> str:
     """``trading``, or ``smart account of trading``."""
-    return one.account.name if one.smart is None else f"smart account of {one.account.name}"
+    return (
+        holdings.account.name
+        if holdings.smart is None
+        else f"smart account of {holdings.account.name}"
+    )
 
 
 def _unread(reads: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> list[str]:
     """Why chains could not be read, where their money is, and who acts."""
     return [
-        f"{one.chain_name} could not be read: {one.problem}. What is there stays there."
-        f" Next {one.next or 'you: give the command again'}."
-        for one in reads
-        if one.problem is not None
+        f"{read.chain_name} could not be read: {read.problem}. What is there stays there."
+        f" Next {read.next or 'you: give the command again'}."
+        for read in reads
+        if read.problem is not None
     ]
 
 
-def allowed_words(one: Allowance) -> str:
-    if one.unlimited:
+def allowed_words(allowance: Allowance) -> str:
+    if allowance.unlimited:
         return "unlimited"
-    return exact_amount(short(from_base_units(one.units, one.token.decimals)))
+    return exact_amount(short(from_base_units(allowance.units, allowance.token.decimals)))
 
 
-def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Whose contract it is, by name, and how it takes."""
-    who = named(one.venue) or "not known here"
-    return f"{who}, by Permit2 until {iso(one.ends)}" if one.permit2 and one.ends else who
+def spender_words(allowance: Allowance, named: Callable[[str | None], str | None]) -> str:
+    """Whose contract the spender is, and whether it takes by Permit2."""
+    who = named(allowance.venue) or "not known here"
+    return (
+        f"{who}, by Permit2 until {iso(allowance.ends)}"
+        if allowance.permit2 and allowance.ends
+        else who
+    )
 
 
 async def show_balances(call: CliContext, account: str | None) -> int:
-    """Every chain in its order. Exit 7 when one could not be read."""
+    """Exit 7 when a chain could not be read."""
     output, wallet = call.output, call.desk.wallet
     whose = await account_or_all(wallet, account)
     table = BalanceTable(output)
@@ -166,23 +174,24 @@ async def show_balances(call: CliContext, account: str | None) -> int:
     table.add(held)
     output.talk(
         *(
-            f"What the smart account on {one.chain_name} has comes back with: {way_out(one.chain)}."
-            for one in held
-            if one.smart
+            f"What the smart account on {holdings.chain_name} has comes back with:"
+            f" {way_out(holdings.chain)}."
+            for holdings in held
+            if holdings.smart
         )
     )
     return _end_of(held)
 
 
 async def show_allowances(call: CliContext, account: str | None) -> int:
-    """Who may take what on every chain. Exit 7 when one could not be read."""
+    """Exit 7 when a chain could not be read."""
     output, wallet = call.output, call.desk.wallet
     reads = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
-        (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
-         each.spender, spender_words(each, call.desk.catalog.provider_name))
-        for one in reads
-        for each in one.allowances
+        (read.account.name, read.chain_name, allowance.token.symbol, allowed_words(allowance),
+         allowance.spender, spender_words(allowance, call.desk.catalog.provider_name))
+        for read in reads
+        for allowance in read.allowances
     ]  # fmt: skip
     output.table(
         ("account", "chain", "token", "may take", "spender", "venue"),
@@ -194,13 +203,13 @@ async def show_allowances(call: CliContext, account: str | None) -> int:
         ],
         document=AllowancesDocument(tuple(reads)),
     )
-    if not rows and all(one.problem is None and one.complete for one in reads):
+    if not rows and all(read.problem is None and read.complete for read in reads):
         output.hint("Nobody is allowed to take anything.")
     output.talk(
         *(
-            f"{one.chain_name} does not list every approval: there may be more."
-            for one in reads
-            if not one.complete and one.problem is None
+            f"{read.chain_name} does not list every approval: there may be more."
+            for read in reads
+            if not read.complete and read.problem is None
         ),
         *_unread(reads),
     )
@@ -208,7 +217,7 @@ async def show_allowances(call: CliContext, account: str | None) -> int:
 
 
 def _end_of(reads: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
-    return Exit.UNREACHABLE if any(one.problem is not None for one in reads) else Exit.DONE
+    return Exit.UNREACHABLE if any(read.problem is not None for read in reads) else Exit.DONE
 
 
 async def account_or_all(wallet: LocalWallet, named: str | None) -> Account | None:
@@ -270,17 +279,19 @@ class WithdrawalDocument(Struct, frozen=True):
 
 
 async def list_transactions(call: CliContext, waiting: bool) -> None:
-    """Every transaction that was signed, oldest first, as the wallet's own records have it."""
     signed = await (await call.desk.wallet.client()).transactions()
-    shown = [one for one in signed if not (waiting and one.final)]
+    shown = [entry for entry in signed if not (waiting and entry.final)]
     call.output.table(
         ("signed", "chain", "for", "state", "nonce", "hash"),
         [
-            (iso(one.created), one.chain, str(one.purpose), one.word,
-             "" if one.nonce is None else str(one.nonce), one.hash)
-            for one in shown
+            (iso(entry.created), entry.chain, str(entry.purpose), entry.word,
+             "" if entry.nonce is None else str(entry.nonce), entry.hash)
+            for entry in shown
         ],
-        plain=[f"{one.hash} on {one.chain}, to {one.purpose}, is {one.word}." for one in shown],
+        plain=[
+            f"{entry.hash} on {entry.chain}, to {entry.purpose}, is {entry.word}."
+            for entry in shown
+        ],
         document=TransactionsDocument(tuple(shown)),
     )  # fmt: skip
     if not shown:
@@ -298,8 +309,8 @@ async def bump_transaction(call: CliContext, hash_: str, gas: int | None, yes: b
 async def _replace(
     call: CliContext, kind: ReplacementKind, gas_units: int, hash_: str, yes: bool
 ) -> None:
-    """Exit 0 once what was asked for holds, 10 where it was executed in vain, 9 where nothing
-    takes its place, 8 while both wait."""
+    """Exit 0 once what was asked for holds, 10 if the replacement was executed in vain, 9 if
+    nothing replaces the transaction, 8 while both wait."""
     desk = call.desk
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -326,41 +337,45 @@ async def revoke_allowance(
     permit2: bool | None,
     yes: bool,
 ) -> None:
-    """End the allowance of a token, by symbol or contract, to a spender, by address, or by code or
-    name of its venue. ``permit2``: whether it was given in Permit2; None for either."""
+    """Ends an allowance. ``token`` is a symbol or contract, ``spender`` an address or the code or
+    name of a venue; ``permit2`` None takes either kind."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None:
-        known = ", ".join(one.name for one in wallet.links)
+        chain_names = ", ".join(other.name for other in wallet.links)
         raise bad_input(
-            "NO_SUCH_CHAIN", f"There is no node of {chain!r}; there are {known}.", field="chain"
+            "NO_SUCH_CHAIN",
+            f"There is no node of {chain!r}; there are {chain_names}.",
+            field="chain",
         )
     provider_name = call.desk.catalog.provider_name
 
-    def fits(one: Allowance) -> bool:
-        tokens = {one.token.symbol.lower(), (one.token.contract or "").lower()}
-        names = (one.spender, one.venue, provider_name(one.venue))
+    def fits(allowance: Allowance) -> bool:
+        tokens = {allowance.token.symbol.lower(), (allowance.token.contract or "").lower()}
+        names = (allowance.spender, allowance.venue, provider_name(allowance.venue))
         spenders = {name.lower() for name in names if name}
-        kept = permit2 is None or permit2 is one.permit2
+        kept = permit2 is None or permit2 is allowance.permit2
         return kept and token.lower() in tokens and spender.lower() in spenders
 
     # No other chain is read: that takes a node hundreds of calls.
     reads = await wallet.allowances(await account_or_all(wallet, account), link)
-    for one in reads:
-        if one.problem is not None:
+    for read in reads:
+        if read.problem is not None:
             raise CommandError(
-                Exit.UNREACHABLE, "UNREAD", f"{one.chain_name} could not be read: {one.problem}.",
+                Exit.UNREACHABLE, "UNREAD", f"{read.chain_name} could not be read: {read.problem}.",
             )  # fmt: skip
-    fitting = [(one.account, each) for one in reads for each in one.allowances if fits(each)]
+    fitting = [
+        (read.account, allowed) for read in reads for allowed in read.allowances if fits(allowed)
+    ]
     if not fitting:
         raise CommandError(
             Exit.NOT_FOUND, "NO_ALLOWANCE", f"{spender} may take no {token} on {link.name}."
         )
     if len(fitting) > 1:
         several = "; ".join(
-            f"{owner.name}: {each.token.contract} to {each.spender}"
-            f"{' (--permit2)' if each.permit2 else ' (--direct)'}"
-            for owner, each in fitting
+            f"{owner.name}: {allowed.token.contract} to {allowed.spender}"
+            f"{' (--permit2)' if allowed.permit2 else ' (--direct)'}"
+            for owner, allowed in fitting
         )
         raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
     [(owner, allowance)] = fitting
@@ -385,16 +400,15 @@ async def withdraw(
     despite_bundle: bool,
     yes: bool,
 ) -> None:
-    """Take out ``token``, by symbol or contract, or everything. Exit 0 once it is back with the
-    owner, 5 where there is nothing to take out, 9 where it is not to be taken out, 10 where a
-    transaction failed, 8 while one is on its way."""
+    """Takes out ``token`` (symbol or contract), or everything. Exit 0 once the owner has it, 5 for
+    nothing to take out, 9 for a refusal, 10 for a failed transaction, 8 while one is on its way."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
-        known = ", ".join(one.name for one in wallet.links if one.kind is Kind.EVM)
+        names = ", ".join(other.name for other in wallet.links if other.kind is Kind.EVM)
         raise bad_input(
             "NO_SUCH_CHAIN",
-            f"There are smart accounts on {known}, and none on {chain!r}.",
+            f"There are smart accounts on {names}, and none on {chain!r}.",
             field="chain",
         )
     owner = account_on(await wallet.accounts(), link.kind, link.name, account, field="account")
@@ -441,16 +455,16 @@ def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     """What the smart account holds, and what is signed for it."""
     lines = [
         f"Your smart account {grouped_address(step.sender)} on {link.name} holds:",
-        *(f"  {_words(one)}" for one in step.taken),
+        *(f"  {_words(taken)}" for taken in step.taken),
     ]
     if step.purpose is Purpose.DEPLOY:
         lines.append("It does not exist yet: one transaction makes it, and a second one pays you.")
     return lines
 
 
-def _words(one: Sum) -> str:
-    kept = ", prepaid for gas" if one.prepaid else ""
-    return f"{exact_amount(one.amount)} {one.symbol}{kept}"
+def _words(taken: Sum) -> str:
+    kept = ", prepaid for gas" if taken.prepaid else ""
+    return f"{exact_amount(taken.amount)} {taken.symbol}{kept}"
 
 
 class PolicyFacts(Struct, frozen=True):
@@ -483,7 +497,7 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 async def set_policy(
     call: CliContext, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Set the ``rules`` of a change. Exit 2 without any."""
+    """Exit 2 without any rule."""
     wallet = call.desk.wallet
     rules["until"] = () if until is None else (until,)
     change = {name: given for name, given in rules.items() if given}
@@ -520,10 +534,10 @@ def _told(output: Output, status: PolicyStatus) -> int:
         output.document(PolicyDocument(shown, status.problem))
     elif policy is not None and policy != SpendingPolicy():
         rows = [
-            (f"per {one.limit.window.value}", plain_amount(one.limit.most),
-             "USD" if one.limit.token is None else named_token(one.limit.token),
-             "?" if one.used is None else plain_amount(one.used), plain_amount(one.left))
-            for one in status.uses
+            (f"per {use.limit.window.value}", plain_amount(use.limit.most),
+             "USD" if use.limit.token is None else named_token(use.limit.token),
+             "?" if use.used is None else plain_amount(use.used), plain_amount(use.left))
+            for use in status.uses
         ]  # fmt: skip
         if rows:
             output.table(("limit", "most", "of", "used", "left"), rows, numbers=(1, 3, 4))

@@ -35,7 +35,7 @@ def wallet() -> None:
 
 @reader
 def read_coins(value: str) -> int:
-    """Whole coins of an EVM chain in wei, in plain digits."""
+    """Whole coins of an EVM chain, in plain digits; returns wei."""
     whole, _, part = value.partition(".")
     if not (f"{whole}{part}".isascii() and f"{whole}{part}".isdigit()) or len(part) > 18:
         raise click.BadParameter(f"{value!r} is no number of coins in plain digits.")

@@ -68,23 +68,23 @@ class LockedDocument(Struct, frozen=True):
 
 
 async def list_accounts(call: CliContext, wallet: LocalWallet) -> None:
-    known, output = await wallet.accounts(), call.output
+    accounts, output = await wallet.accounts(), call.output
     output.table(
         ("name", "kind", "address", "origin", "path"),
         [
             (o.name, str(o.kind), grouped_address(o.address), str(o.origin), o.path or "")
-            for o in known.accounts
+            for o in accounts.accounts
         ],
         plain=[
-            f"{one.name} is an account of {one.kind}, {one.address} ({one.origin})."
-            for one in known.accounts
+            f"{account.name} is an account of {account.kind}, {account.address} ({account.origin})."
+            for account in accounts.accounts
         ],
-        document=known,
+        document=accounts,
     )
-    if not known.accounts:
+    if not accounts.accounts:
         output.hint("This wallet has no account. swapdesk wallet new makes one.")
-    output.hint(*(f"{one.file} is not usable: {one.reason}." for one in known.unusable))
-    if known.read_only:
+    output.hint(*(f"{file.file} is not usable: {file.reason}." for file in accounts.unusable))
+    if accounts.read_only:
         output.hint("Another desk has this wallet; here it is read only.")
 
 
@@ -93,7 +93,8 @@ async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: st
 
 
 async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
-    """That of the wallet: new for its first account, the sandbox's own in the sandbox."""
+    """The pass phrase of the wallet: new for its first account, the sandbox's own in the
+    sandbox."""
     if not wallet.live:
         if call.passphrase_fd is not None:
             raise bad_input(
@@ -128,8 +129,8 @@ async def import_account(
     name: str,
     yes: bool,
 ) -> None:
-    """Show the addresses a secret leads to, keep the one that is confirmed. ``secret`` and
-    ``theirs``, the pass phrase of a keystore, are descriptors."""
+    """Shows the addresses a secret leads to, and keeps the one that is confirmed. ``secret`` and
+    ``theirs`` (the pass phrase of a keystore) are descriptors."""
     origin = KeyOrigin(FORMS[form])
     chains = Kind(kind) if kind else OF_KIND.get(origin)
     if chains is None:
@@ -165,12 +166,12 @@ def _file_secret(path: Path) -> Secret:
 
 
 def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
-    """One address, seen before it is used: by a number where there are several."""
+    """The address to keep, after it was shown; by a number where there are several."""
     output = call.output
     if yes:
         if len(choices) == 1:
             return choices[0]
-        paths = ", ".join(str(one.path) for one in choices)
+        paths = ", ".join(str(choice.path) for choice in choices)
         raise bad_input(
             "AMBIGUOUS",
             f"The secret leads to several addresses: choose one with --path ({paths}).",
@@ -178,8 +179,8 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
         )
     output.talk(
         *(
-            f"{place}  {grouped_address(one.address)}  {one.path or ''}".rstrip()
-            for place, one in enumerate(choices, 1)
+            f"{place}  {grouped_address(choice.address)}  {choice.path or ''}".rstrip()
+            for place, choice in enumerate(choices, 1)
         )
     )
     if not call.interactive:
@@ -197,8 +198,8 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
 async def export_key(
     call: CliContext, wallet: LocalWallet, account: str, confirm: str | None, out: Path | None
 ) -> None:
-    """The key in plain, once its phrase was typed: into a file of its owner alone, to a program
-    behind a pipe, or for half a minute on the terminal."""
+    """Gives out the key once its phrase was typed: into a file that only its owner can read, into a
+    pipe, or on the terminal for half a minute."""
     kept = account_named(await wallet.accounts(), account)
     wanted = export_phrase(kept.address)
     on_screen = _goes_to_screen(call, out)
@@ -227,7 +228,7 @@ async def export_key(
 
 
 def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
-    """Whether a person looks at the key. Exit 2 where it would stay in what a terminal keeps."""
+    """True if a person looks at the key. Exit 2 where a terminal would keep it."""
     if out is not None:
         if os.path.lexists(out):
             raise bad_input(
@@ -265,9 +266,9 @@ def _give(
 
 
 async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
-    """Say who holds open keys. Those of a command are gone when it ends."""
-    known = await wallet.accounts()
-    if known.read_only:
+    """Exit 9 when another desk has the wallet. Keys opened by a command are gone when it ends."""
+    accounts = await wallet.accounts()
+    if accounts.read_only:
         raise CommandError(
             Exit.OWN_REFUSAL,
             "READ_ONLY",

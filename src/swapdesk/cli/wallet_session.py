@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def run_wallet(call: CliContext, work: Callable[[CliContext, LocalWallet], Awaitable[T]]) -> T:
-    """Keys alone: no service is asked and no sandbox is started."""
+    """Runs ``work`` on the keys alone: no service is asked and no sandbox started."""
     settings = call.settings()
 
     async def whole() -> T:
@@ -62,8 +62,8 @@ def run_on_chains(
     *,
     fill: bool = False,
 ) -> T:
-    """Keys and chains: the desk is connected, in the sandbox with a wallet that has accounts.
-    The faucet gives to new ones, and with ``fill`` to those that have nothing."""
+    """Runs ``work`` on a connected desk; in the sandbox its wallet has accounts. The faucet fills
+    new ones, with ``fill`` also empty ones."""
 
     async def whole(call: CliContext) -> T:
         from swapdesk.client.errors import NotPaid
@@ -86,7 +86,8 @@ def run_on_chains(
 
 
 async def make_ready(call: CliContext, *, fill: bool = False) -> None:
-    """A sandbox's wallet gets its accounts and money to try; a live one needs nodes."""
+    """Gives the sandbox's wallet accounts and money. A live wallet needs nodes: exit 2 without
+    any."""
     output, wallet = call.output, call.desk.wallet
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
@@ -104,7 +105,9 @@ async def make_ready(call: CliContext, *, fill: bool = False) -> None:
     from swapdesk.flows.wallet.wallet_reading import fill_wallet
 
     made = await wallet.prepare_sandbox()
-    output.talk(*(f"The sandbox made the account {one.name}: {one.address}." for one in made))
+    output.talk(
+        *(f"The sandbox made the account {account.name}: {account.address}." for account in made)
+    )
     control = call.link.control
     if control is None or not (made or fill):
         return
@@ -115,28 +118,32 @@ async def make_ready(call: CliContext, *, fill: bool = False) -> None:
 
 
 async def unlock(call: CliContext) -> None:
-    """Open the keys: in the sandbox without a question."""
+    """Opens the keys; in the sandbox without a question."""
     wallet = call.desk.wallet
     closed = await wallet.unlock(passphrase_of(call, wallet))
-    call.output.talk(*(f"{one.file} stays closed: {one.reason}." for one in closed))
+    call.output.talk(
+        *(f"{account_file.file} stays closed: {account_file.reason}." for account_file in closed)
+    )
 
 
 def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
-    """Asked for or read; None in the sandbox, which keeps its own."""
+    """The pass phrase, asked for or read; None in the sandbox, which keeps its own."""
     wanted = wallet.live or call.passphrase_fd is not None
     return read_passphrase(call) if wanted else None
 
 
 def account_named(accounts: Accounts, named: str) -> Account:
-    """By address or name. Exit 5 for none, 2 for several of one name."""
-    of_address = [one for one in accounts.accounts if one.address.lower() == named.lower()]
-    fitting = of_address or [one for one in accounts.accounts if one.name == named]
+    """An account by address or name. Exit 5 for none, 2 for several of one name."""
+    of_address = [
+        account for account in accounts.accounts if account.address.lower() == named.lower()
+    ]
+    fitting = of_address or [account for account in accounts.accounts if account.name == named]
     if not fitting:
         raise CommandError(
             Exit.NOT_FOUND, "NO_ACCOUNT", f"There is no account {named!r} in this wallet."
         )
     if len(fitting) > 1:
-        several = ", ".join(one.address for one in fitting)
+        several = ", ".join(account.address for account in fitting)
         raise bad_input("AMBIGUOUS", f"{named!r} is the name of several accounts: {several}.")
     return fitting[0]
 
@@ -144,8 +151,8 @@ def account_named(accounts: Accounts, named: str) -> Account:
 def account_on(
     accounts: Accounts, kind: Kind, chain: str, named: str | None, *, field: str
 ) -> Account:
-    """The one that was named, else the first that can sign on ``chain`` (its name). Exit 5 for
-    none, 2 for one of another kind; ``field`` is the option that names it."""
+    """The named account, else the first that can sign on the chain of this name. Exit 5 for none, 2
+    for an account of another kind; ``field`` is the option that names it."""
     if named is not None:
         account = account_named(accounts, named)
         if account.kind is not kind:
@@ -171,12 +178,12 @@ _FINDINGS = {Severity.REFUSE: "x", Severity.WARN: "!"}
 
 
 def says_yes(output: Output, question: str) -> bool:
-    """Whether a person says yes to what is not signed."""
+    """Asks for a yes to something that is not signed."""
     return output.ask(f'{question} Type "yes":') == "yes"
 
 
 async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
-    """Show what is to be signed and ask for it; None is no."""
+    """Shows what is to be signed and asks; None is no."""
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
@@ -187,8 +194,7 @@ async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None
 async def require_consent(
     output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED
 ) -> None:
-    """:func:`consent` to what was asked for by name, and which no phrase permits. Raises
-    CommandError: exit 9 with the rules that refuse it, 130 for no."""
+    """As :func:`consent`. Exit 9 when rules refuse it or it needs a typed phrase, 130 for no."""
     if review.refused or review.phrase is not None:
         output.talk(*review_text(review))
         reasons = " ".join(objections(review.findings)) or "It needs a typed phrase."
@@ -207,9 +213,8 @@ async def sign_and_send(
     before: str,
     money: str = UNTOUCHED,
 ) -> Outcome:
-    """Ask for what was proposed, open the keys and carry it out; only say ``before`` of what was
-    signed by an earlier run, and go on with it. ``money`` is where it is while nothing is signed.
-    Raises CommandError."""
+    """Asks about a proposal, opens the keys and carries it out. What an earlier run signed goes on
+    after saying ``before``. ``money`` is where it is while nothing is signed."""
     if step.review is None:
         call.output.talk(before)
     else:
@@ -219,7 +224,7 @@ async def sign_and_send(
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
-    """Raises CommandError for any other end: exit 8 for what is open, ``refused`` for the rest."""
+    """Raises CommandError unless done: exit 8 for an open outcome, else ``refused``."""
     failure = outcome.failure
     if outcome.done or failure is None:
         return
@@ -228,13 +233,14 @@ def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
 
 
 def review_text(review: Review) -> list[str]:
-    """What will be signed, line by line, and what was said against it."""
+    """What will be signed, line by line, with the findings."""
     width = max((len(line.field) for line in review.lines), default=0)
     lines = [f"{review.title} ({review.chain})"]
     lines += [
         f"{_MATCHES[line.match]} {line.field:<{width}}  {line.signed}" for line in review.lines
     ]
     lines += [
-        f"{_FINDINGS[found.severity]} {found.words} ({found.code})" for found in review.findings
+        f"{_FINDINGS[finding.severity]} {finding.words} ({finding.code})"
+        for finding in review.findings
     ]
     return [*lines, f"  Digest {review.digest}"]

@@ -1,12 +1,9 @@
 """The Partner Swap API v2, one typed method per operation.
 
-    async with PartnerApi(url, Credentials.of_key(key, secret), clock=clock) as api:
-        found = await api.list_tokens(TokenQuery(symbol="BTC"))
-
-Every method raises the tree of :mod:`swapdesk.client.errors`. Reading calls are retried by
-rule, creating calls are not (see :mod:`swapdesk.client.transport`). Answers are read strictly, a
-page of the list of orders order by order: one that cannot be read must not hide the others; it is
-counted, because a list with a gap does not prove that an order is absent.
+Every method raises the tree of :mod:`swapdesk.client.errors`. Reading calls are retried by rule,
+creating calls are not (:mod:`swapdesk.client.transport`). Answers are read strictly. The list of
+orders is read order by order: one that cannot be read must not hide the others, and is counted,
+because a list with a gap does not prove that an order is absent.
 """
 
 from __future__ import annotations
@@ -82,17 +79,17 @@ from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 log = logging.getLogger(__name__)
 
 STEP = 20
-"""Orders read in one go, about two milliseconds."""
+"""Orders read before the event loop has its turn: about two milliseconds."""
 
 T = TypeVar("T")
 _RAW_ORDERS = 256
 OTHER_ID = "other_id"
-"""The reason of an answer that is refused because it is about something else."""
+"""The reason for refusing an answer about another id than was asked for."""
 
 
 class OrderPage(Struct, frozen=True):
-    """``skipped`` counts the orders of this page that could not be read; ``total`` and
-    ``total_pages`` are the service's own (contract 8.21)."""
+    """``skipped`` orders of this page could not be read; ``total`` and ``total_pages`` are the
+    service's own (contract 8.21)."""
 
     orders: list[Order]
     total: int
@@ -101,12 +98,12 @@ class OrderPage(Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing at all was listed, readable or not."""
+        """True if nothing was listed, readable or not."""
         return not self.orders and not self.skipped
 
 
 async def read_order_page(rows: OrderRows) -> OrderPage:
-    """The orders of a page, with a breath for the event loop after every :data:`STEP`."""
+    """Reads the orders of a page; the event loop has its turn after every :data:`STEP`."""
     orders: list[Order] = []
     skipped = 0
     for at, row in enumerate(rows.orders, start=1):
@@ -124,7 +121,7 @@ async def read_order_page(rows: OrderRows) -> OrderPage:
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """The row of a method and a path like ``/v2/orders/abc`` and its path values."""
+    """The operation of a method and a path like ``/v2/orders/abc``, with the values in the path."""
     wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
     segments = wanted.split("/")
     for operation in OPERATIONS:
@@ -148,8 +145,8 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """``made`` is what the service created. ``request_id`` is its name for the request, which
-    support asks for; None where it gave none."""
+    """What the service created, and its name for the request, which support asks for; None if it
+    gave none."""
 
     made: T
     request_id: str | None
@@ -163,7 +160,6 @@ class PartnerApi(ApiTransport):
         return Newest(_RAW_ORDERS)
 
     def server_now(self) -> datetime:
-        """The service's time, aware UTC."""
         return self.server.now()
 
     def skew(self) -> float | None:
@@ -171,7 +167,7 @@ class PartnerApi(ApiTransport):
         return self.server.skew()
 
     def raw_order(self, service_id: str) -> bytes | None:
-        """The exact bytes of the newest answer that was this one order, if still kept."""
+        """The bytes of the newest answer that was this one order; None if not kept."""
         return self._raw_orders.get(service_id)
 
     async def call(
@@ -181,10 +177,10 @@ class PartnerApi(ApiTransport):
         query: Sequence[tuple[str, str]] = (),
         body: bytes | None = None,
     ) -> RawAnswer:
-        """Any operation of the table by method and path, with or without ``/v2`` before it.
+        """Calls any operation by method and path, with or without ``/v2`` before it; returns the
+        answer undecoded.
 
-        The answer comes undecoded. :class:`RequestRefused` when no row has this method and
-        path; nothing is sent then.
+        Raises RequestRefused, with nothing sent, if no operation has this method and path.
         """
         operation, values = find_operation(method, path)
         if operation.writes != (body is not None):
@@ -195,8 +191,8 @@ class PartnerApi(ApiTransport):
         return await self.send(operation, path=values, query=query, body=body)
 
     async def health(self) -> Health:
-        """What the service says of itself. Whether it is well its status says alone: others answer
-        any JSON, text or nothing (contract 13.1)."""
+        """The service's health. Its status alone says whether it is well: services answer any JSON,
+        text or nothing (contract 13.1)."""
         try:
             return await self._call("health", Health)
         except AnswerRefused as error:
@@ -205,17 +201,17 @@ class PartnerApi(ApiTransport):
             return Health()
 
     async def openapi(self) -> dict[str, Any]:
-        """The description of the service: no money in it, and bounds such as 1.8e308, so it is
+        """The description of the service. It holds no money and bounds such as 1.8e308, so it is
         read as ordinary JSON with Decimals."""
         answer = await self.send(BY_NAME["openapi"])
         try:
             refuse_deep(answer.body)
-            found = json.loads(answer.body, parse_float=Decimal)
+            document = json.loads(answer.body, parse_float=Decimal)
         except ValueError:
             raise refuse_answer(answer, "not_json", "is no JSON document") from None
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise refuse_answer(answer, "wrong_shape", "is no JSON object")
-        return found
+        return document
 
     async def list_chains(self, query: ChainQuery | None = None) -> ChainList:
         return await self._call("list_chains", ChainList, query=query)
@@ -248,22 +244,22 @@ class PartnerApi(ApiTransport):
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Create an order. After :class:`OutcomeUnknown` look for it, never send it again.
+        """Creates an order. After :class:`OutcomeUnknown` look for it; never send it again.
 
-        A refusal that says when to come back is repeated once, but never from ``until`` on,
-        by the clock: the quote is over then.
+        A refusal that says when to come back is repeated once, but not from ``until`` on, when the
+        quote is over.
         """
         return await self._ask("create_exchange", Order, body=request, until=until)
 
     async def create_private_send(
         self, request: PrivateSendRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Create a private send, with the rules of :meth:`create_exchange`."""
+        """Creates a private send, with the rules of :meth:`create_exchange`."""
         return await self._ask("create_private_send", Order, body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
-        """Create a group of orders, with the rules of :meth:`create_exchange`: after
-        :class:`OutcomeUnknown` look for its orders in the list, never send it again."""
+        """Creates a group of orders, with the rules of :meth:`create_exchange`: after
+        :class:`OutcomeUnknown` look for its orders in the list."""
         return await self._ask("create_multi_exchange", MultiExchange, body=request)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
@@ -274,8 +270,8 @@ class PartnerApi(ApiTransport):
     async def build_multi_transactions(
         self, multi_id: str, request: MultiBuildRequest
     ) -> MultiTransactions:
-        """What is to be signed to pay the deposits. Moves nothing, yet what was built before and
-        is not submitted is void then: sign the newest answer only."""
+        """Builds what is to be signed to pay the deposits. It moves nothing, but voids what was
+        built before and not submitted: sign the newest answer only."""
         return await self._call(
             "build_multi_transactions", MultiTransactions, path={"multiId": multi_id}, body=request
         )
@@ -292,9 +288,9 @@ class PartnerApi(ApiTransport):
     async def submit_multi_transactions(
         self, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Submit the signatures of the newest build. After :class:`OutcomeUnknown`, as after
-        ``NOT_FOUND``, which a bundle that was submitted before is answered with, look at the
-        group; never build anew for it."""
+        """Submits the signatures of the newest build. After :class:`OutcomeUnknown`, and after
+        ``NOT_FOUND``, which answers a second submission, look at the group; never build anew for
+        it."""
         return await self._call(
             "submit_multi_transactions", MultiSubmission, path={"multiId": multi_id}, body=request
         )
@@ -311,13 +307,13 @@ class PartnerApi(ApiTransport):
         return await self._call("dex_approve", ApproveAnswer, body=request)
 
     async def dex_allowance(self, request: ApproveRequest) -> bool:
-        """Whether the venue may take the tokens already."""
+        """True if the venue may take the tokens already."""
         return await self._call("dex_allowance", StrictBool, body=request)
 
     async def dex_chain_signatures(
         self, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """What follows a signed step; some servers wrap the list."""
+        """The steps that follow a signed one; some servers wrap the list."""
         return await self._call(
             "dex_chain_signatures",
             list[SignatureRequirement],
@@ -326,11 +322,11 @@ class PartnerApi(ApiTransport):
         )
 
     async def dex_confirm_transaction(self, request: ConfirmTransactionRequest) -> bool:
-        """Tell the order's transaction; False when the service does not see it yet."""
+        """Reports the order's transaction; False if the service does not see it yet."""
         return await self._call("dex_confirm_transaction", StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
-        """The effective limits; the budget learns them too."""
+        """The effective limits; the budget takes them over."""
         limits = await self._call("get_rate_limits", RateLimits)
         self.budget.limits = limits
         return limits
@@ -350,7 +346,6 @@ class PartnerApi(ApiTransport):
         return await self._call("get_chart", list[ChartPoint], query=query)
 
     async def _call(self, name: str, kind: type[T], **asked: Any) -> T:
-        """What :meth:`_ask` returns, without the name of the request."""
         return (await self._ask(name, kind, **asked)).made
 
     async def _ask(
@@ -365,8 +360,7 @@ class PartnerApi(ApiTransport):
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
-        """The answer to an operation of the table, read as ``kind``; ``wrapped`` is the member that
-        some servers put it into."""
+        """Calls an operation; ``wrapped`` is the member that some servers put the answer into."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,
@@ -393,10 +387,10 @@ class PartnerApi(ApiTransport):
         wrapped: str | None,
     ) -> T:
         try:
-            found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
-            if wrapped is not None and isinstance(found, dict) and wrapped in found:
-                found = found[wrapped]
-            result = validate(kind, found, side="client")
+            document = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
+            if wrapped is not None and isinstance(document, dict) and wrapped in document:
+                document = document[wrapped]
+            result = validate(kind, document, side="client")
         except ShapeError as error:
             raise refuse_answer(answer, "wrong_shape", str(error)) from None
         except CodecError as error:
@@ -409,15 +403,15 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """Whether an answer repeats what its path names as another id: whatever else it says is then
-    said of something else. What a group lists belongs to it, where it says of which group it is."""
+    """True if an answer names another id than its path: all of it is about something else then. The
+    orders of a group count too, where they name their group."""
     for name, asked in path.items():
         member = to_snake(name)
-        told = [getattr(result, member, None)]
-        told += [getattr(one, member, None) for one in getattr(result, "orders", ())]
+        named = [getattr(result, member, None)]
+        named += [getattr(value, member, None) for value in getattr(result, "orders", ())]
         if isinstance(result, Token):
             # Hexadecimal: the same in either case.
-            asked, told = asked.lower(), [result.id.lower()]
-        if any(one is not None and one != asked for one in told):
+            asked, named = asked.lower(), [result.id.lower()]
+        if any(value is not None and value != asked for value in named):
             return True
     return False

@@ -1,15 +1,15 @@
-"""The desk's own count of its calls, held against the limits the service reports.
+"""The desk's own count of its calls, held against the limits of the service.
 
-What an answer says in ``ratelimit-limit``, ``ratelimit-remaining`` and ``ratelimit-reset``
-(seconds) counts the calls of the partner's other programs too; of that and the own count the
-smaller remainder is shown. A service without these headers is fine (contract 2.11).
+The headers ``ratelimit-limit``, ``ratelimit-remaining`` and ``ratelimit-reset`` (seconds) count the
+calls of the partner's other programs, too; the smaller of both remainders is shown. A service may
+leave them out (contract 2.11).
 
-Windows are the minutes, hours and days of the service's UTC time
-(contract 2.8, 12.1). Refused calls (429) are not counted, because they are not charged.
+Windows are minutes, hours and days of the service's UTC time (contract 2.8, 12.1). Refused calls
+(429) are not charged and not counted.
 
-A service tells its limits and not how much of them is used, and a command lives for seconds, so
-every process of a profile adds a line to one file (:class:`OwnCalls`). Nothing waits for what
-stands there: a service that forgot its counts would be waited for in vain.
+A service states its limits and not their use, and a command lives for seconds, so every process of
+a profile adds lines to one file (:class:`OwnCalls`). Nothing waits because of that file: a service
+that forgot its counts would be waited for in vain.
 """
 
 from __future__ import annotations
@@ -32,22 +32,21 @@ from swapdesk.wire.operation import RateClass
 KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
 """The classes that a service limits and reports."""
 KEPT_SECONDS = 86_400
-"""The longest window there is."""
 
 _LONGEST = 256 * 1024
-"""Bytes, from which on the lines of earlier days are left out; PRO has 90 kB a day."""
+"""Bytes from which on earlier days are left out; PRO writes 90 kB a day."""
 
 _HEADERS = ("limit", "remaining", "reset")
 
 
 class OwnCalls:
-    """A file of lines ``seconds class``; one that cannot be written or read counts nothing."""
+    """A file of lines ``seconds class``. If it cannot be written or read, nothing is counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, rate_class: RateClass, at: datetime) -> None:
-        """One call was charged. Lines are short, so that the appends of processes do not mix."""
+        """Counts one charged call. Lines are short, so that appends of processes do not mix."""
         if rate_class not in KEPT:
             return
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -62,10 +61,11 @@ class OwnCalls:
                 self._shorten(at)
 
     def used(self, rate_class: RateClass, seconds: int, at: datetime) -> int:
-        """Calls of the window of so many seconds that is open at a moment of the service's time."""
+        """Calls in the current window of ``seconds``, by the service's time ``at``."""
         number = int(at.timestamp()) // seconds
         return sum(
-            known is rate_class and moment // seconds == number for moment, known in self._lines()
+            counted is rate_class and moment // seconds == number
+            for moment, counted in self._lines()
         )
 
     def _lines(self) -> Iterator[tuple[int, RateClass]]:
@@ -93,8 +93,8 @@ class Window(Enum):
 
 
 class Allowance(Struct, frozen=True):
-    """What one window still allows; ``resets_in`` is in seconds. ``left`` may be below zero
-    when other processes of the partner are not counted by it or limits were lowered."""
+    """What one window still allows; ``resets_in`` is in seconds. ``used`` may exceed ``limit`` if
+    limits were lowered or other processes called."""
 
     window: Window
     limit: int
@@ -116,8 +116,8 @@ class Told(Struct, frozen=True):
 
 
 class Budget:
-    """Counts by class and window. ``now`` is the service's time; ``own`` keeps what every process
-    of the profile called."""
+    """Counts by class and window. ``now`` is the service's time; ``own`` counts all processes of
+    the profile."""
 
     def __init__(self, now: Callable[[], datetime], own: OwnCalls | None = None) -> None:
         self.now = now
@@ -129,7 +129,7 @@ class Budget:
         self._used: dict[tuple[RateClass, Window], tuple[int, int]] = defaultdict(lambda: (0, 0))
 
     def count(self, rate_class: RateClass) -> None:
-        """One call of this class was charged now."""
+        """Counts one call that was charged now."""
         if rate_class is RateClass.NONE:
             return
         now = self.now()
@@ -138,45 +138,45 @@ class Budget:
         seconds = now.timestamp()
         for window in Window:
             number = int(seconds // window.value)
-            known, used = self._used[rate_class, window]
-            self._used[rate_class, window] = (number, used + 1 if known == number else 1)
+            counted, used = self._used[rate_class, window]
+            self._used[rate_class, window] = (number, used + 1 if counted == number else 1)
 
     def tell(self, rate_class: RateClass, headers: Mapping[str, str]) -> None:
-        """Take the headers of an answer to a call of this class, after it was counted.
+        """Takes the headers of an answer to a call of this class, after it was counted.
 
-        Headers that are missing or unreadable say nothing. Answers may arrive out of order:
-        within one window the smaller remainder stands.
+        Missing or unreadable headers count for nothing. Answers may arrive out of order: within one
+        window the smaller remainder stands.
         """
         limit, left, reset = (_whole(headers.get(f"ratelimit-{name}")) for name in _HEADERS)
         if rate_class is RateClass.NONE or limit is None or left is None or reset is None:
             return
-        told = Told(limit, min(left, limit), self.now().timestamp() + reset)
-        known = self._told.get(rate_class)
-        if known is not None and known.limit == limit and abs(known.ends - told.ends) <= 2.0:
-            told = Told(limit, min(told.left, known.left), told.ends)
-        self._told[rate_class] = told
+        stated = Told(limit, min(left, limit), self.now().timestamp() + reset)
+        before = self._told.get(rate_class)
+        if before is not None and before.limit == limit and abs(before.ends - stated.ends) <= 2.0:
+            stated = Told(limit, min(stated.left, before.left), stated.ends)
+        self._told[rate_class] = stated
 
     def _told_now(self, rate_class: RateClass) -> Allowance | None:
-        told = self._told.get(rate_class)
+        stated = self._told.get(rate_class)
         seconds = self.now().timestamp()
-        if told is None or told.ends <= seconds:
+        if stated is None or stated.ends <= seconds:
             return None
-        resets_in = told.ends - seconds
-        window = next((one for one in Window if resets_in <= one.value + 1), Window.DAY)
-        return Allowance(window, told.limit, told.limit - told.left, resets_in)
+        resets_in = stated.ends - seconds
+        window = next((length for length in Window if resets_in <= length.value + 1), Window.DAY)
+        return Allowance(window, stated.limit, stated.limit - stated.left, resets_in)
 
     def used(self, rate_class: RateClass, window: Window) -> int:
         number = int(self.now().timestamp() // window.value)
-        known, used = self._used[rate_class, window]
-        return used if known == number else 0
+        counted, used = self._used[rate_class, window]
+        return used if counted == number else 0
 
     def used_this_hour(self, rate_class: RateClass | str) -> int:
-        """Calls of this desk since the hour began."""
+        """Calls of this desk in the current hour."""
         return self.used(RateClass(rate_class), Window.HOUR)
 
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Minute, hour and day as counted here; empty before the limits are known and for
-        classes the service does not report (reads)."""
+        """Minute, hour and day as counted here; empty before the limits are known and for classes
+        that the service does not report (reads)."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:
@@ -191,32 +191,34 @@ class Budget:
         )
 
     def of_profile(self, rate_class: RateClass) -> tuple[Allowance, ...]:
-        """As :meth:`allowances`, with the calls of every process of the profile, and of the
-        partner's other programs where an answer told of them. Only to be shown."""
-        told = self._told_now(rate_class)
-        found = []
-        for one in self.allowances(rate_class):
-            used = one.used
+        """As :meth:`allowances`, with the calls of all processes of the profile, and of the
+        partner's other programs where an answer told them. Only to be shown."""
+        stated = self._told_now(rate_class)
+        shown = []
+        for allowance in self.allowances(rate_class):
+            used = allowance.used
             if self._own is not None:
-                used = max(used, self._own.used(rate_class, one.window.value, self.now()))
-            if told is not None and (told.window, told.limit) == (one.window, one.limit):
-                used = max(used, told.used)
-            found.append(replace(one, used=used))
-        return tuple(found)
+                used = max(used, self._own.used(rate_class, allowance.window.value, self.now()))
+            if stated is not None and (stated.window, stated.limit) == (
+                allowance.window,
+                allowance.limit,
+            ):
+                used = max(used, stated.used)
+            shown.append(replace(allowance, used=used))
+        return tuple(shown)
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
-        """The window that binds: the one with the fewest calls left, the longer of equals.
-        None when neither limits nor headers are known."""
-        found = self._all(RateClass(rate_class))
-        return min(found, key=lambda a: (a.left, -a.window.value)) if found else None
+        """The window with the fewest calls left, the longer of equals; None if nothing is known."""
+        allowances = self._all(RateClass(rate_class))
+        return min(allowances, key=lambda a: (a.left, -a.window.value)) if allowances else None
 
     def _all(self, rate_class: RateClass) -> tuple[Allowance, ...]:
-        told = self._told_now(rate_class)
-        return (*self.allowances(rate_class), *([told] if told is not None else []))
+        stated = self._told_now(rate_class)
+        return (*self.allowances(rate_class), *([stated] if stated is not None else []))
 
     def wait_for(self, rate_class: RateClass | str, calls: int = 1) -> float | None:
-        """Seconds until ``calls`` more are allowed; 0 when they are now, None when they never
-        fit into one window."""
+        """Seconds until ``calls`` more are allowed; 0 if they are now, None if they never fit into
+        one window."""
         wait = 0.0
         for allowance in self._all(RateClass(rate_class)):
             if calls > allowance.limit:
@@ -232,7 +234,6 @@ class Budget:
 
 
 def _whole(text: str | None) -> int | None:
-    """A whole number of at most twelve digits."""
     if text is None or len(text) > 12 or not (text.isascii() and text.isdigit()):
         return None
     return int(text)

@@ -1,10 +1,10 @@
-"""What a transaction on a chain paid, read from the chain's node by its hash, and the payments in
-the blocks of an EVM chain.
+"""What a transaction paid, read from its chain's node by its hash, and the payments in the blocks
+of an EVM chain.
 
-JSON-RPC, so that no chain library comes into the desk. Each read goes out once. Units are those of
-the token's contract, the coin's where ``contract`` is None. What a contract passes on inside is
-seen only where it leaves a transfer event. For showing and comparing, never for a decision about
-money: what is signed is read by the wallet agent, with a client of its own.
+JSON-RPC, so that no chain library comes into the desk; each read goes out once. Units are those of
+the token's contract, or of the coin if ``contract`` is None. Internal calls are seen only where
+they leave a transfer event. It is for showing and comparing, never for a decision about money: the
+wallet agent reads what is signed with a client of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
 
 MOST_TOKENS = 8
-"""Contracts that are asked for their decimals: those of the other tokens are airdrops."""
+"""Contracts that are asked for their decimals; further ones are airdrops."""
 MOST_DECIMALS = 77
 """A unit with more is no number of 256 bits."""
 _DECIMALS = "0x313ce567"
@@ -52,9 +52,9 @@ class Payment(Struct, frozen=True):
     """Contract or mint of a token; None for the coin."""
     memo: str | None = None
     token_id: str | None = None
-    """Of the catalogue, where whoever was asked knows it."""
+    """Of the catalogue, where it is known."""
     decimals: int | None = None
-    """Of the token, as its chain states them; None for the coin, and where it does not."""
+    """Of the token, as its contract states them; None for the coin, and if it does not."""
 
 
 class ChainTransaction(Struct, frozen=True):
@@ -67,7 +67,7 @@ class ChainTransaction(Struct, frozen=True):
     at: datetime | None = None
     failed: bool = False
     underpriced: bool = False
-    """It waits, and offers less than what a block costs now."""
+    """It waits, and offers less than a block costs now."""
 
 
 class NodeReader:
@@ -81,8 +81,8 @@ class NodeReader:
         self._transport = transport
 
     async def transaction(self, text: str, *, solana: bool = False) -> ChainTransaction | None:
-        """The transaction of this hash or signature; None for one that the chain does not know.
-        Raises NodeError."""
+        """The transaction of this hash or signature; None if the chain does not know it. Raises
+        NodeError."""
         try:
             return await (self._solana(text) if solana else self._evm(text))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
@@ -93,16 +93,16 @@ class NodeReader:
         return await self._number("eth_chainId", 16)
 
     async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
-        """Whether a token of an EVM chain has executed an authorization (EIP-3009). Raises
-        NodeError, also for a node of another chain."""
+        """True if the token has executed the authorization (EIP-3009). Raises NodeError, also for a
+        node of another chain."""
         if await self.chain_id() != chain_id:
             raise NodeUncertain("the node is of another chain")
         data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
         async with self._client() as node:
-            told = await node.ask("eth_call", {"to": asset, "data": data}, "latest")
-        if not isinstance(told, str) or told not in _TRUTHS:
+            answer = await node.ask("eth_call", {"to": asset, "data": data}, "latest")
+        if not isinstance(answer, str) or answer not in _TRUTHS:
             raise NodeUncertain("the node's answer has another shape")
-        return _TRUTHS[told]
+        return _TRUTHS[answer]
 
     async def slot(self) -> int:
         """The height of a Solana chain. Raises NodeError."""
@@ -110,22 +110,22 @@ class NodeReader:
 
     async def _number(self, method: str, base: int) -> int:
         async with self._client() as node:
-            told = await node.ask(method)
+            answer = await node.ask(method)
         try:
-            return int(str(told), base)
+            return int(str(answer), base)
         except ValueError:
             raise NodeUncertain("the node's answer has another shape") from None
 
     async def _evm(self, transaction_hash: str) -> ChainTransaction | None:
         async with self._client() as node:
-            found = await node.ask("eth_getTransactionByHash", transaction_hash)
-            if found is None:
+            sent = await node.ask("eth_getTransactionByHash", transaction_hash)
+            if sent is None:
                 return None
             receipt = await node.ask("eth_getTransactionReceipt", transaction_hash)
-            payments = _coin(found)
+            payments = _coin(sent)
             if receipt is None:
                 head = await node.ask("eth_getBlockByNumber", "latest", False)
-                offered = int(found.get("maxFeePerGas") or found["gasPrice"], 16)
+                offered = int(sent.get("maxFeePerGas") or sent["gasPrice"], 16)
                 below = offered < int(head.get("baseFeePerGas") or "0x0", 16)
                 return ChainTransaction(
                     self.chain, transaction_hash, payments, None, underpriced=below
@@ -152,22 +152,22 @@ class NodeReader:
             "maxSupportedTransactionVersion": 0,
         }
         async with self._client() as node:
-            found = await node.ask("getTransaction", signature, options)
-            if found is None:
+            executed = await node.ask("getTransaction", signature, options)
+            if executed is None:
                 return None
             slot = await node.ask("getSlot")
-        meta, message = found["meta"], found["transaction"]["message"]
+        meta, message = executed["meta"], executed["transaction"]["message"]
         failed = meta["err"] is not None
         loaded = meta.get("loadedAddresses") or {}
         keys = [
             *message["accountKeys"], *loaded.get("writable", ()), *loaded.get("readonly", ()),
         ]  # fmt: skip
-        seconds = found.get("blockTime")
+        seconds = executed.get("blockTime")
         return ChainTransaction(
             self.chain,
             signature,
             () if failed else (*_lamports(keys, meta), *_tokens(meta))[:MOST_PAYMENTS],
-            _whole(slot) - _whole(found["slot"]) + 1,
+            _whole(slot) - _whole(executed["slot"]) + 1,
             None if seconds is None else _time(_whole(seconds)),
             failed,
         )
@@ -193,17 +193,19 @@ def _token(log: Mapping[str, Any]) -> Payment:
 
 async def _with_decimals(node: NodeHttp, payments: tuple[Payment, ...]) -> tuple[Payment, ...]:
     """The payments with the decimals that the contracts of their tokens state."""
-    contracts = dict.fromkeys(one.contract for one in payments if one.contract is not None)
+    contracts = dict.fromkeys(
+        payment.contract for payment in payments if payment.contract is not None
+    )
     stated: dict[str | None, int] = {}
     for contract in tuple(contracts)[:MOST_TOKENS]:
         try:
-            told = await node.ask("eth_call", {"to": contract, "data": _DECIMALS}, "latest")
-            decimals = int(str(told), 16)
+            answer = await node.ask("eth_call", {"to": contract, "data": _DECIMALS}, "latest")
+            decimals = int(str(answer), 16)
         except (NodeError, ValueError):
             continue
         if decimals <= MOST_DECIMALS:
             stated[contract] = decimals
-    return tuple(replace(one, decimals=stated.get(one.contract)) for one in payments)
+    return tuple(replace(payment, decimals=stated.get(payment.contract)) for payment in payments)
 
 
 def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
@@ -216,30 +218,30 @@ def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
 
 
 def _whole(number: object) -> int:
-    """A number as the node wrote it: half a unit is none. Raises ValueError."""
+    """A number as the node wrote it. Raises ValueError for a fraction."""
     return int(str(number))
 
 
 def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
     """Token accounts that hold more than before, by their owners."""
     before = {
-        one["accountIndex"]: _whole(one["uiTokenAmount"]["amount"])
-        for one in meta.get("preTokenBalances") or []
+        balance["accountIndex"]: _whole(balance["uiTokenAmount"]["amount"])
+        for balance in meta.get("preTokenBalances") or []
     }
-    found = []
-    for one in meta.get("postTokenBalances") or []:
-        gained = _whole(one["uiTokenAmount"]["amount"]) - before.get(one["accountIndex"], 0)
+    payments = []
+    for balance in meta.get("postTokenBalances") or []:
+        gained = _whole(balance["uiTokenAmount"]["amount"]) - before.get(balance["accountIndex"], 0)
         if gained > 0:
-            told = one["uiTokenAmount"].get("decimals")
-            decimals = None if told is None else _whole(told)
-            mint = _name(one["mint"])
-            found.append(Payment(_name(one["owner"]), gained, mint, decimals=decimals))
-    return found
+            places = balance["uiTokenAmount"].get("decimals")
+            decimals = None if places is None else _whole(places)
+            mint = _name(balance["mint"])
+            payments.append(Payment(_name(balance["owner"]), gained, mint, decimals=decimals))
+    return payments
 
 
-def _name(told: object) -> str:
-    """An address as the node tells it. Raises ValueError for what is none."""
-    return identity_text(str(told), 100)
+def _name(text: object) -> str:
+    """An address from the node. Raises ValueError if it is none."""
+    return identity_text(str(text), 100)
 
 
 def _time(seconds: int) -> datetime:
@@ -262,7 +264,7 @@ class ChainTransfer(Struct, frozen=True):
 
 
 class EvmBlocks(NodeHttp):
-    """Reads a chain block by block: every block once."""
+    """Reads every block of a chain once."""
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -274,23 +276,23 @@ class EvmBlocks(NodeHttp):
         """Everything from ``first`` to ``height`` has been read."""
 
     async def begin(self) -> None:
-        """Read from the next block on. Raises NodeError."""
+        """Reads from the next block on. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
-        """What moved in the blocks since the last call, oldest first. Raises NodeError."""
+        """The transfers in the blocks since the last call, oldest first. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
-        found: list[ChainTransfer] = []
+        transfers: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):
             last = min(_number(head), first + BLOCKS_AT_ONCE - 1)
-            found += await self._transfers(first, last)
+            transfers += await self._transfers(first, last)
             self.height = last
-        return found
+        return transfers
 
     async def fee(self, transaction_hash: str) -> int | None:
-        """What a transaction cost in wei; None while it is in no block. Raises NodeError."""
+        """The fee of a transaction in wei; None while it is in no block. Raises NodeError."""
         (receipt,) = await self._ask_all([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None
@@ -303,7 +305,7 @@ class EvmBlocks(NodeHttp):
             "topics": [TRANSFER],
         }
         wanted = range(first, last + 1)
-        *blocks, found = await self._ask_all(
+        *blocks, logs_found = await self._ask_all(
             [("eth_getBlockByNumber", [hex(at), True]) for at in wanted] + [("eth_getLogs", [logs])]
         )
         times: dict[int, datetime] = {}
@@ -313,10 +315,12 @@ class EvmBlocks(NodeHttp):
                 height = _number(block["number"])
                 times[height] = datetime.fromtimestamp(_number(block["timestamp"]), UTC)
                 transfers += self._coins(block, height, times[height])
-            transfers += self._tokens(found, times)
+            transfers += self._tokens(logs_found, times)
         except (KeyError, TypeError, IndexError) as error:
             raise NodeUncertain(f"the node of {self.chain} answered another shape") from error
-        return sorted(transfers, key=lambda each: (each.height, each.hash, each.position))
+        return sorted(
+            transfers, key=lambda transfer: (transfer.height, transfer.hash, transfer.position)
+        )
 
     def _coins(self, block: Any, height: int, at: datetime) -> Iterator[ChainTransfer]:
         for sent in block["transactions"]:
@@ -359,7 +363,6 @@ def _number(text: Any) -> int:
 
 
 def _word(text: Any, digits: int) -> str:
-    """Hexadecimal of that length, in lower case."""
     if not isinstance(text, str) or _HEX.fullmatch(text) is None or len(text) != digits + 2:
         raise NodeUncertain("the node answered something that is no address and no hash")
     return text.lower()

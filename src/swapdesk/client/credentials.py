@@ -21,7 +21,7 @@ class CredentialsError(ValueError):
 
 class Credentials(Struct, frozen=True):
     """An API key with its secret, or a partner id that may only read, or nothing. With ``pays``
-    every call is paid for by itself, which needs neither (contract 2.4)."""
+    each call is paid for, which needs neither (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None
@@ -52,11 +52,11 @@ class Credentials(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether orders can be created and listed."""
+        """True if orders can be created and listed."""
         return self.api_key is not None or self.pays
 
     def headers(self) -> dict[str, str]:
-        """The one header to send; with both, ``Authorization`` alone decides."""
+        """The one header to send; ``Authorization`` goes before ``partner-id``."""
         if self.api_key is not None and self.api_secret is not None:
             return {"Authorization": f"{self.api_key}:{self.api_secret.reveal()}"}
         return {"partner-id": self.partner_id} if self.partner_id is not None else {}
@@ -73,10 +73,8 @@ class Credentials(Struct, frozen=True):
 
 
 def service_url(base_url: str) -> httpx2.URL:
-    """The address of the API with its ``/v2``, checked.
-
-    https everywhere, http on loopback only; no user, query or fragment.
-    """
+    """The checked address of the API with its ``/v2``: https, or http on loopback; no user, query
+    or fragment. Raises CredentialsError."""
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, ValueError):
@@ -92,7 +90,7 @@ def service_url(base_url: str) -> httpx2.URL:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine."""
+    """True if a host name or address is this machine."""
     if host == "localhost":
         return True
     try:

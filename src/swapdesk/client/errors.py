@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """Root of the tree. ``definite`` is False only when a write may or may not have happened."""
+    """Root of the tree. ``definite`` is False only if a write may have happened."""
 
     sent: bool = False
     definite: bool = True
     payment: CallAuthorization | None = None
-    """What was signed for the call and left with it (contract 14)."""
+    """The payment that was signed for the call and left with it (contract 14)."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:
         super().__init__(message)
@@ -75,11 +75,8 @@ ANSWER_REASONS = (
 
 
 class AnswerRefused(ClientError):
-    """A redirect, a content encoding, too many bytes, no JSON, JSON of another shape, or an
-    answer about something else than was asked for.
-
-    ``reason`` is one of ``ANSWER_REASONS``.
-    """
+    """A redirect, a content encoding, too many bytes, no JSON, another shape, or an answer about
+    another id. ``reason`` is one of ``ANSWER_REASONS``."""
 
     sent = True
 
@@ -96,8 +93,8 @@ _NONE: Mapping[str, FieldProblem] = MappingProxyType({})
 
 
 class ApiError(ClientError):
-    """The service said no. Branch on the class or on ``code``, never on the message. ``fields``
-    say where and why an input was refused (422), and may be empty. ``message`` is safe to show.
+    """The service refused. Branch on the class or on ``code``, never on the message. ``fields`` say
+    where and why an input was refused (422), and may be empty. ``message`` is safe to show.
     ``retry_after`` is in seconds, from the header or the body."""
 
     sent = True
@@ -121,7 +118,7 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """The same refusal while its time runs."""
+        """The same refusal with the time that is left."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )
@@ -133,14 +130,14 @@ class AccessError(ApiError):
 
 class PaymentRequired(ApiError):
     """The service wants to be paid per request (402; contract 14.1). ``required`` is the header
-    that says how, as it came."""
+    with the terms, as it came."""
 
     required: str | None = None
 
 
 class NotPaid(ClientError):
-    """A call that has to be paid was not: the wallet refused, or nothing here can pay it. ``code``
-    and ``next`` are those of what refused. Nothing was signed."""
+    """A call that costs was not paid: the wallet refused, or nothing here can pay it. ``code`` and
+    ``next`` come from the refusal. Nothing was signed."""
 
     def __init__(self, words: str, code: str, next_: str) -> None:
         super().__init__(words.rstrip("."))
@@ -193,7 +190,7 @@ class OutcomeUnknown(ClientError):
 
 
 QUOTE_EXPIRED = "QUOTE_EXPIRED"
-"""As the end of a quote is called here where a service has no code for it."""
+"""The code given here to an expired quote where a service has none."""
 
 _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.INVALID_API_CREDENTIALS: AccessError,
@@ -229,15 +226,15 @@ def api_error(
 ) -> ApiError:
     """The error of a refusal: by code within 4xx, else by status.
 
-    The status decides between refusal and failure, so that no code in a body turns a
-    failure of the service into a definite answer.
+    The status decides between refusal and failure, so that no code in a body turns a failure of the
+    service into a definite answer.
     """
     kind: type[ApiError] = ServiceFailed
     if status < 500:
         # The public service calls the end of a floating quote an input that is wrong, and the
         # message alone tells it from a quote id that is none.
-        told = fields.get("quoteId")
-        if (status, code) == (422, ErrorCode.VALIDATION_ERROR) and told is not None:
-            code = QUOTE_EXPIRED if _ENDED.search(told.message) else code
+        problem = fields.get("quoteId")
+        if (status, code) == (422, ErrorCode.VALIDATION_ERROR) and problem is not None:
+            code = QUOTE_EXPIRED if _ENDED.search(problem.message) else code
         kind = _BY_CODE.get(code or "", _BY_STATUS.get(status, ApiError))
     return kind(status, code, message, request_id, fields, retry_after)

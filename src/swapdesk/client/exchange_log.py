@@ -16,8 +16,8 @@ _SECRET_HEADERS = frozenset(
 
 
 class Exchange(Struct, frozen=True):
-    """One attempt. Bodies are cut to the log's limit; ``outcome`` is empty for an answer below
-    400 and otherwise the name of what went wrong. ``ms`` is from request to last byte."""
+    """One attempt. Bodies are cut to the limit of the log. ``outcome`` is empty for an answer below
+    400, else the name of the error. ``ms`` is from request to last byte."""
 
     number: int
     at: datetime
@@ -56,7 +56,7 @@ class ExchangeLog:
         self._secrets: set[str] = set()
 
     def hide(self, *secrets: str) -> None:
-        """Texts to mask wherever they appear in later exchanges."""
+        """Masks these texts in all later exchanges."""
         self._secrets.update(text for text in secrets if len(text) >= 4)
 
     def record(
@@ -77,8 +77,8 @@ class ExchangeLog:
         outcome: str,
         paid: str = "",
     ) -> None:
-        """Keep one attempt as the transport knows it. ``paid`` is what was signed for it, which
-        stands in the place of the signature."""
+        """Keeps one attempt. ``paid`` says what was signed for it and stands in place of the
+        signature."""
         if operation in UNRECORDED:
             return
         self.count += 1
@@ -105,7 +105,6 @@ class ExchangeLog:
             self._held -= _size(self._ring.popleft())
 
     def __iter__(self) -> Iterator[Exchange]:
-        """Oldest first."""
         return iter(tuple(self._ring))
 
     def __len__(self) -> int:
@@ -117,14 +116,14 @@ class ExchangeLog:
         return text
 
     def _headers(self, headers: Mapping[str, str], paid: str = "") -> tuple[tuple[str, str], ...]:
-        found = []
+        shown = []
         for name, value in headers.items():
             masked = name.lower() in _SECRET_HEADERS
             text = MASK if masked else self._text(value)
             if paid and name.lower() == _PAYMENT:
                 text = f"{MASK} {paid}"
-            found.append((name, text))
-        return tuple(found)
+            shown.append((name, text))
+        return tuple(shown)
 
     def _body(self, body: bytes) -> bytes:
         # Masked before it is cut, so that no half of a secret stands at the edge.

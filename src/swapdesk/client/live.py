@@ -1,13 +1,9 @@
-"""The order stream: told when it can be, asking when it cannot, and honest about which.
+"""The order stream: told of updates where possible, asking where not, and honest about which.
 
-On every connection it subscribes first, holds back what arrives, reads all orders of the
-window, and then applies what was held back. A healthy stream is no proof of completeness, so
-it asks as well, every 30 s; while the socket is down, every 10 s. A lost stream is opened again
-soon at first, then ever later.
-
-    async with OrderStream(None, credentials, clock, api, random.Random(seed)) as stream:
-        async for event in stream:
-            ...
+On every connection it subscribes first, holds back what arrives, reads all orders of the window,
+and then applies what it held back. A healthy stream does not prove completeness, so it also polls
+every 30 s, and every 10 s while the socket is down. A lost stream is opened again soon at first,
+then ever later.
 """
 
 from __future__ import annotations
@@ -52,12 +48,12 @@ MAX_PAGES = 100
 
 HELD_BACK = 5_000
 WAITING_EVENTS = 100
-"""So many are handled in one go at most: a few milliseconds of the event loop."""
+"""Handled in one go at most: a few milliseconds of the event loop."""
 
 
 StreamState = Literal["live", "resuming", "polling", "offline"]
-"""``live``: subscribed, read up to date, and heard of within 30 s. ``resuming``: being
-    connected or read up to date. ``polling``: asked instead of told. ``offline``: neither."""
+"""``live``: subscribed, up to date, and heard of within 30 s. ``resuming``: connecting or catching
+up. ``polling``: without a socket. ``offline``: neither."""
 
 
 Source = Literal["stream", "snapshot", "poll"]
@@ -72,7 +68,7 @@ class OrderSeen(Struct, frozen=True):
 
 
 class OrdersListed(Struct, frozen=True):
-    """The whole list was read; ``skipped`` orders of it cannot be read (``OrderPage``)."""
+    """The whole list was read; ``skipped`` orders of it are unreadable."""
 
     skipped: int
 
@@ -115,7 +111,7 @@ class OrderReading:
         self._one_at_a_time = asyncio.Lock()
 
     def watch(self, ids: Iterable[str]) -> bool:
-        """Read these too; whether any of them is new."""
+        """Reads these orders too; True if any of them is new."""
         before = len(self._watched)
         self._watched.update(dict.fromkeys(ids))
         return len(self._watched) > before
@@ -125,10 +121,9 @@ class OrderReading:
             self._watched.pop(service_id, None)
 
     async def read(self, source: Source) -> None:
-        """All orders of the window and every watched one that is not among them.
+        """Reads all orders of the window and every watched one that is not among them.
 
-        A service that said when it wants to be asked again is not asked before, by whichever loop:
-        until then the reading fails as it did.
+        If the service said when to come back, a reading before that time fails as the last one did.
         """
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
@@ -155,13 +150,13 @@ class OrderReading:
                 sort_by=OrderSort.UPDATED,
                 sort_order=SortOrder.DESC,
             )
-            found = await self._api.list_orders(query)
+            listed = await self._api.list_orders(query)
             self.answered = self._clock.monotonic()
-            skipped += found.skipped
-            for order in found.orders:
+            skipped += listed.skipped
+            for order in listed.orders:
                 seen.add(order.service_id)
                 await self._tell(OrderSeen(order, source))
-            if found.empty or page >= found.total_pages:
+            if listed.empty or page >= listed.total_pages:
                 break
         await self._tell(OrdersListed(skipped))
         return seen
@@ -183,7 +178,7 @@ class OrderReading:
 
 
 class PollSchedule:
-    """Every 30 s with a socket, every 10 s without, and sooner when something asks for it."""
+    """Every 30 s with a socket, every 10 s without, and sooner on request."""
 
     def __init__(self, clock: Clock, times: StreamTimes) -> None:
         self.connected = False
@@ -193,27 +188,27 @@ class PollSchedule:
         self._due = clock.monotonic() + times.poll_down
 
     def ask_within(self, seconds: float) -> None:
-        """Ask at the latest then."""
+        """Polls within so many seconds."""
         due = self._clock.monotonic() + seconds
         if due < self._due:
             self._due = due
             self._wake.set()
 
     def asked(self) -> None:
-        """An asking began or ended: the next one is a whole interval away."""
+        """A poll began or ended: the next one is a whole interval away."""
         times = self._times
         interval = times.poll_live if self.connected else times.poll_down
         self._due = self._clock.monotonic() + interval
 
     async def due(self) -> None:
-        """Return when it is time to ask."""
+        """Returns when it is time to poll."""
         while (wait := self._due - self._clock.monotonic()) > 0:
             await within(self._clock, wait, self._wake.wait())
             self._wake.clear()
 
 
 class Backoff:
-    """Seconds to wait, with jitter; a connection that held steadily begins anew."""
+    """Seconds to wait, with jitter; a connection that held steadily resets it."""
 
     def __init__(self, times: StreamTimes, rng: random.Random) -> None:
         self._times = times
@@ -238,10 +233,10 @@ class Backoff:
 
 
 class OrderStream:
-    """An async iterator of :data:`StreamEvent`, for ever, until it is closed.
+    """An endless async iterator of :data:`StreamEvent`, until it is closed.
 
-    ``url`` None derives the address from the API's. A reader that is slow holds the socket
-    back; nothing is dropped. What stops by a defect is started again by ``background``.
+    ``url`` None derives the address from the API's. A slow reader holds the socket back; nothing is
+    dropped. ``background`` restarts the stream if it stops by a defect.
     """
 
     def __init__(
@@ -303,8 +298,8 @@ class OrderStream:
 
     @property
     def state(self) -> StreamState:
-        """The present state; a live socket that was silent for 30 s is not live, and a service
-        without one that answered nothing for as long is offline."""
+        """The present state. A live socket that was silent for 30 s is resuming; without a socket,
+        a service that was silent as long is offline."""
         limit = self._times.quiet_limit
         if self._state == "live":
             quiet = self._clock.monotonic() - self._heard > limit
@@ -316,7 +311,7 @@ class OrderStream:
         return self._clock.monotonic() - max(self._heard, self._reading.answered or 0.0)
 
     def watch(self, ids: Iterable[str]) -> None:
-        """Also ask for these orders, which the list of the last 48 hours may not hold."""
+        """Also asks for these orders, which the list of the last 48 hours may lack."""
         if self._reading.watch(ids):
             self._polls.ask_within(0.0)
 
@@ -389,7 +384,7 @@ class OrderStream:
     # One connection
 
     async def _session(self) -> SocketLost:
-        """Open, subscribe, read up to date, follow; why it ended."""
+        """Opens, subscribes, catches up and follows; returns why the connection ended."""
         try:
             socket = await OrderSocket.open(
                 self.url,
@@ -433,9 +428,9 @@ class OrderStream:
         try:
             await self._reading.read("snapshot")
         except ClientError as error:
-            told = error.retry_after if isinstance(error, ApiError) else None
+            wait = error.retry_after if isinstance(error, ApiError) else None
             reason = f"the orders could not be read: {error}"
-            raise SocketLost(reason, retry_after=told) from None
+            raise SocketLost(reason, retry_after=wait) from None
         while self._held:
             await self._tell(OrderSeen(self._held.popleft(), "stream"))
         self._held = None

@@ -1,7 +1,7 @@
-"""Calls that are paid one by one: what a 402 asks for, and the header that pays it.
+"""Calls that are paid one by one: the terms in a 402, and the header that pays.
 
-Protocol: x402 version 2, scheme ``exact`` (contract 14.1 to 14.4). What is asked for is the
-service's word: whoever pays holds it against what they allow.
+Protocol: x402 version 2, scheme ``exact`` (contract 14.1 to 14.4). The terms are the service's
+word: whoever pays holds them against what they allow.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ REQUIRED = "payment-required"
 SIGNATURE = "payment-signature"
 RESPONSE = "payment-response"
 PAID_SECONDS = 60.0
-"""How long a call that is paid may take: it is settled on a chain before it is answered."""
+"""Deadline of a paid call: it is settled on a chain before it is answered."""
 BETWEEN_PAYMENTS = 5.0
-"""Seconds after a payment of which nobody said that it is settled."""
+"""Seconds to wait after a payment that nobody said is settled."""
 VERSION = 2
 MAX_HEADER = 16 * 1024
 MAX_WAYS = 16
@@ -39,7 +39,7 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class PaymentTerms(Struct, frozen=True):
-    """One way to pay a call: ``units`` of ``asset`` to ``pay_to``, signed for ``seconds`` at most.
+    """One way to pay a call: ``units`` of ``asset`` to ``pay_to``, valid for ``seconds`` at most.
     ``name`` and ``version`` are the asset's EIP-712 domain; ``accepted`` is the entry as it came,
     which the payment repeats."""
 
@@ -54,8 +54,8 @@ class PaymentTerms(Struct, frozen=True):
 
 
 class RequiredPayment(Struct, frozen=True):
-    """What a 402 said. ``ways`` are those that can be paid here: scheme ``exact`` on an EVM chain;
-    ``problem`` is why there are none. ``reason`` is why a payment was not taken."""
+    """The content of a 402. ``ways`` are those that can be paid here (scheme ``exact`` on an EVM
+    chain), ``problem`` is why there are none, ``reason`` why an earlier payment was not taken."""
 
     ways: tuple[PaymentTerms, ...] = ()
     reason: str = ""
@@ -63,8 +63,8 @@ class RequiredPayment(Struct, frozen=True):
 
 
 class Authorization(Struct, frozen=True):
-    """An EIP-3009 ``TransferWithAuthorization`` that was signed; ``nonce`` and ``signature`` are
-    0x-hex, times Unix seconds."""
+    """A signed EIP-3009 ``TransferWithAuthorization``; ``nonce`` and ``signature`` are 0x-hex,
+    times Unix seconds."""
 
     payer: str
     valid_after: int
@@ -75,7 +75,7 @@ class Authorization(Struct, frozen=True):
 
 class CallAuthorization(Struct, frozen=True):
     """What was signed for one call, without the signature: until ``ends`` whoever has that may
-    bring it to the chain, whatever was answered. ``taken`` is what the chain shows, None where it
+    bring it to the chain, whatever was answered. ``taken`` is what the chain shows, None if it
     could not be read."""
 
     amount: str
@@ -98,26 +98,27 @@ class PaysCalls(Protocol):
     async def pay(
         self, required: RequiredPayment, operation: Operation
     ) -> tuple[str, CallAuthorization]:
-        """The value of the header that pays one call, and what it pays. Raises NotPaid."""
+        """The header that pays one call, and what it pays. Raises NotPaid."""
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """The same with what the chain shows of it now."""
+        """The payment with what the chain shows of it now."""
 
 
 def read_required(header: str | None) -> RequiredPayment:
-    """What ``payment-required`` asks for."""
     if not header:
         return RequiredPayment(problem="the service did not say what a call costs")
     if len(header) > MAX_HEADER:
         return RequiredPayment(problem="what a call costs is too long to read")
     try:
-        told = decode_json(base64.b64decode(header, validate=True), side="client")
+        document = decode_json(base64.b64decode(header, validate=True), side="client")
     except (CodecError, binascii.Error, ValueError):
         return RequiredPayment(problem="what a call costs cannot be read")
-    if not isinstance(told, dict) or not isinstance(told.get("accepts"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("accepts"), list):
         return RequiredPayment(problem="what a call costs cannot be read")
-    reason = told.get("error")
-    ways = tuple(terms for one in told["accepts"][:MAX_WAYS] if (terms := _terms(one)) is not None)
+    reason = document.get("error")
+    ways = tuple(
+        terms for entry in document["accepts"][:MAX_WAYS] if (terms := _terms(entry)) is not None
+    )
     return RequiredPayment(
         ways,
         safe_text(reason, 200) if isinstance(reason, str) else "",
@@ -126,7 +127,7 @@ def read_required(header: str | None) -> RequiredPayment:
 
 
 def _terms(entry: Any) -> PaymentTerms | None:
-    """None for what cannot be paid here, or is not as the protocol says."""
+    """None for terms that cannot be paid here or break the protocol."""
     if not isinstance(entry, dict) or entry.get("scheme") != "exact":
         return None
     extra = entry.get("extra")
@@ -154,13 +155,11 @@ def _terms(entry: Any) -> PaymentTerms | None:
 
 
 def _whole(value: Any) -> int | None:
-    """A number of seconds above 0."""
     fits = isinstance(value, WireNumber) and _SECONDS.fullmatch(value) is not None
     return int(value) if fits else None
 
 
 def payment_header(terms: PaymentTerms, signed: Authorization) -> str:
-    """The value of ``payment-signature``."""
     payload = {
         "x402Version": VERSION,
         "accepted": terms.accepted,

@@ -1,6 +1,5 @@
-"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets; its
-exchanges tell what they know of an order; its faults let things go wrong; its clock moves on, and
-its world runs faster or slower.
+"""The control operations of a sandbox that a desk uses: the faucet, what the exchanges know of an
+order, faults, and the clock and speed of the world.
 
 A payment is a writing call: only a connection that was never made means that nothing left.
 """
@@ -49,8 +48,7 @@ class LegSide(Struct, frozen=True):
 
 
 class OrderLeg(Struct, frozen=True):
-    """What an exchange says of one leg of an order; the amount out is what is promised until it
-    is paid."""
+    """An exchange's view of one leg of an order; until it is paid, the amount out is a promise."""
 
     venue: str
     sold: LegSide
@@ -95,12 +93,13 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pay an order's deposit address; the exact amount and memo unless given. ``payer`` is a
-        customer of the sandbox who pays from an account of their own.
+        """Pays an order's deposit address, by default the exact amount with its memo; returns the
+        transaction hash. ``payer`` is a customer of the sandbox who pays from an account of their
+        own.
 
-        Returns the transaction hash. The sandbox pays an order once, unless an amount or a
-        memo is given. Raises Unreachable (nothing left), a definite ApiError (4xx: nothing was
-        paid) or OutcomeUnknown (no answer, 5xx, an answer of no use: it may have been paid).
+        The sandbox pays an order once, unless an amount or a memo is given. Raises Unreachable
+        (nothing left), a definite ApiError (4xx: nothing was paid) or OutcomeUnknown (no answer,
+        5xx, an unusable answer: it may have been paid).
         """
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
@@ -109,25 +108,24 @@ class SandboxControl:
     async def give(
         self, chain: str, address: str, amount: Decimal, token: str | None = None
     ) -> str:
-        """Give an address of an embedded chain some of its coin, or of ``token`` (a contract or
-        a symbol); the transaction hash. Raises as :meth:`deposit`."""
+        """Gives an address of an embedded chain some coins, or some of ``token`` (a contract or a
+        symbol); returns the transaction hash. Raises as :meth:`deposit`."""
         body = {"chain": chain, "address": address, "amount": amount, "token": token}
         answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
-        """What the exchanges know of the legs of an order, which the service does not tell.
-        Raises ClientError."""
+        """The legs of an order as the exchanges know them. Raises ClientError."""
         answer = await self._read("GET", "legs", query={"serviceId": service_id})
         return tuple(map(_leg, answer["legs"]))
 
     async def wallets(self, chain: str) -> tuple[str, ...]:
-        """What the exchanges pay from on a chain. Raises ClientError."""
+        """The wallets that the exchanges pay from on a chain. Raises ClientError."""
         answer = await self._read("GET", "wallets", query={"chain": chain})
         return tuple(map(str, answer["wallets"]))
 
     async def speed(self, speed: Decimal | None = None) -> Decimal:
-        """How fast the world runs, or shall run from now on. Raises ClientError."""
+        """How fast the world runs; sets it if one is given. Raises ClientError."""
         if speed is None:
             answer = await self._read("GET", "state")
         else:
@@ -135,29 +133,33 @@ class SandboxControl:
         return Decimal(str(answer["speed"]))
 
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
-        """A payment on a chain that the sandbox keeps as a ledger: ``chain``, ``token`` (an id),
-        ``to``, ``tag``, ``units`` and ``confirmations``. Raises ClientError."""
+        """A payment on a ledger chain of the sandbox: ``chain``, ``token`` (an id), ``to``,
+        ``tag``, ``units`` and ``confirmations``. None if unknown. Raises ClientError."""
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
-        found = answer.get("transfer")
-        return found if isinstance(found, dict) else None
+        payment = answer.get("transfer")
+        return payment if isinstance(payment, dict) else None
 
     async def set_fault(self, name: str, **members: Any) -> None:
-        """Set a fault; ``members`` are the others of the body of ``POST /faults``. Raises ApiError
-        with the reason where it cannot be."""
+        """Sets a fault; ``members`` are the other members of ``POST /faults``. Raises ApiError with
+        the reason if it cannot be set."""
         await self._read("POST", FAULTS, {"fault": name, **members})
 
     async def clear_faults(self) -> None:
-        """End every fault and every hold."""
+        """Ends every fault and every hold."""
         await self._read("DELETE", FAULTS)
 
     async def active_faults(self) -> list[dict[str, Any]]:
-        """The faults that wait or last, each with its ``fault``, selector and ``times``."""
+        """The active faults, each with its ``fault``, selector and ``times``."""
         answer = await self._read("GET", "state")
         active = answer.get("faults")
-        return [one for one in active if isinstance(one, dict)] if isinstance(active, list) else []
+        return (
+            [fault for fault in active if isinstance(fault, dict)]
+            if isinstance(active, list)
+            else []
+        )
 
     async def advance(self, seconds: int) -> str:
-        """Move the clock of the sandbox on, and say what it shows then (RFC 3339)."""
+        """Moves the sandbox's clock on by seconds; returns its new time (RFC 3339)."""
         answer = await self._read("POST", "clock", {"advance": seconds})
         return safe_text(str(answer.get("now", "")), 64)
 
@@ -168,7 +170,7 @@ class SandboxControl:
         body: dict[str, Any] | None = None,
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """An answer of a call that moves no money."""
+        """The answer of a call that moves no money."""
         response = await self._send(method, path, body, query)
         answer = _object(response)
         if response.status_code == 200 and answer is not None:
@@ -176,8 +178,8 @@ class SandboxControl:
         raise _failure(response, answer or {})
 
     async def _pay(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """An answer that names a transaction; what is None in ``body`` is not sent. A refusal of
-        4xx is definite; after any other answer the payment may have been made."""
+        """An answer that names a transaction; members that are None are not sent. A refusal of 4xx
+        is definite; after any other failure the payment may have been made."""
         given = {name: value for name, value in body.items() if value is not None}
         try:
             response = await self._send("POST", path, given)
@@ -214,23 +216,23 @@ class SandboxControl:
             raise NoAnswer(f"the sandbox did not answer: {type(error).__name__}") from error
 
 
-def _leg(told: dict[str, Any]) -> OrderLeg:
-    sold, bought = (_side(told[name]) for name in ("in", "out"))
-    counted = told["confirmations"]
+def _leg(leg: dict[str, Any]) -> OrderLeg:
+    sold, bought = (_side(leg[name]) for name in ("in", "out"))
+    counted = leg["confirmations"]
     return OrderLeg(
-        venue=safe_text(str(told["venue"]), 64),
+        venue=safe_text(str(leg["venue"]), 64),
         sold=sold,
         bought=bought,
-        deposit_address=str(told["depositAddress"]),
-        status=str(told["status"]),
+        deposit_address=str(leg["depositAddress"]),
+        status=str(leg["status"]),
         confirmations=None if counted is None else int(str(counted)),
-        confirmations_needed=int(str(told["confirmationsNeeded"])),
+        confirmations_needed=int(str(leg["confirmationsNeeded"])),
     )
 
 
-def _side(told: dict[str, Any]) -> LegSide:
-    symbol = safe_text(str(told["symbol"]), 32)
-    return LegSide(symbol, str(told["chain"]), Decimal(str(told["amount"])))
+def _side(side: dict[str, Any]) -> LegSide:
+    symbol = safe_text(str(side["symbol"]), 32)
+    return LegSide(symbol, str(side["chain"]), Decimal(str(side["amount"])))
 
 
 def _object(response: httpx2.Response) -> dict[str, Any] | None:
@@ -245,6 +247,6 @@ def _failure(response: httpx2.Response, answer: dict[str, Any]) -> ApiError | An
     status = response.status_code
     if status >= 400:
         code = safe_text(str(answer["code"]), 64) if "code" in answer else None
-        said = safe_text(str(answer.get("message", "")), 200)
-        return api_error(status, code, said)
+        message = safe_text(str(answer.get("message", "")), 200)
+        return api_error(status, code, message)
     return AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", status)

@@ -1,7 +1,7 @@
 """The time of the service, from the ``Date`` of its newest answer.
 
-The sandbox tells its time this way, and the desk follows it. A live service is only compared
-with: its skew is shown, and time goes on by the machine's own clock.
+The desk follows a sandbox's time. With a live service it only compares: the skew is shown, and time
+goes on by the machine's own clock.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ _RESOLUTION = timedelta(seconds=1)
 
 
 class ServerClock:
-    """A :class:`~swapdesk.clock.Clock`: monotonic time plus the offset of the newest ``Date``.
-
-    Before the first answer it is the clock it stands on.
-    """
+    """A :class:`~swapdesk.clock.Clock`: monotonic time plus the offset of the newest ``Date``;
+    before the first answer the clock it stands on."""
 
     def __init__(self, base: Clock) -> None:
         self._base = base
@@ -28,12 +26,12 @@ class ServerClock:
 
     @classmethod
     def over(cls, clock: Clock) -> ServerClock:
-        """``clock`` itself where it follows the service, else one that does."""
+        """``clock`` itself if it follows the service, else a clock over it that does."""
         return clock if isinstance(clock, cls) else cls(clock)
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
-        """Take the ``Date`` of an answer to a request ``sent`` and ``received`` at these
-        monotonic seconds. An unreadable one is ignored, and one of another age."""
+        """Takes the ``Date`` of an answer to a request ``sent`` and ``received`` at these monotonic
+        seconds. Unreadable and absurd dates are ignored."""
         stamp = _parse(date)
         if stamp is None:
             return

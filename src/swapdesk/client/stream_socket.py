@@ -1,10 +1,10 @@
 """One WebSocket connection of the order stream, from handshake to loss (contract 11.1), and its
 frames, read by what changed in them.
 
-A service repeats the whole order with every update, and of its 40 members three or four are
-others than last time. Those are read and checked as ever; the rest are what they were, text for
-text, and so is what was read of them. A frame that is not exactly a flat order of before with
-other values in it is read whole, so that nothing is accepted, refused or read otherwise.
+A service repeats the whole order with every update, and three or four of its 40 members differ from
+last time. Those are read and checked as ever; the others have the same text as before, and so the
+same value. A frame that is not exactly a flat order of before with other values in it is read
+whole, so that nothing is accepted, refused or read otherwise.
 """
 
 from __future__ import annotations
@@ -68,19 +68,19 @@ _SEPARATE = {
     for name, field in Order.model_fields.items()
     if isinstance(field.validation_alias, str) and name not in _TOGETHER
 }
-"""Names on the wire that alone decide over a field, and the field."""
+"""Names on the wire that alone decide a field, and the field."""
 
 MAX_MESSAGE = 256 * 1024
 WAITING_MESSAGES = 64
-"""Received and not read yet, before the peer has to wait: with fewer, a stream of many orders
-stops and starts the reading of the socket all the time."""
+"""Received and unread messages before the peer has to wait. With fewer, a busy stream stops and
+starts the reading of the socket all the time."""
 TURN_SECONDS = 0.01
-"""For as long messages are read one after the other before the rest of the program has its turn."""
+"""How long messages are read before the rest of the program has its turn."""
 
 
 class _Known(Struct, frozen=True):
-    """A frame that was read: its flat members in their sequence, and of the others (its tokens)
-    where each begins and its text, which thousands of orders share."""
+    """A frame that was read: its flat members in sequence, and of its tokens the place and the
+    text, which thousands of orders share."""
 
     flat: list[str]
     tokens: tuple[tuple[str, str], ...]
@@ -88,7 +88,7 @@ class _Known(Struct, frozen=True):
 
 
 class OrderFrames:
-    """Reads the frames of one connection in their sequence."""
+    """Reads the frames of one connection in sequence."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -96,24 +96,24 @@ class OrderFrames:
         """By the first member of the order."""
 
     def read(self, message: str) -> ServerFrame | Order | None:
-        """The frame, or the order of an update; None when it cannot be used."""
+        """The frame, or the order of an update; None if it cannot be used."""
         try:
             data = message.encode()
             if not message.startswith(_HEAD):
                 return self._whole(data)
             first = message[len(_HEAD) : message.find(_BETWEEN, len(_HEAD))]
             before = self._known.get(first)
-            known = None if before is None else self._changed(before, message, len(data))
-            if known is None:
+            latest = None if before is None else self._changed(before, message, len(data))
+            if latest is None:
                 whole = self._whole(data)
-                known = self._learned(data, whole) if isinstance(whole, Order) else None
-                if known is None:
+                latest = self._learned(data, whole) if isinstance(whole, Order) else None
+                if latest is None:
                     self._known.pop(first, None)
                     return whole
         except (CodecError, UnicodeEncodeError):
             return None
-        self._known[first] = known
-        return known.order
+        self._known[first] = latest
+        return latest.order
 
     def _whole(self, data: bytes) -> ServerFrame | Order:
         frame = decode(ServerFrame, data, side="client", max_bytes=self._max_bytes)
@@ -122,7 +122,7 @@ class OrderFrames:
         return frame if frame.data is None else frame.data
 
     def _learned(self, data: bytes, order: Order) -> _Known | None:
-        """An order that was read whole, None when its members cannot be told apart by
+        """An order that was read whole; None if its members cannot be told apart by
         :data:`_BETWEEN`, or a token holds a number of any size."""
         try:
             text = shortened(data, max_bytes=self._max_bytes)
@@ -143,13 +143,13 @@ class OrderFrames:
                 tokens.append((sys.intern(f'{_BETWEEN}{member["name"]}":'), part))
         return _Known(flat, tuple(tokens), order)
 
-    def _changed(self, known: _Known, message: str, size: int) -> _Known | None:
-        """The order of before with what is new, None when only the whole frame tells."""
-        flat = _flat(known, message)
-        if flat is None or len(flat) != len(known.flat) or size > self._max_bytes:
+    def _changed(self, before: _Known, message: str, size: int) -> _Known | None:
+        """The order of before with what is new; None if the whole frame has to be read."""
+        flat = _flat(before, message)
+        if flat is None or len(flat) != len(before.flat) or size > self._max_bytes:
             return None
-        kept, news = known.flat.copy(), {}
-        for at in compress(count(), map(ne, known.flat, flat)):
+        kept, news = before.flat.copy(), {}
+        for at in compress(count(), map(ne, before.flat, flat)):
             member = _MEMBER.fullmatch(flat[at])
             if member is None:
                 return None
@@ -162,19 +162,19 @@ class OrderFrames:
                 return None
             kept[at] = flat[at]
         if not news:
-            return known
+            return before
         if sum(map(len, kept)) > LONGEST:
             return None
-        return _Known(kept, known.tokens, _with(known.order, news))
+        return _Known(kept, before.tokens, _with(before.order, news))
 
 
-def _flat(known: _Known, message: str) -> list[str] | None:
-    """The members of an order update but for its tokens, None when those are not as before."""
+def _flat(before: _Known, message: str) -> list[str] | None:
+    """The members of an order update without its tokens; None if those differ from before."""
     if not message.endswith(_TAIL):
         return None
     runs: list[str] = []
     done = len(_HEAD)
-    for mark, text in known.tokens:
+    for mark, text in before.tokens:
         at = message.find(mark, done)
         if at < 0 or not message.startswith(text, at + len(mark)):
             return None
@@ -195,8 +195,8 @@ def _flat(known: _Known, message: str) -> list[str] | None:
 
 
 def _with(order: Order, news: dict[str, Any]) -> Order:
-    """A copy with other values of the same fields. What was told is the same set of names: a
-    thousand copies a second need not hold one each."""
+    """A copy with other values of the same fields. The set of told names is shared: a thousand
+    copies a second need not hold one each."""
     moved = Order.__new__(Order)
     put = object.__setattr__
     put(moved, "__dict__", order.__dict__ | news)
@@ -208,7 +208,7 @@ def _with(order: Order, news: dict[str, Any]) -> Order:
 
 @cache
 def _kind(name: str) -> TypeAdapter[Any]:
-    """How the field behind a name on the wire is read."""
+    """Reads the field behind a name on the wire."""
     return TypeAdapter(Order.model_fields[_SEPARATE[name]].rebuild_annotation())
 
 
@@ -241,7 +241,7 @@ class StreamTimes(Struct, frozen=True):
 
 
 class SocketLost(Exception):
-    """The connection could not be opened or ended. ``fatal``: the credentials were refused.
+    """The connection could not be opened, or ended. ``fatal``: the credentials were refused.
     ``restarting``: the process behind it ends, and another one answers."""
 
     def __init__(
@@ -268,10 +268,10 @@ def stream_url(base_url: str) -> str:
 
 @runtime_checkable
 class CarriesStreams(Protocol):
-    """A transport of HTTP that carries the stream too, without a socket."""
+    """A transport of HTTP that also carries the stream, without a socket."""
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
-        """A connection, or what else has its methods. Raises InvalidStatus or OSError."""
+        """A connection, or an object with its methods. Raises InvalidStatus or OSError."""
         ...
 
 
@@ -302,7 +302,7 @@ class OrderSocket:
         on_heard: Callable[[], None],
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> OrderSocket:
-        """Connect once; :class:`SocketLost`. A ``transport`` that carries streams replaces the
+        """Connects once. Raises SocketLost. A ``transport`` that carries streams replaces the
         network."""
         from websockets.exceptions import InvalidStatus, WebSocketException
 
@@ -326,13 +326,12 @@ class OrderSocket:
         return cls(connection, clock, times, on_heard)
 
     async def subscribe(self) -> None:
-        """Ask for all orders of the account."""
         frame = encode_json(ClientFrame(type="subscribe"), exclude_none=True)
         await self._guarded(self._connection.send(frame.decode("utf-8")))
 
     async def frames(self) -> AsyncIterator[ServerFrame | Order | None]:
-        """Every message, of an update the order; None for one that cannot be used. Ends with
-        :class:`SocketLost`. However many wait, others have their turn in between."""
+        """Yields every message, of an update the order; None for an unusable one. Raises SocketLost
+        at the end. Others have their turn in between, however many messages wait."""
         from websockets.exceptions import ConnectionClosed
 
         loop = asyncio.get_running_loop()
@@ -356,7 +355,7 @@ class OrderSocket:
             raise _loss(closed) from None
 
     async def heartbeat(self) -> None:
-        """Ping for ever; :class:`SocketLost` when a pong is late."""
+        """Pings for ever. Raises SocketLost if a pong is late."""
         while True:
             await self._clock.sleep(self._times.ping_every)
             if not await self._in_time(self._pong(), self._times.pong_within):
@@ -364,11 +363,11 @@ class OrderSocket:
             self._on_heard()
 
     async def acknowledged(self) -> None:
-        """Wait until the subscription is in force. A service that never says so is believed."""
+        """Waits until the subscription is in force. A service that never says so is trusted."""
         await self._in_time(self.subscribed.wait(), self._times.acknowledged_within)
 
     async def close(self) -> None:
-        """Hang up without waiting for a peer that may be gone."""
+        """Hangs up without waiting for a peer that may be gone."""
         if not self._connection.transport.is_closing():
             self._connection.transport.abort()
         await self._connection.wait_closed()
@@ -390,7 +389,7 @@ class OrderSocket:
 
 
 async def _connected(url: str, credentials: Credentials, times: StreamTimes) -> ClientConnection:
-    """Over the network, without redirects, proxies or compression."""
+    """Connects over the network, without redirects, proxies or compression."""
     from websockets.asyncio.client import connect
 
     class Straight(connect):

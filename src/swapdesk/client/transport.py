@@ -1,12 +1,12 @@
 """One long-lived HTTP client under one set of rules.
 
 No redirects, no proxy or certificate settings from the environment, no cookies, no content
-encoding, one deadline for a whole attempt, a bound on every body, credentials for one origin.
-Reading calls alone are sent again: few times, and never many at once.
+encoding, one deadline for a whole attempt, a bound on every body, credentials for one origin. Only
+reading calls are sent again: few times, and never many at once.
 
-A failed call says what it means for the money: nothing was sent, nothing was done, or nobody
-knows. Of an error body whatever can be read is read: the contract's, older shapes with an integer
-code, HTML or nothing (contract 3.3).
+A failed call says what it means for the money: nothing was sent, nothing was done, or nobody knows.
+An error body is read as far as possible: the contract's, older shapes with an integer code, HTML or
+nothing (contract 3.3).
 """
 
 from __future__ import annotations
@@ -90,28 +90,28 @@ class RetryPolicy(Struct, frozen=True):
     def wait(
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
     ) -> float | None:
-        """Seconds to wait before attempt ``attempt + 1``, or None to give up.
+        """Seconds to wait before attempt ``attempt + 1``; None to give up.
 
-        A write is repeated once, after a 429 that says when: the one refusal that is both
-        definite and temporary. ``Retry-After`` is never undercut.
+        A write is repeated once, after a 429 that says when: the one refusal that is both definite
+        and temporary. ``Retry-After`` is never undercut.
         """
-        told = error.retry_after if isinstance(error, ApiError) else None
-        if told is not None and told > self.longest_retry_after:
+        stated = error.retry_after if isinstance(error, ApiError) else None
+        if stated is not None and stated > self.longest_retry_after:
             return None
         if writes:
-            return told if isinstance(error, RateLimited) and attempt == 1 else None
+            return stated if isinstance(error, RateLimited) and attempt == 1 else None
         if attempt >= self.attempts:
             return None
         if not isinstance(error, Unreachable | NoAnswer | RateLimited | ServiceFailed):
             return None
         # The jitter grows 1, 2, ... times the base, so that 0.5 s is the first wait's bound.
         jitter = rng.uniform(0.0, min(self.cap, self.base * 2.0 ** (attempt - 1)))
-        return jitter if told is None else told + jitter
+        return jitter if stated is None else stated + jitter
 
 
 class Repeat(Struct, frozen=True):
-    """A call that is about to be sent again: it will be attempt ``attempt`` of at most ``of``,
-    after ``wait`` seconds, because of ``error``."""
+    """A call that is about to be sent again: attempt ``attempt`` of at most ``of``, after ``wait``
+    seconds, because of ``error``."""
 
     attempt: int
     of: int
@@ -120,7 +120,7 @@ class Repeat(Struct, frozen=True):
 
 
 OnRepeat = Callable[[Repeat], bool]
-"""Told before the wait; False gives up, and the call ends with its error."""
+"""Called before the wait; False gives up, and the call ends with its error."""
 
 
 class RetryBudget:
@@ -138,7 +138,7 @@ class RetryBudget:
         self.left = min(self._most, self.left + self._share)
 
     def spend(self) -> bool:
-        """Take one retry; False when none is left."""
+        """Takes one retry; False if none is left."""
         if self.left < 1.0:
             return False
         self.left -= 1.0
@@ -161,13 +161,14 @@ class AttemptProgress:
 
 
 def as_outcome(operation: Operation, error: AnswerRefused | ApiError) -> ClientError:
-    """The same error, or the unknown outcome when a write may have happened."""
+    """The same error, or the unknown outcome if a write may have happened."""
     unsure = isinstance(error, AnswerRefused | ServiceFailed) or error.status in _UNSURE_4XX
     return OutcomeUnknown(operation.name, error) if operation.writes and unsure else error
 
 
 def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
-    """No whole answer: nothing was sent, or nobody answered a read, or a write is unknown."""
+    """The error of an incomplete answer: nothing was sent, nobody answered a read, or a write is
+    unknown."""
     # The texts of other libraries may quote the address with its query; the kind is enough.
     kind = type(error).__name__
     if isinstance(error, _NOT_SENT) or not sent:
@@ -185,27 +186,27 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
     request_id = request_id_of(headers)
     wait = retry_after(headers.get("retry-after"), now, headers.get("date"))
     try:
-        found = decode_json(body, side="client", max_bytes=ERROR_LIMIT)
+        document = decode_json(body, side="client", max_bytes=ERROR_LIMIT)
     except CodecError:
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         return api_error(status, request_id=request_id, retry_after=wait)
     if wait is None:
-        wait = retry_after(str(found.get("retryAfter", "")), now)
-    code = found.get("code")
-    message = found.get("message")
+        wait = retry_after(str(document.get("retryAfter", "")), now)
+    code = document.get("code")
+    message = document.get("message")
     return api_error(
         status,
         None if isinstance(code, WireNumber) else _identity(code, 64),
         safe_text(message, 1000) if isinstance(message, str) else "",
-        request_id or _identity(found.get("requestId"), 128),
-        _fields(found.get("fields")),
+        request_id or _identity(document.get("requestId"), 128),
+        _fields(document.get("fields")),
         wait,
     )
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """The service's name for a request; None where it gave none, or none that can be shown."""
+    """The service's name for a request; None if it gave none that can be shown."""
     return _identity(headers.get("x-request-id"), 128)
 
 
@@ -218,11 +219,11 @@ def _identity(value: object, limit: int) -> str | None:
         return None
 
 
-def _fields(found: Any) -> dict[str, FieldProblem]:
-    if not isinstance(found, dict):
+def _fields(problems: Any) -> dict[str, FieldProblem]:
+    if not isinstance(problems, dict):
         return {}
     fields: dict[str, FieldProblem] = {}
-    for name, problem in list(found.items())[:_MAX_FIELDS]:
+    for name, problem in list(problems.items())[:_MAX_FIELDS]:
         try:
             fields[safe_text(name, 100)] = validate(FieldProblem, problem, side="client")
         except CodecError:
@@ -324,12 +325,11 @@ class ApiTransport:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
-        """One call with its retries. The deadline of the operation holds for each attempt, and
-        that of the policy for all attempts to read.
+        """One call with its retries. The deadline of the operation holds for each attempt, that of
+        the policy for all attempts to read.
 
-        From ``until`` on, by the clock, nothing is sent again: what the call asks for is over. A
-        reading call that was told to wait longer than anybody waits for an answer fails as it did
-        until then, whoever asks.
+        From ``until`` on nothing is sent again. A reading call that was told to wait for longer
+        than anybody would fails the same way until then, whoever asks.
         """
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
@@ -377,9 +377,9 @@ class ApiTransport:
         if operation.writes or not isinstance(error, ApiError):
             # What writes is sent by a person's word alone.
             return
-        told = error.retry_after or 0.0
-        if told > self._policy.longest_retry_after:
-            free_from = self.server.now() + timedelta(seconds=min(told, LONGEST_HOLD))
+        wait = error.retry_after or 0.0
+        if wait > self._policy.longest_retry_after:
+            free_from = self.server.now() + timedelta(seconds=min(wait, LONGEST_HOLD))
             self._held[operation.name] = free_from, error
 
     async def _paid(
@@ -390,9 +390,9 @@ class ApiTransport:
         attempt: int,
         unpaid: PaymentRequired,
     ) -> RawAnswer:
-        """Pay what was asked for, and ask once more. One payment at a time, and one for a call:
-        what is lost from here on may have been paid. A service that does not say that a payment is
-        settled may still be at it, and would fail on the next one (contract 14.7)."""
+        """Pays what was asked for, and sends the call once more: one payment at a time, and one for
+        a call, since from here on a lost call may have been paid. A service that does not call a
+        payment settled may still be at it, and would fail on the next one (contract 14.7)."""
         assert self._payer is not None
         async with self._paying:
             await self._clock.sleep(max(0.0, self._pays_from - self._clock.monotonic()))
@@ -412,7 +412,7 @@ class ApiTransport:
                     self._pays_from = self._clock.monotonic() + BETWEEN_PAYMENTS
 
     async def look(self, error: ClientError) -> None:
-        """Ask the chain what became of the payment of a call that failed."""
+        """Asks the chain about the payment of a call that failed."""
         if error.payment is not None and self._payer is not None:
             error.payment = await self._payer.look(error.payment)
 
@@ -422,7 +422,7 @@ class ApiTransport:
     def _target(
         self, operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]]
     ) -> str:
-        """The path and query to ask for. Path values must be ids, whatever their model said."""
+        """The path and query. Values in the path must be ids, whatever their model allows."""
         segments = []
         for segment in operation.path.split("/"):
             name = segment[1:-1] if segment.startswith("{") else None
@@ -526,7 +526,7 @@ class ApiTransport:
     async def _receive(
         self, operation: Operation, request: httpx2.Request, progress: AttemptProgress, began: float
     ) -> None:
-        """Read one answer into ``progress``, at most as many bytes as its kind may have."""
+        """Reads one answer into ``progress``, at most as many bytes as its kind may have."""
         anonymous = httpx2.Auth() if operation.access is Access.OPEN else httpx2.USE_CLIENT_DEFAULT
         answer = await self._http.send(request, stream=True, auth=anonymous)
         try:
@@ -567,19 +567,19 @@ async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _refused(progress: AttemptProgress, reason: str, said: str) -> AnswerRefused:
+def _refused(progress: AttemptProgress, reason: str, message: str) -> AnswerRefused:
     return AnswerRefused(
-        f"{progress.operation.name}: {said}",
+        f"{progress.operation.name}: {message}",
         reason,
         progress.status or 0,
         request_id_of(progress.headers),
     )
 
 
-def refuse_answer(answer: RawAnswer, reason: str, said: str) -> ClientError:
+def refuse_answer(answer: RawAnswer, reason: str, message: str) -> ClientError:
     """The error for a whole answer whose content is unusable: not_json or wrong_shape."""
-    said = f"{answer.operation.name}: {said}"
-    refused = AnswerRefused(said, reason, answer.status, answer.request_id)
+    message = f"{answer.operation.name}: {message}"
+    refused = AnswerRefused(message, reason, answer.status, answer.request_id)
     error = as_outcome(answer.operation, refused)
     error.payment = answer.payment
     return error

@@ -1,6 +1,6 @@
-"""Everything that a live service has around it, local and deterministic.
+"""Everything around a live service, local and deterministic.
 
-``world`` is what there is, ``market`` its prices, ``exchange`` the exchanges, ``node`` their chains
-and books; ``supervisor`` starts all of it, ``control`` and ``faults`` spoil it on purpose.
+``world`` is its content, ``market`` the prices, ``exchange`` the exchanges, ``node`` their chains
+and books; ``supervisor`` starts all of it, ``control`` and ``faults`` break it on purpose.
 ``repeatable`` is all of it in one process, every run of which is the same.
 """

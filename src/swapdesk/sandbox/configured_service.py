@@ -83,8 +83,10 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 class ServiceRefused(Exception):
-    """The service cannot be started as the file says; the message says why, and ``key`` which of
-    its keys or tables is at fault, if one is."""
+    """The service cannot be started as the file says; the message says why.
+
+    ``key`` is the key or table at fault, if any.
+    """
 
     def __init__(self, message: str, *key: str) -> None:
         super().__init__(message)
@@ -99,8 +101,11 @@ async def build_configured(
     rng: random.Random,
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """The service of a file over its chains and its store. Raises ServiceRefused for an
-    intermediary that the catalogue has not, and where payments cannot be taken."""
+    """Builds the service of a file over its chains and its store.
+
+    Raises ServiceRefused for an intermediary that is not in the catalogue, and where payments
+    cannot be taken.
+    """
     wallets = _wallets(store)
     venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
     chains, tokens = _catalog(config, clock)
@@ -131,7 +136,7 @@ WalletOf = Callable[[bytes], HotWallet]
 
 
 def _wallets(store: Store) -> WalletOf:
-    """One wallet for each key, since its transactions take their numbers in turn."""
+    """One wallet for each key, since its transactions take their nonces in turn."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
@@ -148,8 +153,11 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """What calls cost, as the token tells it. Raises ServiceRefused where it cannot be asked or
-    takes no such payments. An account without gas can be filled later, so it is only said."""
+    """Reads the payment terms from the token.
+
+    Raises ServiceRefused where it does not answer or takes no such payments. An account without gas
+    can be funded later, so it is only reported.
+    """
     if entry is None:
         return None
     reader, wallet = readers[entry.chain], wallet_of(entry.secret)
@@ -193,7 +201,6 @@ def _venue(
 
 
 def _catalog(config: ServiceConfig, clock: Clock) -> tuple[list[Chain], list[Token]]:
-    """The chains of the file by its ids, and the tokens that its pools trade."""
     places = {place.name: place for place in config.chains}
     chains = [
         chain.model_copy(update={"chain_id": places[chain.short_name].chain_id})
@@ -234,7 +241,6 @@ _UNPRICED = {
     "market_cap_change24h": None,
     "security_scan": None,
 }
-"""A token that pools alone trade, without what only a market tells."""
 
 
 def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]:
@@ -249,8 +255,10 @@ def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]
 
 
 async def check_nodes(readers: Iterable[OnchainReader]) -> None:
-    """Raises ServiceRefused for a node of another chain. One that does not answer may come later:
-    until then its chain has no quotes."""
+    """Raises ServiceRefused for a node of another chain.
+
+    One that does not answer may come later: until then its chain has no quotes.
+    """
     for reader in readers:
         try:
             chain_id = quantity(await reader.client.ask("eth_chainId"))
@@ -266,17 +274,21 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT; a second one cuts off what is still carried out. One JSON line
-    says when it is ready. With a number of ``workers`` this process only answers, and so many
-    others beside it carry out what is due. Raises ServiceRefused."""
+    """Serves until SIGTERM or SIGINT; a second one aborts what is still carried out.
+
+    One JSON line says when it is ready. With ``workers``, this process only answers, and that many
+    others carry out what is due. Raises ServiceRefused.
+    """
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
     uvloop.run(_serve(file.absolute(), config, role, workers or 0))
 
 
 def work_configured(file: Path, config: ServiceConfig) -> None:
-    """Carry out what is due until SIGTERM or SIGINT, for every process over the same store. One
-    JSON line says when it begins. Raises ServiceRefused."""
+    """Carries out what is due until SIGTERM or SIGINT, for every process over the same store.
+
+    One JSON line says when it begins. Raises ServiceRefused.
+    """
     write_log(config.log.level)
     uvloop.run(_serve(file, config, Role.WORKS, 0))
 
@@ -306,8 +318,11 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
 async def _opened(
     config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
 ) -> tuple[ServiceParts, str | None]:
-    """The service over its chains and its store, which ``held`` closes, with its metrics at
-    ``place``; and where these are. Raises ServiceRefused."""
+    """Returns the service over its chains and its store, closed by ``held``, and the address of its
+    metrics.
+
+    Raises ServiceRefused.
+    """
     readers = open_readers(config.chains, clock)
     for reader in readers.values():
         held.push_async_callback(reader.close)
@@ -332,8 +347,11 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """The store of a file, which nobody has who serves a chain of the same name by another id.
-    Raises ServiceRefused."""
+    """Opens the store of a file, which excludes services with another id for a chain of the same
+    name.
+
+    Raises ServiceRefused.
+    """
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:
@@ -349,7 +367,6 @@ async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack)
 
 
 def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
-    """The store, as the file names it."""
     if config.store is None:
         return ServiceRefused(f"data: {why}", "data")
     return ServiceRefused(f"store: {config.store.url}: {why}", "store", "url")
@@ -357,7 +374,7 @@ def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
 
 @asynccontextmanager
 async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
-    """Answer metrics on the port of their own meanwhile; their URL. Raises ServiceRefused."""
+    """Serves metrics on a port of their own; returns their URL. Raises ServiceRefused."""
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
@@ -375,7 +392,6 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
 
 
 def _not_free(bind: str, port: int, option: str, error: OSError, *table: str) -> ServiceRefused:
-    """Whether it is the port or the address, as the keys of a table have them."""
     key = (*table, "port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "bind")
     message = f"{'.'.join(key)}: {bind}:{port}: {error.strerror}"
     if error.errno == errno.EADDRINUSE:
@@ -423,7 +439,7 @@ async def _work(
 
 
 def _tell_left_out(config: ServiceConfig) -> None:
-    """Once the rest is ready: before, it would stand above what keeps the process from it."""
+    """Logs the omitted venues once the rest is ready: before, they would hide what prevents it."""
     for entry in config.lacking:
         logger.warning("left out: venues.%s: %s", entry.code, entry.shortfall)
 
@@ -434,8 +450,9 @@ def _say(line: Mapping[str, object]) -> None:
 
 
 def _line(config: ServiceConfig, metrics: str | None) -> dict[str, object]:
-    """What a process says once it is ready; ``leftOut`` are venues that it started without,
-    ``metrics`` is where these are, None for nowhere."""
+    """The ready line; ``leftOut`` are omitted venues, ``metrics`` the address of the metrics or
+    None.
+    """
     return {
         "chains": [place.name for place in config.chains],
         "venues": [entry.code for entry in config.venues if not entry.lacks],
@@ -455,8 +472,10 @@ _REFUSED_SECONDS = 2.0
 async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
-    """So many workers that are started again when they die, and end with this process, whose own
-    ``metrics`` are there. Raises ServiceRefused where one does not begin."""
+    """Runs workers that are restarted when they die, and end with this process.
+
+    Raises ServiceRefused where one does not begin.
+    """
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
     children = [Child(__spec__.name, partial(dict, order), (), clock) for order in orders]
@@ -478,7 +497,7 @@ async def _beside(
 
 
 async def _kept(child: Child, clock: Clock) -> None:
-    """One that is refused is tried again, too: its database, or its file, may be right again."""
+    """Also retries a worker that is refused: its database, or its file, may be right again."""
     while True:
         try:
             await child.keep()

@@ -1,8 +1,8 @@
 """The control of a sandbox: its clock, its faucet and its faults (interfaces 2).
 
-Listens on its own port of this machine, needs its token, and checks ``Host`` and ``Origin``.
-The faucet pays the deposit of an order as its user would, and gives coins and tokens of the
-embedded chains to an address. ``WorldPace`` follows the time of the node.
+Listens on its own port of this machine, needs its token, and checks ``Host`` and ``Origin``. The
+faucet pays the deposit of an order as its user would, and gives coins and tokens of the embedded
+chains to an address. ``WorldPace`` follows the time of the node.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 
 
 class WorldPace:
-    """Keeps a clock and a speed at what the node said last."""
+    """Clock and speed of the world, as the node stated them last."""
 
     def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -129,14 +129,12 @@ class WorldPace:
         self.follow(time)
 
     def follow(self, time: Mapping[str, Any]) -> None:
-        """Take over an answer of ``clock_get`` or ``clock_set``."""
+        """Applies an answer of ``clock_get`` or ``clock_set``."""
         self._clock.advance_to(float(str(time["offset"])))
         self.speed = Decimal(str(time["speed"]))
 
 
 class Control:
-    """The control application over the parts it moves."""
-
     def __init__(
         self,
         *,
@@ -273,7 +271,7 @@ class Control:
         return {"legs": [_leg(leg) for leg in legs]}
 
     async def _order(self, service_id: str) -> StoredOrder:
-        """Whosever it is, those who pay for each call among them."""
+        """Finds an order of any account, also of those who pay for each call."""
         order = await self._store.orders.current(service_id)
         if order is None:
             raise ControlRefused(404, "NOT_FOUND", "There is no such order.")
@@ -341,8 +339,10 @@ class Control:
         return {"fault": name, "times": body.times}
 
     async def _require_known(self, body: FaultBody) -> None:
-        """That there is what it selects. A quote is forgotten 15 minutes after it ended, unless it
-        became an order."""
+        """Requires the selected order or quote to exist.
+
+        A quote is deleted 15 minutes after it ended, unless it became an order.
+        """
         if body.service_id is not None:
             await self._order(body.service_id)
         if body.multi_id is not None and await self._store.groups.owner(body.multi_id) is None:
@@ -363,7 +363,6 @@ class Control:
 
 
 def _operation(text: str, fault: Fault) -> str:
-    """The operation that is meant, if the fault happens to it. Raises ControlRefused."""
     operation = operation_named(text)
     if operation is None:
         raise _invalid("operation", f"there is no operation at {text!r}")
@@ -373,7 +372,7 @@ def _operation(text: str, fault: Fault) -> str:
 
 
 def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
-    """Amounts in units of their tokens; the one out is what is promised until it is paid."""
+    """Amounts are in units of their tokens; the one out is promised until it is paid."""
     tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
         {
@@ -398,7 +397,7 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
-    """What the node is asked to pay out; ``token`` as in GiftBody. Raises ControlRefused."""
+    """Returns the payment for the node to make; ``token`` as in GiftBody. Raises ControlRefused."""
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")
@@ -411,7 +410,6 @@ def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dic
 
 
 def _units(amount: Decimal, token: WorldToken) -> int:
-    """Base units. Raises ControlRefused."""
     try:
         return to_base_units(amount, token.row.decimals)
     except NumberError as error:
@@ -419,7 +417,6 @@ def _units(amount: Decimal, token: WorldToken) -> int:
 
 
 def _found(chain: str, token: str | None) -> WorldToken:
-    """The coin, or the one token of the table that is meant. Raises ControlRefused."""
     tokens = [
         candidate
         for candidate in world_tokens().values()
@@ -443,7 +440,7 @@ def _found(chain: str, token: str | None) -> WorldToken:
 
 
 def _names(token: WorldToken) -> tuple[str, str, str]:
-    """What it may be called, the surest name first."""
+    """Returns names of a token, the most specific first."""
     return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
 
 
@@ -466,7 +463,6 @@ async def _body(kind: type[B], request: Request) -> B:
 
 
 def _given(body: RequestModel) -> dict[str, Any]:
-    """What a body says, by its names on the wire."""
     return body.model_dump(by_alias=True, exclude_none=True)
 
 

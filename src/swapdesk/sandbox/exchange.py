@@ -77,7 +77,7 @@ def rate_name(
     terms: Terms,
     at: datetime,
 ) -> str:
-    """The name of the promise to swap ``amounts`` (in, out) of ``pair``, given at ``at``."""
+    """Returns the name of the promise to swap ``amounts`` (in, out) of ``pair`` at ``at``."""
     moment = (at - _EPOCH) // _MILLISECOND
     figures = (*(format(short(amount), "f") for amount in (*amounts, terms.markup)),)
     facts = (seed, venue, *pair, *figures, terms.receive, moment)
@@ -86,13 +86,13 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """When a rate was given; None for a text that names none."""
+    """Returns when a rate was given; None for a text that names none."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
 
 SLOW_SECONDS = 30
-"""A bad moment of a slow exchange lasts so long; about one in three is bad."""
+"""Duration of a slow exchange's bad moment; about one in three is bad."""
 
 _SLOW_BELOW = Decimal("-0.34")
 _MINUTE = 60
@@ -100,7 +100,7 @@ _STEADY = Decimal("0.25")
 
 
 def closed(venue: VenueRow, at: datetime) -> bool:
-    """Whether the exchange takes no questions and no orders for the moment."""
+    """Returns True if the exchange takes neither questions nor orders now."""
     outage = venue.outage
     if outage is None:
         return False
@@ -109,7 +109,7 @@ def closed(venue: VenueRow, at: datetime) -> bool:
 
 
 def latency_of(seed: int, venue: VenueRow, at: datetime) -> float:
-    """Seconds until a question asked now is answered: about the usual, or slow at times."""
+    """Returns seconds until a question asked now is answered."""
     moment = int(at.timestamp()) // SLOW_SECONDS
     swing = noise(seed, venue.code, "latency", moment)
     if venue.slow is not None and noise(seed, venue.code, "slow", moment) < _SLOW_BELOW:
@@ -123,7 +123,6 @@ def base_units(amount: Decimal, token: WorldToken) -> str:
 
 
 def _amount(units: object, token_id: object) -> Decimal:
-    """Base units as an amount without trailing zeros."""
     return short(from_base_units(int(str(units)), world_tokens()[str(token_id)].row.decimals))
 
 
@@ -165,8 +164,11 @@ _CLOSED = "the exchange is closed for the moment"
 
 
 class SimulatedExchange:
-    """One exchange. ``speed`` tells how fast the world runs now; each call of a client meets the
-    ``faults`` that wait for the exchange."""
+    """One exchange.
+
+    ``speed`` returns the speed of the world; each call of a client takes one of the ``faults`` of
+    the exchange.
+    """
 
     def __init__(
         self,
@@ -213,7 +215,7 @@ class SimulatedExchange:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Price now; by amount received only with a fixed rate (contract 6.10)."""
+        """Prices now; by amount received only with a fixed rate (contract 6.10)."""
         await self._meet()
         await self._clock.sleep(latency_of(self._market.seed, self._row, self._clock.now()))
         # As the name of a rate tells it.
@@ -240,7 +242,7 @@ class SimulatedExchange:
         return VenueQuote(*amounts, minutes, limits, rate, now + FIXED_VALID)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """As the protocol says. A key that opened a leg before finds it, whatever holds now."""
+        """As in the protocol. A key that opened a leg before finds it, whatever applies now."""
         await self._meet()
         try:
             params = self._opening(leg)
@@ -255,7 +257,6 @@ class SimulatedExchange:
         return instruction_of(await self._call("venue_open", **params))
 
     def _opening(self, leg: LegOrder) -> dict[str, object]:
-        """What the node is asked to open. Raises Rejected and Transient."""
         now = self._clock.now()
         if closed(self._row, now):
             raise Transient(_CLOSED)
@@ -291,7 +292,6 @@ class SimulatedExchange:
         }
 
     def _promised(self, leg: LegOrder, pair: Pair, now: datetime) -> _Amounts:
-        """The amounts of a fixed rate that holds. Raises Rejected when it does not."""
         given = given_at(leg.rate or "")
         if leg.rate is None or given is None or given > now:
             raise Rejected("there is no such fixed rate")
@@ -311,7 +311,6 @@ class SimulatedExchange:
         return rate_name(self._market.seed, self._row.code, ids, amounts, terms, at)
 
     def _tradable(self, token_in: Token, token_out: Token, terms: Terms) -> Pair | str:
-        """The pair, or why the exchange cannot price it on these terms at all."""
         pair = self._pair(token_in, token_out)
         if pair is None:
             return "this exchange does not trade the pair"
@@ -348,7 +347,7 @@ class SimulatedExchange:
         await self._call("venue_send_on", venue=code, key=key, address=address, tag=tag)
 
     async def _meet(self) -> None:
-        """What happens to a call: it is slow, or nobody is there. Raises Transient."""
+        """Applies the next fault: slow, or unreachable. Raises Transient."""
         for fault in self._faults.waiting((DOWN, SLOW), {("venue", self._row.code)}):
             self._faults.spend(fault)
             if fault.name == DOWN:
@@ -371,9 +370,9 @@ class SimulatedExchange:
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
-    """Amounts in and out; None when the exchange does not hold what shall be received.
+    """Returns amounts in and out; None when the book lacks the amount to receive.
 
-    What is received is paid out to the last unit of the token, never less.
+    That amount is paid to the last unit of the token, never less.
     """
     if terms.receive:
         wanted = quantize(amount, pair[1].row.decimals, up=True)
@@ -395,6 +394,5 @@ def _bounded(paid: Decimal, limits: VenueLimits, symbol: str) -> Unavailable | N
 
 
 def _payable(amount: Decimal, token: WorldToken) -> Decimal:
-    """The amount itself, or restated upwards when the token has fewer decimals."""
     rounded = quantize(amount, token.row.decimals, up=True)
     return amount if rounded == amount else rounded

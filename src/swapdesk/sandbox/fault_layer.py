@@ -1,4 +1,4 @@
-"""The outermost layer of the sandbox's service: it breaks answers and streams as it is told."""
+"""The outermost layer of the sandbox's service: breaks answers and streams on demand."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS, STREAM_PATH
 
 _LEAVING_SECONDS = 0.05
-"""What was written leaves the process before the connection is cut."""
+"""Time for written bytes to leave the process before the connection is cut."""
 _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 
 
 class BrokenRequest(Struct):
-    """A request that meets a fault of so many seconds, and the service that it was for."""
+    """A request that meets a fault of this many seconds, and its service."""
 
     seconds: float
     clock: Clock
@@ -33,11 +33,10 @@ class BrokenRequest(Struct):
     send: Send
 
     async def carry_out(self, send: Send | None = None) -> None:
-        """Have the service answer, to the client or to somebody else."""
+        """Lets the service answer, to the client or to another receiver."""
         await self.app(self.scope, self.receive, self.send if send is None else send)
 
     def cut(self) -> None:
-        """Break the connection."""
         self.scope["state"][CUT]()
 
 
@@ -59,7 +58,6 @@ async def _delayed(request: BrokenRequest) -> None:
 
 
 async def _garbage(request: BrokenRequest) -> None:
-    """What a gateway answers that has lost its way."""
     await request.carry_out(_nowhere)
     headers = [(b"content-type", b"text/html"), (b"content-length", str(len(_PAGE)).encode())]
     await request.send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -67,7 +65,6 @@ async def _garbage(request: BrokenRequest) -> None:
 
 
 async def _truncated(request: BrokenRequest) -> None:
-    """The head of the answer and the first half of its body."""
 
     async def half(message: Message) -> None:
         if message["type"] == "http.response.body":
@@ -99,7 +96,7 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""What answers the request in place of the service, by the name of the fault."""
+"""Answers in place of the service, by the name of the fault."""
 
 
 class BrokenStream:
@@ -112,20 +109,19 @@ class BrokenStream:
         self._timer: asyncio.Task[None] | None = None
 
     async def send(self, message: Message) -> None:
-        """This frame, and after it the one that was kept; nothing follows a close."""
+        """Sends this frame, and after it the one that was kept; nothing follows a close."""
         if message["type"] == "websocket.close":
             await self._let_go()
         await self._send(message)
         await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
-        """Keep a frame back for so long at most; one kept before goes out."""
+        """Keeps a frame back for at most this long; one kept before is sent."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
 
     def forget(self) -> None:
-        """The connection has ended."""
         self._kept = None
         if self._timer is not None:
             self._timer.cancel()
@@ -211,8 +207,9 @@ class FaultLayer:
             stream.forget()
 
     def _met_by(self, frame: str) -> ActiveFault | None:
-        """A drop without an order meets every frame; what selects an order meets the frames that
-        name it, and only updates are doubled or held back."""
+        """A drop without an order applies to every frame; a fault of an order to frames that name
+        it, and only updates are doubled or held back.
+        """
         named = {fault.value for fault in self._faults.active if f'"{fault.value}"' in frame}
         about = {("operation", STREAM), *(("serviceId", order) for order in named)}
         updates = (TWICE, LATER) if frame.startswith(_UPDATE) else ()
@@ -221,7 +218,7 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """Cut every open stream where a fault drops all of them."""
+        """Cuts every open stream if a fault drops all of them."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:
@@ -230,11 +227,10 @@ class FaultLayer:
                 cut()
 
     def open_streams(self) -> None:
-        """Refuse no stream any longer."""
         self._refused_until = None
 
     def refusing(self) -> list[dict[str, object]]:
-        """The fault that keeps streams from beginning, with the seconds it still lasts."""
+        """Returns the fault that refuses streams, and its remaining seconds."""
         left = self._refused_for()
         return [{"fault": DROP, "operation": STREAM, "seconds": round(left)}] if left > 0 else []
 
@@ -243,15 +239,15 @@ class FaultLayer:
             self._refused_until = self._clock.now() + timedelta(seconds=seconds)
 
     def _refused_for(self) -> float:
-        """Seconds of sandbox time for which no stream begins."""
         if self._refused_until is None:
             return 0.0
         return (self._refused_until - self._clock.now()).total_seconds()
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """The operation at a path below ``/v2``, with the order or group that the path names; nothing
-    where there is none."""
+    """Returns the operation at a path below ``/v2`` and the order or group in the path; None
+    without one.
+    """
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -266,7 +262,7 @@ def request_at(method: str, path: str) -> dict[str, str | None]:
 
 
 def operation_named(text: str) -> str | None:
-    """The operation behind a name or ``METHOD /path``; None where there is none."""
+    """Returns the operation of a name or of ``METHOD /path``; None without one."""
     method, space, path = text.partition(" ")
     if not space:
         is_known = text == STREAM or any(operation.name == text for operation in OPERATIONS)
@@ -277,7 +273,6 @@ def operation_named(text: str) -> str | None:
 
 
 async def _peeked(receive: Receive) -> tuple[bytes, Receive]:
-    """A body, and a receive that delivers the same body again."""
     messages: list[Message] = []
     size, more = 0, True
     while more and size <= BODY_LIMIT:
@@ -300,6 +295,6 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """What is done with the bundle of a group before it is sent; the fault has happened by that."""
+    """Returns what a fault does with the bundle of a group before it is sent; spends the fault."""
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

@@ -1,6 +1,6 @@
-"""The faults that were set and have not happened as often as they should, in one process.
+"""Active faults of one process, until they have happened as often as they should.
 
-They end with the process. What a leg of an order has met stands in the books of the node.
+They end with the process. Faults of a leg of an order are in the books of the node.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from msgspec import Struct
 from swapdesk.wire.faults import FAULTS
 
 About = Collection[tuple[str, str | None]]
-"""What something is about, as pairs of a selector and its value."""
+"""Pairs of a selector and its value that describe an event."""
 
 
 NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "drop_transaction"
 
 
 class ActiveFault(Struct):
-    """``times`` None: until faults are cleared. Without a ``selector`` it meets everything."""
+    """``times`` None: until faults are cleared. Without a ``selector`` it applies to everything."""
 
     name: str
     selector: str
@@ -58,7 +58,7 @@ class ActiveFaults:
         self.active.append(ActiveFault(name, selector, value, times, lasts, leg))
 
     def waiting(self, names: Collection[str], about: About) -> list[ActiveFault]:
-        """Those of these names that meet it."""
+        """Returns those of these names that apply."""
         return [
             fault
             for fault in self.active
@@ -67,7 +67,7 @@ class ActiveFaults:
         ]
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
-        """The oldest of these names that meets it, which has happened once more by that."""
+        """Returns the oldest of these names that applies, and counts it."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)
@@ -84,6 +84,7 @@ class ActiveFaults:
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Whether the next request, receipt or transaction of a chain meets a fault, which has
-        happened once more by that."""
+        """Counts and returns whether a fault applies to the next request, receipt or transaction of
+        a chain.
+        """
         return self.take((name,), {("chain", chain)}) is not None

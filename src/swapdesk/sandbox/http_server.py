@@ -45,10 +45,10 @@ logger = logging.getLogger(__name__)
 
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Status and reason to refuse a request for another name, or None.
+    """Returns status and reason to refuse a request for another host name, or None.
 
-    A browser led here by another site's name carries that name in ``Host``. ``hosts`` are names
-    served besides the loopback ones.
+    A browser that another site led here by DNS rebinding carries that name in ``Host``. ``hosts``
+    are names served besides the loopback ones.
     """
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
@@ -56,7 +56,7 @@ def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int,
 
 
 def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Status and reason to refuse a request that another site sent here, or None.
+    """Returns status and reason to refuse a request that another site sent, or None.
 
     Neither another name in ``Host`` nor the page of another site in ``Origin`` passes.
     """
@@ -70,7 +70,7 @@ def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str]
 def refusal(
     headers: Mapping[str, str], token: str, hosts: frozenset[str]
 ) -> tuple[int, str] | None:
-    """Status and reason to refuse a request with that is misled or lacks the token, or None."""
+    """Returns status and reason to refuse a request that is misled or lacks the token, or None."""
     refused = misled(headers, hosts)
     given = headers.get(TOKEN_HEADER, "").encode()
     if refused is None and not hmac.compare_digest(given, token.encode()):
@@ -91,7 +91,7 @@ def _served(url: str, hosts: frozenset[str]) -> bool:
 
 
 CUT = "swapdesk.cut"
-"""Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
+"""Name in ``scope["state"]`` of a callable that aborts the connection."""
 FORWARDED_HOST = "swapdesk.host"
 """Name there of the host that a caller used, where a proxy tells another one than in ``Host``."""
 
@@ -99,20 +99,20 @@ URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
 """Bytes of all header fields of a request."""
 FRAMING_LIMIT = 1024 * 1024
-"""Bytes of a body that are no content: sizes of chunks, and what follows the last one."""
+"""Bytes of a body besides its content: chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
-"""What the WebSocket library reads of a handshake; it leaves a longer one without an answer."""
+"""Limit of the WebSocket library, which leaves a longer handshake without an answer."""
 
 REQUEST_SECONDS = 20.0
-"""For a head, and as long again for its body."""
+"""Time limit of a head, and again of its body."""
 STUCK_SECONDS = 30.0
-"""An answer of which nothing leaves for so long is given up."""
+"""An answer that makes no progress for so long is aborted."""
 LEAVE_SECONDS = 5.0
-"""How long the last bytes of a connection may take."""
+"""Time limit of the last bytes of a connection."""
 
 MOST_CONNECTIONS = 400
-"""Of a port, streams included: two ports of a process stay below the usual 1,024 descriptors."""
+"""Of a port, with streams: two ports of a process stay below the usual 1,024 descriptors."""
 MOST_STREAMS = 256
 MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
 """Three quarters: many programs share one machine or stand behind one proxy, and whoever takes all
@@ -121,7 +121,7 @@ a peer of its own from the head of its request on."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
-    """Headers and body of an answer that no application gave."""
+    """Returns headers and body of an answer without an application."""
     request_id = str(uuid.uuid4())
     body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
     headers = {
@@ -142,7 +142,7 @@ async def refuse(
     code: ErrorCode,
     more_headers: Mapping[str, str] | None = None,
 ) -> None:
-    """Answer a request, or a handshake, in place of the application."""
+    """Answers a request, or a handshake, in place of the application."""
     kind = "websocket.http" if scope["type"] == "websocket" else "http"
     headers, body = refusal_of(clock, code, message)
     headers |= more_headers or {}
@@ -152,18 +152,18 @@ async def refuse(
 
 
 class BoundedConfig(uvicorn.Config):
-    """With the clock that ages are read from, and the proxies that are believed."""
+    """uvicorn's configuration with the clock for ages, and the trusted proxies."""
 
     def __init__(self, app: Any, clock: Clock, front: Front, **settings: Any) -> None:
         super().__init__(_answering(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
         self.clock = clock
         self.front = front
         self.ending = False
-        """No connection is kept for another request."""
+        """True once connections are no longer kept alive."""
 
 
 def _answering(app: Any, clock: Clock) -> Any:
-    """The application; where it fails before it answers, the error body says so."""
+    """Runs the application; if it fails before it answers, sends the error body."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         begun = False
@@ -186,15 +186,15 @@ def _answering(app: Any, clock: Clock) -> Any:
 
 
 class _Outflow:
-    """Whether what waits to leave a connection does leave it."""
-
     def __init__(self) -> None:
         self._seen = 0
         self._since = 0.0
 
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
-        """``waiting`` is how many bytes do. ``ending``: nothing follows any more, and a reader that
-        takes a byte at a time wins no time by it."""
+        """``waiting`` is the number of pending bytes.
+
+        ``ending``: no more follow, and a reader that takes a byte at a time gains no time.
+        """
         seen = -1 if ending else waiting
         if seen != self._seen:
             self._seen, self._since = seen, now
@@ -202,10 +202,10 @@ class _Outflow:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """Bounded requests, and a way for applications to break their own connection.
+    """Bounded requests, and a way for applications to abort their own connection.
 
-    uvicorn bounds neither heads nor the time that a request takes to come, and what it refuses has
-    a plain text. Its parser in Python (h11) bounds heads, at two thirds of the requests a second.
+    uvicorn bounds neither heads nor the time of a request, and its refusals are plain text. Its
+    parser in Python (h11) bounds heads, at two thirds of the requests a second.
     """
 
     config: BoundedConfig
@@ -214,8 +214,10 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self.url = b""
         self._due: float | None = self._in(REQUEST_SECONDS)
-        """Until when the peer has to send the rest of a request; None while nothing is awaited,
-        or what uvicorn itself waits for, the next request."""
+        """Deadline of the rest of a request.
+
+        None while nothing is awaited, or uvicorn itself waits for the next request.
+        """
         self._fed = False
         self._room = self._fields = HEADER_LIMIT
         self._problem = 400, "This is no valid HTTP request.", ErrorCode.BAD_REQUEST
@@ -232,7 +234,6 @@ class BoundedHttp(HttpToolsProtocol):
             self._refuse_crowd("connections")
 
     def _trusted(self) -> str | None:
-        """The address of the peer if it is a trusted proxy; only its requests tell who calls."""
         if self.client is None or not self.config.front.trusts(self.client[0]):
             return None
         proxy, self.client = self.client[0], None
@@ -261,7 +262,6 @@ class BoundedHttp(HttpToolsProtocol):
             self._raise(400, "The URL has at most 64 KiB.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Also of what follows a body in chunks."""
         self._fields -= len(name) + len(value) + 4
         if self._fields < 0:
             self._raise(431, "The header fields have at most 16 KiB.")
@@ -299,21 +299,19 @@ class BoundedHttp(HttpToolsProtocol):
             self.client = None
 
     def _is_answered(self) -> bool:
-        """Whether the newest request is, and with it all before."""
         return self.cycle is not None and self.cycle.response_complete
 
     def is_idle(self) -> bool:
-        """Whether nothing of a request has come that is not answered."""
+        """True if no part of an unanswered request has arrived."""
         coming = self._due is not None and self._fed
         return (self.cycle is None or self._is_answered()) and not coming
 
     def _raise(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
-        """Ends the parser, which then asks for the answer to what it could not read."""
         self._problem = status, message, code
         raise ValueError(message)
 
     def sweep(self, now: float) -> None:
-        """End what took too long."""
+        """Aborts what took too long."""
         closing = self.transport.is_closing()
         if self._outflow.is_stuck(self.transport.get_write_buffer_size(), closing, now):
             self.transport.abort()
@@ -330,9 +328,9 @@ class BoundedHttp(HttpToolsProtocol):
     # Handshakes
 
     def _should_upgrade(self) -> bool:
-        """Whether a complete handshake (RFC 6455, 4.2.1) has come that the library reads.
+        """True for a complete handshake (RFC 6455, 4.2.1) that the library reads.
 
-        Any other one stays a plain request, which the application refuses in its own form.
+        Any other stays a plain request, which the application refuses in its own form.
         """
         if not super()._should_upgrade() or self.scope["method"] != "GET":
             return False
@@ -354,7 +352,6 @@ class BoundedHttp(HttpToolsProtocol):
     # What is refused here
 
     def _is_crowd(self, those: Collection[Any], most: int, of_a_peer: int) -> bool:
-        """Whether this one, which is among those, is one too many."""
         if len(those) <= min(most, of_a_peer):
             return False
         peer = _peer(self.client)
@@ -366,12 +363,14 @@ class BoundedHttp(HttpToolsProtocol):
         self._refuse(503, _CROWD.format(what), ErrorCode.SERVICE_UNAVAILABLE)
 
     def send_400_response(self, msg: str) -> None:
-        """What the parser could not read."""
         self._refuse(*self._problem)
 
     def _refuse(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
-        """Answer and close. Where another answer is awaited, or begun, this one would be taken
-        for it: nothing is said then."""
+        """Answers and closes.
+
+        Where another answer is awaited, or begun, this one would be taken for it: then it only
+        closes.
+        """
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             # What the application still says of it goes nowhere.
@@ -398,7 +397,6 @@ _CROWD = "There are too many {} at once. Try again."
 
 
 def _is_nonce(key: bytes) -> bool:
-    """Whether a key is 16 bytes in base64."""
     try:
         return len(base64.b64decode(key, validate=True)) == 16
     except binascii.Error:
@@ -406,7 +404,7 @@ def _is_nonce(key: bytes) -> bool:
 
 
 class BoundedStream(WebSocketsSansIOProtocol):
-    """A WebSocket that does not outlive its last word, whether that is read or not."""
+    """A WebSocket that does not outlive its last frame, read or not."""
 
     config: BoundedConfig
 
@@ -441,20 +439,16 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.transport.abort()
 
     def leave(self) -> None:
-        """Close what the application has not closed."""
         if self.handshake_complete and not (self.close_sent or self.transport.is_closing()):
             self.shutdown()
 
     def sweep(self, now: float) -> None:
-        """End what was closed and does not leave; how long a reader may be slow before, the
-        application says."""
+        """Aborts what was closed and does not leave; the application times slow readers before."""
         if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
 
 class _Handshake(ServerProtocol):
-    """Refuses with the error body."""
-
     def __init__(self, clock: Clock, **settings: Any) -> None:
         super().__init__(**settings)
         self._clock = clock
@@ -469,10 +463,12 @@ class _Handshake(ServerProtocol):
 
 SHUTDOWN_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
-"""How long a service that others take over from finishes what it began."""
+"""Time for a replaced service to finish what it began."""
 IDLE_SHARE = 0.1
-"""Of that time: so long a connection without a request is kept, for the one that may be under way.
-Who sends it to a connection that was closed cannot know whether it was carried out."""
+"""Share of that time for which idle connections are kept, for a request that may be under way.
+
+Whoever sends one to a closed connection cannot know whether it was carried out.
+"""
 HANDSHAKE_SECONDS = 0.25
 """For connections that are being opened when the process is told to end."""
 SWEEP_SECONDS = 1.0
@@ -482,9 +478,11 @@ PONG_SECONDS = 2 * PING_SECONDS
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
-    """Whether a line of uvicorn is about more than requests that were cut off because the server
-    ends, which it reports as errors with their whole stack, and handshakes that were refused with
-    plain HTTP, of which it says that nobody completed them."""
+    """Filters uvicorn's log.
+
+    It reports requests that were cut off by the end of the server with their whole stack, and
+    handshakes that were refused with plain HTTP as incomplete; neither is a defect.
+    """
     raised = record.exc_info[1] if record.exc_info else None
     refused = record.msg == "ASGI callable returned without completing handshake."
     return not (refused or isinstance(raised, asyncio.CancelledError))
@@ -502,7 +500,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals belong to the process, which may run more than one server."""
+        """Signals belong to the process, which may run several servers."""
         yield
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
@@ -514,7 +512,7 @@ class _Server(uvicorn.Server):
             await asyncio.gather(sweeping, return_exceptions=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, finish what was begun, cut off what takes too long."""
+        """Stops accepting, finishes what was begun, and aborts what takes too long."""
         if self._drain_seconds > SHUTDOWN_SECONDS:
             for listener in sockets or ():
                 _turn_away(listener)
@@ -532,7 +530,7 @@ class _Server(uvicorn.Server):
         await self.lifespan.shutdown()
 
     async def _drain(self) -> None:
-        """Return when nothing is left, the time is over, or somebody is in a hurry."""
+        """Returns when nothing is left, the time is over, or the process is told to hurry."""
         state, clock = self.server_state, self.config.clock
         self.config.ending = True
         for connection in state.connections:
@@ -553,7 +551,6 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _sweep(self) -> None:
-        """End connections whose time is over."""
         while True:
             await self.config.clock.sleep(SWEEP_SECONDS)
             for connection in tuple(self.server_state.connections):
@@ -565,7 +562,7 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Let nobody begin a connection, and finish those that were begun.
+    """Refuses new connections and accepts pending ones.
 
     Closing a socket resets every connection that nobody accepted yet, with the request that its
     caller has sent by then. Without an answer to its first packet a caller tries again after a
@@ -602,8 +599,11 @@ def build_server(
     front: Front | None = None,
     drain_seconds: float = SHUTDOWN_SECONDS,
 ) -> uvicorn.Server:
-    """A server for one ASGI application; its ``should_exit`` ends it. Without a ``front`` no proxy
-    is believed. More ``drain_seconds`` are for one that shares its socket with nobody."""
+    """Builds a server for one ASGI application; its ``should_exit`` ends it.
+
+    Without a ``front`` no proxy is trusted. Longer ``drain_seconds`` are for one that shares its
+    socket with nobody.
+    """
     return _Server(
         BoundedConfig(
             app,
@@ -634,10 +634,10 @@ async def serve_until(
     before_exit: Callable[[], None] | None = None,
     hurry: asyncio.Event | None = None,
 ) -> None:
-    """Run all servers until ``stop`` is set or one of them ends. What they still carry out by then
-    is cut off when ``hurry`` is set.
+    """Runs all servers until ``stop`` is set or one of them ends.
 
-    ``before_exit`` tells open connections first, so that they close with a code of their own.
+    Requests still under way are aborted when ``hurry`` is set. ``before_exit`` tells open
+    connections first, so that they close with a code of their own.
     """
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     stopping = asyncio.create_task(stop.wait())
@@ -658,7 +658,7 @@ async def serve_until(
 
 
 async def started(server: uvicorn.Server, stop: asyncio.Event) -> bool:
-    """Wait until a server accepts connections; False when it is told to stop before."""
+    """Waits until a server accepts connections; returns False when it is told to stop before."""
     while not server.started:
         if stop.is_set():
             return False

@@ -1,8 +1,8 @@
-"""Prices of the sandbox, and what a simulated exchange asks.
+"""Prices of the sandbox, and prices of its simulated exchanges.
 
-The market is a pure function of the seed and of sandbox time: every process computes the same
-price without asking anybody. A price drifts smoothly around its base and never leaves the asset's
-swing. What an exchange asks is a pure function of seed, time, pair, amount and terms.
+The market is a pure function of the seed and of sandbox time: every process computes the same price
+without asking anybody. A price drifts smoothly around its base and never leaves the asset's swing.
+An exchange's price is a pure function of seed, time, pair, amount and terms.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGITS = 10
 
 @lru_cache(maxsize=4096)
 def noise(seed: int, *path: str | int) -> Decimal:
-    """A number in [-1, 1) out of a seed and a path of names."""
+    """Returns a number in [-1, 1) from a seed and a path of names."""
     text = "\0".join(map(str, (seed, *path)))
     word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return ROUGH.subtract(ROUGH.divide(Decimal(2 * word), Decimal(_SPAN)), Decimal(1))
@@ -42,7 +42,7 @@ class Market:
         self.seed = seed
 
     def price(self, code: str, at: datetime) -> Decimal:
-        """The price of an asset at a moment of sandbox time. Raises KeyError."""
+        """Returns the price of an asset at a moment of sandbox time. Raises KeyError."""
         return _price(self.seed, code, at)
 
     def prices(self, at: datetime) -> dict[str, Decimal]:
@@ -51,7 +51,6 @@ class Market:
 
 @lru_cache(maxsize=8192)
 def _price(seed: int, code: str, at: datetime) -> Decimal:
-    """All exchanges ask for the same assets at the same moment."""
     asset = ASSETS[code]
     drift = sum(
         (
@@ -67,7 +66,6 @@ def _price(seed: int, code: str, at: datetime) -> Decimal:
 
 
 def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
-    """Between two random knots along a smooth step."""
     knot, rest = divmod(int(seconds * 1000), period * 1000)
     share = ROUGH.divide(Decimal(rest), Decimal(period * 1000))
     smooth = ROUGH.multiply(
@@ -79,7 +77,7 @@ def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
 
 
 BUCKET_SECONDS = 10
-"""A price stands for one bucket of sandbox time."""
+"""Sandbox time for which a price stands."""
 
 KEPT = 16_384
 """Answers that are remembered of each kind: two legs over an intermediary ask for the same pair
@@ -93,7 +91,6 @@ _LEAST_RANGE = 20
 _SHORTEST, _LONGEST = Decimal(9), Decimal(21)
 _FASTEST_POLL, _SLOWEST_POLL, _POLL = 0.2, 10.0, 30.0
 _LOOKS = 4
-"""Steps of a leg, each of which is seen at the next look."""
 
 
 def bucket_of(at: datetime) -> datetime:
@@ -104,9 +101,9 @@ def bucket_of(at: datetime) -> datetime:
 class OrderBook(Struct, frozen=True):
     """One side of an exchange's book for one bucket of time.
 
-    ``kept`` is the share of the dollars that spread and markup leave; the book gets thinner
-    with every dollar taken, as with a constant product. Amounts out are cut at ``places_out``
-    digits in favour of the exchange, amounts in at ``places_in``.
+    ``kept`` is the share of the dollars that spread and markup leave; the book gets thinner with
+    every dollar taken, as with a constant product. Amounts out are rounded at ``places_out`` digits
+    in favour of the exchange, amounts in at ``places_in``.
     """
 
     price_in: Decimal
@@ -117,11 +114,11 @@ class OrderBook(Struct, frozen=True):
     places_out: int
 
     def bought(self, amount_in: Decimal) -> Decimal:
-        """Units of the token bought for an amount sent, rounded down; may be 0."""
+        """Returns units of the token bought for an amount sent, rounded down; may be 0."""
         return _cut(self._exact(amount_in), self.places_out, ROUND_FLOOR)
 
     def needed(self, amount_out: Decimal) -> Decimal | None:
-        """The smallest amount that buys at least so much; None when the book is too thin."""
+        """Returns the smallest amount that buys this much; None when the book is too thin."""
         dollars = ROUGH.divide(ROUGH.multiply(amount_out, self.price_out), self.kept)
         left = ROUGH.subtract(self.depth, dollars)
         if left <= 0:
@@ -153,7 +150,10 @@ def book_of(
     at: datetime,
     terms: Terms = FLOATING,
 ) -> OrderBook:
-    """The book of a pair at a moment. Raises ValueError for fixed terms where there are none."""
+    """Returns the book of a pair at a moment.
+
+    Raises ValueError for fixed terms where there are none.
+    """
     return _book(market, venue, token_in, token_out, bucket_of(at), terms)
 
 
@@ -195,7 +195,7 @@ def _book(
 
 @lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
-    """Bounds from base prices, so that they stand still while prices move."""
+    """Computes bounds from base prices, so that they stay while prices move."""
     asset = asset_of(token_in)
     # Of what is traded thinly an exchange takes less, but always some times its minimum.
     most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)
@@ -210,10 +210,12 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
 def minutes_of(
     venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
 ) -> Decimal:
-    """The estimate an exchange gives from the deposit on, in minutes of sandbox time, which is
-    more than it needs: 9 to 21 where the world runs at speed 1. A faster world needs less of
-    them, but for slots, which ignore the speed, and for looking again, which has its shortest
-    time."""
+    """Returns the exchange's estimate from the deposit on, in minutes of sandbox time.
+
+    It is more than the exchange needs: 9 to 21 where the world runs at speed 1. A faster world
+    needs less, but for slots, which ignore the speed, and for polls, which have a shortest
+    interval.
+    """
     phases = (
         (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
         (token_out.chain, _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)),

@@ -58,7 +58,7 @@ _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 
 
 def rpc_url(node_url: str, chain: str) -> str:
-    """Where a chain of the node at ``node_url`` is asked."""
+    """Returns the URL of a chain of the node at ``node_url``."""
     parts = urlsplit(node_url)
     path = SOLANA_PATH if chain == SOLANA else f"/evm/{chain}"
     return f"{parts.scheme}://{parts.netloc}{path}"
@@ -73,8 +73,10 @@ def build_onchain(
     market: Market,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """The venues over the chains of a node; ``key`` is ``sandbox.key``. ``transport`` is for
-    a node in the same process."""
+    """Builds the venues over the chains of a node; ``key`` is ``sandbox.key``.
+
+    ``transport`` is for a node in the same process.
+    """
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     places = (
         _place(node_url, name, chain_id)
@@ -128,13 +130,12 @@ def build_onchain(
 
 
 CALLS_CHAIN, CALLS_TOKEN = "base", "USDC"
-"""What calls without credentials are paid in (contract 14.1)."""
+"""Asset of calls without credentials (contract 14.1)."""
 
 
 def _payments(
     key: bytes, readers: Mapping[str, OnchainReader], relayer: HotWallet, clock: Clock
 ) -> tuple[CallTerms, Facilitator] | None:
-    """The relayer brings payments of calls to their chain, and pays for the gas."""
     reader = readers.get(CALLS_CHAIN)
     if reader is None:
         return None
@@ -151,7 +152,6 @@ def _payments(
 
 
 def _priced(market: Market, clock: Clock) -> PriceOfToken:
-    """What the market says now of the tokens that the maker holds."""
     rows = rows_by_id()
 
     def price_of(token: Token) -> Decimal | None:
@@ -185,7 +185,7 @@ def _places(chain: str, venue: str) -> list[PoolPlace]:
 
 
 def _assets(chain: str) -> dict[str, str]:
-    """What the relayer holds: every token that stands in a pool, by contract."""
+    """Returns the assets that the relayer holds: every token in a pool, by contract."""
     return {
         checksummed(address_of(token)): asset_of(token).code
         for pool in pools_of(chain)

@@ -52,7 +52,7 @@ class PartnerKeys(Struct, frozen=True):
 
 
 class SandboxKeyRefused(Exception):
-    """The key file is not ours alone, or is damaged."""
+    """Others can read the key file, or it is damaged."""
 
 
 _KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
@@ -69,7 +69,7 @@ account is suspended. New ones come last: programs take keys by their place."""
 
 
 def load_key(directory: Path) -> bytes:
-    """The key of a data directory, drawn when there is none. Raises SandboxKeyRefused."""
+    """Returns the key of a data directory, drawn when there is none. Raises SandboxKeyRefused."""
     path = directory / KEY_FILE
     with contextlib.suppress(FileExistsError):
         write_private(path, os.urandom(_KEY_BYTES))
@@ -89,7 +89,7 @@ def _read(path: Path) -> bytes:
 
 
 def partner_keys(key: bytes) -> list[PartnerKeys]:
-    """The keys of the sandbox; the first PRO account is the desk's own."""
+    """Returns the keys of the sandbox; the first PRO account is the desk's own."""
     return [_key_of(key, *row) for row in _KEYS]
 
 
@@ -110,7 +110,7 @@ def _key_of(
 
 
 def webhook_secret(key: bytes, source: str) -> str:
-    """What a source of webhooks signs its events with (contract 15.2)."""
+    """Returns the secret that a source of webhooks signs its events with (contract 15.2)."""
     return secret_of(_derived(key, source, "webhook"))
 
 

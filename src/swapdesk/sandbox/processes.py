@@ -1,9 +1,9 @@
-"""How the processes of the sandbox live: one lock, sockets that outlive them, and their starter.
+"""Processes of the sandbox: one lock, sockets that outlive them, and their starter.
 
 One sandbox runs per data directory, held by a file lock. A child reads a JSON object with its
-orders from the first line of standard input; the pipe stays open as long as the starter lives,
-and the child goes with it, also when the starter is killed. Orders hold secrets, so they travel
-neither in arguments nor in the environment.
+orders from the first line of standard input; the pipe stays open as long as the starter lives, and
+the child goes with it, also when the starter is killed. Orders hold secrets, so they travel neither
+in arguments nor in the environment.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ class DirectoryInUse(Exception):
 
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
-    """The descriptor that holds the lock; children inherit it, so that the directory is free
-    only when the last of them has ended. Raises DirectoryInUse after ``seconds``.
+    """Returns the descriptor that holds the lock.
+
+    Children inherit it, so that the directory is free only when the last of them has ended. Raises
+    DirectoryInUse after ``seconds``.
     """
     handle = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     until = clock.monotonic() + seconds
@@ -85,8 +87,10 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def put_aside(directory: Path) -> Path:
-    """Rename a data directory beside itself and begin an empty one with its key; the new name,
-    which was free. Raises OSError."""
+    """Renames a data directory and begins an empty one with its key; returns the new name.
+
+    Raises OSError.
+    """
     directory = directory.resolve()
     for number in count(1):
         aside = directory.with_name(f"{directory.name}.old-{number}")
@@ -109,7 +113,7 @@ _BACKLOG = 1024
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket, inheritable, so that a child started again keeps its address."""
+    """Opens a listening socket, inheritable, so that a child started again keeps its address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -123,20 +127,20 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, listener: socket.socket) -> str:
-    """Where a listening socket is reached under a name."""
+    """Returns the URL of a listening socket under a name."""
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{listener.getsockname()[1]}"
 
 
 GRACE_SECONDS = 1.5
-"""How long a child may take to end once its starter is gone."""
+"""Time for a child to end once its starter is gone."""
 
 ORDERS_LIMIT = 64 * 1024
 _STDIN, _STDOUT = 0, 1
 
 
 def read_orders() -> dict[str, Any]:
-    """The first line of standard input. Raises EOFError when the starter is gone."""
+    """Reads the first line of standard input. Raises EOFError when the starter is gone."""
     line = bytearray()
     while not line.endswith(b"\n"):
         # Unbuffered, so that nothing of the pipe is swallowed before the watch begins.
@@ -149,7 +153,7 @@ def read_orders() -> dict[str, Any]:
 
 
 def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
-    """Carry out the orders of the starter; an exit code, 1 where it is gone."""
+    """Carries out the orders of the starter; returns an exit code, 1 where it is gone."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         orders = read_orders()
@@ -161,16 +165,19 @@ def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
 
 
 def announce(document: dict[str, Any]) -> None:
-    """Tell the starter one thing: ready, or why not. One that is gone hears nothing; the end of
-    its pipe then ends this process."""
+    """Tells the starter one thing: ready, or why not.
+
+    One that is gone hears nothing; the end of its pipe then ends this process.
+    """
     # Past the buffer of stdout, which would be written once more when the process ends.
     with contextlib.suppress(BrokenPipeError):
         os.write(_STDOUT, json.dumps(document).encode() + b"\n")
 
 
 def leave_loaded_alone() -> None:
-    """Keep what a process holds by now out of every collection of garbage to come: to walk it takes
-    50 to 120 ms, in which nobody is answered."""
+    """Excludes what a process holds by now from later garbage collections: a walk takes 50 to 120
+    ms, in which nobody is answered.
+    """
     gc.collect()
     gc.freeze()
 
@@ -184,9 +191,11 @@ class Stop(asyncio.Event):
 
 
 def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = False) -> Stop:
-    """An event set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input.
-    ``hard``: from then on the process has ``GRACE_SECONDS`` before it ends the hard way;
-    ``patient``: it has them from the second time on."""
+    """Returns an event set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input.
+
+    ``hard``: from then on the process has ``GRACE_SECONDS`` before it is killed; ``patient``: it
+    has them from the second signal on.
+    """
     stop, loop = Stop(), asyncio.get_running_loop()
 
     def begin() -> None:
@@ -225,7 +234,7 @@ senders waited 0.2 to 0.4 s (p99, at a load of 10), and 0.14 to 0.18 s at this."
 
 
 def give_way() -> None:
-    """Blocks are made when nobody else needs the processor, and questions do not wait for them.
+    """Lowers the priority of block production, so that questions do not wait for it.
 
     For the process of a node, once, before its loop runs.
     """

@@ -315,8 +315,6 @@ def store_at(url: str) -> Place:
 
 
 class _Reading:
-    """One pass through a document; what is wrong goes to its problems."""
-
     def __init__(self, document: TomlDocument) -> None:
         self._document = document
         self._base = document.file.absolute().parent

@@ -1,11 +1,9 @@
 """Starts a sandbox and keeps it alive: node and service as children on ports that stay.
 
-Prints exactly one JSON line on standard output when both are ready; all other words go to
-standard error. A child that ends is started again. The children end within 2 s of the
-supervisor, however it ends.
-
-The keys of makers are others in every sandbox. A wallet learns them from the ready line and never
-from the service that it checks.
+Prints exactly one JSON line on standard output when both are ready; all other words go to standard
+error. A child that ends is restarted. The children end within 2 s of the supervisor, however it
+ends. Every sandbox has other maker keys. A wallet learns them from the ready line and never from
+the service that it checks.
 """
 
 from __future__ import annotations
@@ -49,13 +47,13 @@ START_SECONDS = 20.0
 STOP_SECONDS = 2.0
 _BACK_OFF = (0.1, 0.25, 0.5, 1.0, 2.0)
 _STEADY_SECONDS = 10.0
-"""After this long a child counts as well, and the back-off begins anew."""
+"""After this long a child counts as healthy, and the back-off is reset."""
 
 logger = logging.getLogger(__name__)
 
 
 class ChildRefused(Exception):
-    """The child said why it will not run; starting it again would not help."""
+    """The child said why it will not run; a restart would not help."""
 
 
 class OldWorld(ChildRefused):
@@ -67,7 +65,7 @@ class ChildSilent(Exception):
 
 
 class Child:
-    """Runs ``python -m module``. ``orders`` is asked anew for every start."""
+    """Runs ``python -m module``. ``orders`` is called for every start."""
 
     def __init__(
         self,
@@ -83,7 +81,7 @@ class Child:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> dict[str, Any]:
-        """Start and wait until it is ready. Raises ChildRefused and ChildSilent."""
+        """Starts the child and waits until it is ready. Raises ChildRefused and ChildSilent."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -115,7 +113,7 @@ class Child:
         return ready
 
     async def keep(self) -> None:
-        """Start it again whenever it dies, until cancelled. Raises ChildRefused."""
+        """Restarts the child whenever it dies, until cancelled. Raises ChildRefused."""
         failures = 0
         since = self._clock.monotonic()
         while True:
@@ -133,7 +131,7 @@ class Child:
                 logger.error("%s", silent)
 
     async def stop(self) -> None:
-        """Close its lifeline, wait, and kill what does not listen."""
+        """Closes its lifeline, waits, and kills it if it does not end."""
         process = self._process
         if process is None:
             return
@@ -149,8 +147,10 @@ class Child:
 
 
 def makers_of(directory: Path) -> list[dict[str, str]]:
-    """Of the sandbox in a data directory: provider, chain and key of each maker. Raises
-    SandboxKeyRefused."""
+    """Returns provider, chain and key of each maker of the sandbox in a data directory.
+
+    Raises SandboxKeyRefused.
+    """
     from solders.keypair import Keypair  # on use: it takes longer than all the rest
 
     seed = key_seed(load_key(directory), MAKER)
@@ -194,8 +194,6 @@ def serve(options: ServeOptions) -> int:
 
 
 async def _serve(options: ServeOptions, clock: Clock) -> int:
-    """What an earlier world left in the directory is put aside, and a new one begins with its
-    keys."""
     stop = stop_event(options.lifeline)
     try:
         return await _run(options, clock, stop)
@@ -239,7 +237,7 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """As ``start`` of the sandbox. Raises OldWorld once the directory is put aside."""
+    """Like ``start`` of the sandbox. Raises OldWorld once the directory is put aside."""
     try:
         return await sandbox.start(stop)
     except OldWorld as old:
@@ -249,8 +247,6 @@ async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> b
 
 
 class _Sandbox:
-    """Node and service with their sockets and tokens."""
-
     def __init__(self, options: ServeOptions, clock: Clock, lock: int, held: ExitStack) -> None:
         # A leftover of a killed sandbox must not be found while this one starts.
         (options.data / RUN_FILE).unlink(missing_ok=True)
@@ -276,10 +272,10 @@ class _Sandbox:
         )
 
     async def start(self, stop: asyncio.Event) -> bool:
-        """Both children at once; False when told to stop before they were ready.
+        """Starts both children at once; returns False when told to stop before they were ready.
 
-        The service asks the node for the time first; that call waits in the backlog of the
-        node's socket until the node is there.
+        The service asks the node for the time first; that call waits in the backlog of the node's
+        socket until the node is there.
         """
         starting = _together(self._node.start(), self._service.start(), self._know_makers())
         is_stopped = await _first_of(starting, stop)
@@ -290,7 +286,7 @@ class _Sandbox:
         self._makers = await asyncio.to_thread(makers_of, self._options.data)
 
     async def keep(self, stop: asyncio.Event) -> None:
-        """Keep both running until told to stop."""
+        """Keeps both running until told to stop."""
         await _first_of(_together(self._node.keep(), self._service.keep()), stop)
 
     async def stop(self) -> None:
@@ -345,14 +341,16 @@ class _Sandbox:
 
 
 async def _together(*coroutines: Any) -> None:
-    """All of them; the first failure ends the others."""
     async with asyncio.TaskGroup() as group:
         for coroutine in coroutines:
             group.create_task(coroutine)
 
 
 async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
-    """Run until done or told to stop; True when told to stop. Raises what the coroutine raises."""
+    """Runs until done or told to stop; returns True when told to stop.
+
+    Raises what the coroutine raises.
+    """
     work = asyncio.ensure_future(coroutine)
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)

@@ -31,7 +31,7 @@ from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 
 
 def read_table(name: str) -> Iterator[dict[str, str]]:
-    """The lines of a file beside this module by heading; what a line leaves out is empty."""
+    """Returns the rows of a file beside this module by heading; missing cells are empty."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     first, *lines = text.splitlines()
     headings = first.split("\t")
@@ -42,9 +42,10 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """One chain. ``beat`` is ``slots`` where blocks ignore the speed of the world.
+    """One chain.
 
-    ``confirmations`` is what a venue waits for before it credits a deposit.
+    ``beat`` is ``slots`` where blocks ignore the speed of the world. ``confirmations`` is what a
+    venue waits for before it credits a deposit.
     """
 
     name: str
@@ -68,21 +69,21 @@ class ChainRow(Struct, frozen=True):
 
     @property
     def address_pattern(self) -> str:
-        """What a payout address looks like (contract 5.1)."""
+        """Pattern of a payout address (contract 5.1)."""
         return published_shape(self.kind, self.name)
 
     @property
     def contract_pattern(self) -> str:
-        """What a token's contract looks like (contract 5.1)."""
+        """Pattern of a token's contract (contract 5.1)."""
         return ADDRESS_KINDS[self.kind].contract_shape
 
     def address(self, seed: bytes) -> str:
-        """The address of a 32-byte seed on this chain; nobody holds its key."""
+        """Returns the address of a 32-byte seed on this chain; nobody holds its key."""
         return derive_address(self.kind, seed, self.name)
 
     @property
     def needs_memo(self) -> bool:
-        """Whether exchanges tell their clients apart by a memo here (contract 5.1)."""
+        """True if exchanges tell their clients apart by a memo here (contract 5.1)."""
         memo = ADDRESS_KINDS[self.kind].memo
         return memo is not None and memo.per_client
 
@@ -130,8 +131,11 @@ EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
 
 
 class ChainTerms(Struct, frozen=True):
-    """``block_ms`` is world time between blocks. A transaction that somebody waits for is
-    followed by ``confirmations`` - 1 blocks more, however quiet the chain is."""
+    """``block_ms`` is world time between blocks.
+
+    An awaited transaction is followed by ``confirmations`` - 1 more blocks, however quiet the chain
+    is.
+    """
 
     short_name: str
     chain_id: int
@@ -141,7 +145,7 @@ class ChainTerms(Struct, frozen=True):
 
 
 def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
-    """The terms of every embedded chain by short name."""
+    """Returns the terms of every embedded chain by short name."""
     terms = {}
     for row in CHAIN_ROWS:
         fee = _LOWEST_BASE_FEES.get(row.short_name)
@@ -155,8 +159,10 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
 
 
 def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
-    """The embedded chains of the node at an address, as a ready line shows them (interfaces 2);
-    Solana has no chain id."""
+    """Returns the embedded chains of the node at an address, as in the ready line (interfaces 2).
+
+    Solana has no chain id.
+    """
     lines = [
         {
             "shortName": name,
@@ -170,15 +176,15 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
 
 
 Seen = Literal["", "fresh", "stale"]
-"""How the world begins: never selected, scanned a short while ago, or scanned long ago."""
+"""State of a token's scan when the world begins: never selected, scanned lately, or long ago."""
 
 
 class TokenSpec(Struct, frozen=True):
-    """One token. ``asset`` is its key in ASSETS, None when nothing prices it.
+    """One token.
 
-    ``verdict`` is what a scan finds: ``benign``, ``warning``, ``malicious`` or the reason why
-    it finds nothing (contract 5.12). ``token_id`` is set where the public service's
-    own id is known (contract 17.9).
+    ``asset`` is its key in ASSETS, None without a price. ``verdict`` is the result of a scan:
+    ``benign``, ``warning``, ``malicious`` or the reason why there is none (contract 5.12).
+    ``token_id`` is set where the public service's own id is known (contract 17.9).
     """
 
     chain: str
@@ -256,7 +262,7 @@ class AssetRow(Struct, frozen=True):
     everywhere: bool = True
     only: str | None = None
     keywords: str = ""
-    """What its tokens are found by beside their names (contract 5.6)."""
+    """Extra search terms of its tokens (contract 5.6)."""
 
 
 def _number(text: str) -> Decimal | None:
@@ -284,7 +290,7 @@ def _asset(line: dict[str, str]) -> AssetRow:
 
 
 ASSETS: dict[str, AssetRow] = {row.code: row for row in map(_asset, read_table("assets.tsv"))}
-"""By code, in the order of their rank; the order decides what a bare symbol means."""
+"""By code, in the order of their rank, which decides what a bare symbol means."""
 
 
 _ESC = "\x1b"
@@ -360,23 +366,26 @@ HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
 
 
 LAST_RANK = 120
-"""Of the assets that are held on chains: what is traded less has nobody for its other side."""
+"""Last asset that is held on chains: nobody is the counterparty of those traded less."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
-    """The asset of a token that a pool or a maker of its chain trades; None when nobody does."""
+    """Returns the asset of a token that a pool or a maker of its chain trades, else None."""
     return pooled(row) or quoted_by_maker(row)
 
 
 def pooled(row: TokenSpec) -> AssetRow | None:
-    """The asset of a token that stands in a pool of its EVM chain, or whose wrapped form does;
-    None when it cannot be traded there."""
+    """Returns the asset of a token that, itself or wrapped, is in a pool of its EVM chain, else
+    None.
+    """
     return _held(row) if row.chain in EVM_CHAINS else None
 
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
-    """The asset of a token that the maker on Solana holds; None when it does not. Wrapped and
-    bridged copies, which exchanges do not take either, are none of its business."""
+    """Returns the asset of a token that the maker on Solana holds, else None.
+
+    It holds no wrapped and bridged copies, which exchanges do not take either.
+    """
     return _held(row) if row.chain == CHAIN and row.traded else None
 
 
@@ -429,7 +438,7 @@ class VenueRow(Struct, frozen=True, eq=False):
     fixed_spread: Decimal | None = None
     markup: bool = False
     reach: int = 100
-    """Percent it lists of the assets that every exchange decides on by itself."""
+    """Percent that it lists of the assets which every exchange decides on by itself."""
     memo_deposits: bool = True
     """On chains with memos one address for all and a memo for each; else an address for each."""
     static_deposits: bool = False
@@ -442,9 +451,9 @@ class VenueRow(Struct, frozen=True, eq=False):
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)
-    """Percent of a deposit it keeps when it sends one back."""
+    """Percent that it keeps of a refund."""
     tells_refund: bool = True
-    """Whether it says how much it sent back."""
+    """True if it reports the amount of a refund."""
 
 
 def _venue(line: dict[str, str]) -> VenueRow:

@@ -1,8 +1,8 @@
-"""The world of the sandbox as the service's catalogue sees it: chains, tokens, who trades what, and
-verdicts on tokens, which a live service would buy of a scanner.
+"""The world of the sandbox as the service's catalogue shows it: chains, tokens, who trades what,
+and scans.
 
-What a scan finds is a property of the token; how long it stands, and whether the scanner had a bad
-moment, follow the seed and sandbox time (contract 5.10).
+A live service would buy the scans. The result of a scan is a property of the token; how long it
+stands, and whether the scanner had a bad moment, follow the seed and sandbox time (contract 5.10).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
 
 
 class WorldToken(Struct, frozen=True, eq=False):
-    """A token with what the simulation knows beyond the catalogue; there is one object of each."""
+    """A token with what the simulation knows beyond the catalogue; each is one object."""
 
     token_id: str
     row: TokenSpec
@@ -63,7 +63,7 @@ class WorldToken(Struct, frozen=True, eq=False):
 
     @property
     def tradable(self) -> bool:
-        """Whether exchanges take it at all."""
+        """True if exchanges take it at all."""
         return self.row.traded and self.asset is not None
 
 
@@ -75,12 +75,11 @@ def asset_of(token: WorldToken) -> AssetRow:
 
 
 def seed_bytes(*parts: object) -> bytes:
-    """Thirty-two bytes out of a path of names."""
     return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
 
 
 def object_id(*parts: object) -> str:
-    """24 hexadecimal digits out of a path of names."""
+    """Returns 24 hexadecimal digits from a path of names."""
     return seed_bytes("object", *parts).hex()[:24]
 
 
@@ -96,13 +95,13 @@ def _address_of(row: TokenSpec, chain: ChainRow) -> str | None:
 
 
 def derive_contract(chain: ChainRow, seed: bytes) -> str:
-    """A contract, issuer or number of a token on the chain; it belongs to nobody."""
+    """Returns a contract, issuer or number of a token on the chain; nobody owns it."""
     return ADDRESS_KINDS[chain.kind].generate_contract(chain.address(seed), seed)
 
 
 @lru_cache(maxsize=1)
 def world_tokens() -> dict[str, WorldToken]:
-    """Every token by id; the same in every process and at every start."""
+    """Returns every token by id; the same in every process and at every start."""
     tokens = {}
     for row in (*HONEST_ROWS, *HOSTILE_ROWS):
         chain = chains_by_name()[row.chain]
@@ -113,7 +112,7 @@ def world_tokens() -> dict[str, WorldToken]:
 
 
 def keywords() -> dict[str, str]:
-    """What tokens are found by beside their names, by token id."""
+    """Returns extra search terms of tokens, by token id."""
     return {
         token.token_id: token.asset.keywords
         for token in world_tokens().values()
@@ -122,12 +121,12 @@ def keywords() -> dict[str, str]:
 
 
 def rows_by_id() -> dict[str, TokenSpec]:
-    """What is known of every token beyond the catalogue, by token id."""
+    """Returns what is known of every token beyond the catalogue, by token id."""
     return {token.token_id: token.row for token in world_tokens().values()}
 
 
 def find_token(chain: str, symbol: str) -> WorldToken:
-    """The first token of that symbol on a chain. Raises KeyError."""
+    """Returns the first token of that symbol on a chain. Raises KeyError."""
     for token in world_tokens().values():
         if token.row.chain == chain and token.row.symbol == symbol:
             return token
@@ -135,13 +134,13 @@ def find_token(chain: str, symbol: str) -> WorldToken:
 
 
 def trades(venue: VenueRow, token: WorldToken) -> bool:
-    """Whether the exchange maps the token."""
+    """Returns whether the exchange lists the token."""
     return token.token_id in traded_by(venue)
 
 
 @lru_cache(maxsize=64)
 def traded_by(venue: VenueRow) -> frozenset[str]:
-    """The ids of all tokens that an exchange maps."""
+    """Returns the ids of all tokens that an exchange lists."""
     return frozenset(
         token.token_id
         for token in world_tokens().values()
@@ -174,7 +173,7 @@ def provider_of(venue: VenueRow) -> SwapProvider:
 
 
 def build_chains(ids: ChainIds = "sandbox") -> list[Chain]:
-    """Every chain of the catalogue, disabled ones too."""
+    """Returns every chain of the catalogue, disabled ones too."""
     return [_chain(place, row, ids) for place, row in enumerate(CHAIN_ROWS)]
 
 
@@ -200,7 +199,7 @@ def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
 
 
 def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
-    """Every token of the catalogue; ages of security scans count from ``now``."""
+    """Returns every token of the catalogue; ages of security scans count from ``now``."""
     by_name = {chain.short_name: chain for chain in chains}
     return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
 
@@ -270,7 +269,6 @@ def _priority(token: WorldToken) -> Decimal | None:
 
 @lru_cache(maxsize=1)
 def _siblings() -> dict[str, int]:
-    """Which of the tokens of one asset on one chain a token is, from 0."""
     seen: Counter[tuple[str, str]] = Counter()
     siblings = {}
     for token in world_tokens().values():
@@ -289,14 +287,14 @@ def _places() -> dict[str, int]:
 PROVIDER = "Lookout"
 SCAN_LIFE = timedelta(days=1)
 RETRY_LIFE = timedelta(minutes=15)
-"""How long a scan stands that found nothing for a reason that passes."""
+"""How long a scan without a result stands if the reason is temporary."""
 
 SCAN_SECONDS = 0.4
 """How long the scanner takes."""
 
 FRESH_AGE = timedelta(hours=2)
 STALE_AGE = timedelta(days=9)
-"""How long ago tokens were scanned that were selected before the world began."""
+"""Age, when the world begins, of a stale scan."""
 
 _PASSING = frozenset(
     {
@@ -339,26 +337,24 @@ _VERDICTS = {
     "warning": (ScanResult.WARNING, "Spam risk", Decimal("0.46")),
     "malicious": (ScanResult.MALICIOUS, "Malicious", Decimal("0.98")),
 }
-"""What a verdict is in a scan, what its provider calls it, and the score that goes with it."""
+"""The result in a scan, the provider's word for it, and its score."""
 _WARNINGS = ((_MINTABLE, _PUBLISHED), (_FEE, _PUBLISHED), (_MINTABLE, _FEE))
 _DANGERS = ((_IMPERSONATOR, _HONEYPOT), (_IMPERSONATOR,), (_HONEYPOT, _DRAINER))
 
 
 class Scanner:
-    """Scans tokens: those with a row in ``rows``, by token id, and any others."""
-
     def __init__(self, seed: int, clock: Clock, rows: Mapping[str, TokenSpec]) -> None:
         self._seed = seed
         self._clock = clock
         self._rows = rows
 
     async def scan(self, token: Token) -> TokenSecurityScan:
-        """The verdict a scan comes to now; to be made again after ``expires_at``."""
+        """Returns the verdict now; it is to be renewed after ``expires_at``."""
         await self._clock.sleep(SCAN_SECONDS)
         return self.verdict(token, self._clock.now())
 
     def verdict(self, token: Token, now: datetime) -> TokenSecurityScan:
-        """What a scan finds that ends at ``now``."""
+        """Returns the scan that ends at ``now``."""
         row = self._rows.get(token.id)
         chance = _chance(self._seed, token.id, "verdict")
         verdict = _guess(token, chance) if row is None else row.verdict
@@ -370,7 +366,7 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """The scan a token had when the world began; None when nobody had selected it."""
+    """Returns the scan a token had when the world began; None when nobody had selected it."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE
@@ -383,13 +379,11 @@ def is_bridged(row: TokenSpec) -> bool:
 
 
 def _chance(seed: int, *path: object) -> int:
-    """A byte out of a seed and a path of names."""
     text = "\0".join(map(str, (seed, "scan", *path)))
     return hashlib.sha256(text.encode()).digest()[0]
 
 
 def _guess(token: Token, chance: int) -> str:
-    """The verdict on a token nobody wrote a row for."""
     if token.mainnet:
         return UnscannedReason.NATIVE_TOKEN
     if token.chain_data.kind not in ("evm", "sol"):
@@ -406,7 +400,7 @@ def _guess(token: Token, chance: int) -> str:
 def scan_with(
     verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
-    """The record of a scan made at ``at`` that found what a TokenSpec calls ``verdict``.
+    """Returns the record of a scan at ``at`` with a TokenSpec's ``verdict``.
 
     ``chance``, a byte, chooses among the findings that go with it.
     """

@@ -62,7 +62,7 @@ _FOREIGN = (
 
 
 def draw_name(random: Random) -> tuple[str, str]:
-    """A symbol and a name: mostly two words and three to six letters."""
+    """Returns a symbol and a name: mostly two words and three to six letters."""
     kind = random.random()
     if kind < 0.015:
         name = random.choice(_FOREIGN)
@@ -84,7 +84,7 @@ def draw_name(random: Random) -> tuple[str, str]:
 
 
 FEWEST, MOST = 1_000, 100_000
-"""How many tokens a catalogue may be asked to have."""
+"""Bounds of the number of tokens in a catalogue."""
 
 _SHARES = {
     "solana": 27,
@@ -105,7 +105,7 @@ _SHARES = {
     "mantle": 0.3,
     "gnosis": 0.2,
 }
-"""Percent of the tokens on each chain, about as public lists have them."""
+"""Percent of the tokens on each chain, about as in public lists."""
 
 _COPIED = ("USDC", "USDT", "ETH", "BTC", "SOL", "PEPE", "SHIB", "UNI", "LINK", "TRUMP", "ARB")
 _FIRST_PLACE = 1_000_000
@@ -117,9 +117,9 @@ _REASONS = tuple(reason for reason in UnscannedReason if reason != UnscannedReas
 def build_catalog(
     seed: int, count: int, begin: datetime, ids: ChainIds = "sandbox"
 ) -> tuple[list[Chain], list[Token]]:
-    """The chains of the sandbox, and its tokens filled up to ``count`` with generated ones.
+    """Returns the chains of the sandbox, and its tokens filled up to ``count`` with generated ones.
 
-    Raises ValueError for a count out of FEWEST to MOST.
+    Raises ValueError for a count outside FEWEST to MOST.
     """
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
@@ -132,7 +132,7 @@ def build_catalog(
 def generate_tokens(
     seed: int, count: int, chains: Sequence[Chain], begin: datetime
 ) -> Iterator[Token]:
-    """So many tokens on these chains; a smaller count gives the first of a larger one."""
+    """Returns this many tokens on these chains; a smaller count gives the first of a larger one."""
     places = [chain for chain in chains if chain.short_name in _SHARES]
     weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
     random = Random(f"tokens {seed}")

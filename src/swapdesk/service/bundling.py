@@ -226,7 +226,6 @@ EXECUTION = -32521
 """Error code for inner calls that would fail now."""
 SALT = 0
 _PLENTY = 10**30
-"""Wei that an account is assumed to have while its gas is estimated."""
 
 
 class _Seen(Struct, frozen=True):

@@ -54,8 +54,6 @@ _NEWS_KEPT = 1_024  # some 8 kB each
 
 
 class _News(Struct):
-    """An order as last announced; ``frames`` has its JSON and its frame by dialect."""
-
     order: StoredOrder
     frames: dict[Dialect, tuple[bytes, str]] = field(default_factory=dict)
 
@@ -362,7 +360,6 @@ class StreamConnection:
         raise _Ended(self._ending_code)
 
     async def _watch_behind(self) -> None:
-        """Ends a reader that leaves a frame, or too many of them, waiting too long."""
         while True:
             await self._clock.sleep(1.0)
             oldest = next(iter(self._pending.values()), None)
@@ -577,7 +574,6 @@ def _auth_failed(message: str) -> str:
 
 
 def _require_form(sent_by: dict[str, str]) -> None:
-    """Requires ``Authorization`` to be ``<key>:<secret>``, both printable ASCII and not empty."""
     authorization = sent_by.get("authorization")
     if authorization is None:
         return

@@ -432,7 +432,6 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
 
 
 def _bound(value: dict[str, Any]) -> None:
-    """Adds what holds for every parameter: no empty text, and numbers of bounded size."""
     kind = value.get("type")
     if kind == "string" and "enum" not in value:
         value.setdefault("minLength", 1)
@@ -491,7 +490,6 @@ def _responses(operation: Operation) -> dict[str, Any]:
 
 
 def _headers(operation: Operation) -> dict[str, Any]:
-    """Response headers of the operation itself."""
     counted = {} if operation.access is Access.OPEN else _WINDOW
     page = _PAGE if operation.access is Access.READ else {}
     return {**_HEADERS, **counted, **page}

@@ -180,7 +180,6 @@ class CallShare(CountedCall):
         self._count: CallCount | None = None
         self._binding = 0
         self._room = 0
-        """Calls left in the binding window beside the share."""
 
     def take(self, usage: list[Usage]) -> list[Usage]:
         """Returns the counts with the whole share. Raises LimitReached."""

@@ -170,7 +170,6 @@ def _sent(value: object, path: str) -> object:
 
 
 def _shown(value: object) -> object:
-    """Shortens a long value, with a mark (contract 3.2)."""
     if isinstance(value, list):
         return _first_elements(value)
     if isinstance(value, dict):
@@ -186,7 +185,6 @@ def _begin(text: str) -> str:
 
 
 def _first_elements(values: list[object]) -> list[object]:
-    """Returns as many elements as fit as JSON."""
     length = len("[]")
     for place, value in enumerate(values):
         length += len(encode_json(value).decode()) + (len(",") if place else 0)

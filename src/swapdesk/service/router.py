@@ -69,7 +69,6 @@ _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
 
 _ENDS = b'"validUntil":{"format":"date-time","type":"string"}'
 _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
-"""Ends of a fixed rate in Unix seconds."""
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
@@ -186,8 +185,6 @@ _JSON = (b"content-type", b"application/json")
 
 
 class _Answer(Struct):
-    """The HTTP answer; ``headers`` are those of this answer alone."""
-
     body: bytes
     status: int = 200
     headers: _Headers = (_JSON,)
@@ -435,7 +432,6 @@ class Surface:
         return result
 
     def _is_paid(self, tier: PriceTier, sent_by: dict[str, str]) -> bool:
-        """True for a call without credentials, where payments are accepted."""
         has_credentials = "authorization" in sent_by or "partner-id" in sent_by
         payments = self._parts.payments
         return payments is not None and not has_credentials and payments.priced(tier)
@@ -544,9 +540,6 @@ def _no_parameters(query_string: bytes) -> None:
 
 
 def _refuse_api_key(query_string: bytes, sent_by: dict[str, str]) -> None:
-    """Raises 401 where ``apiKey`` is sent without ``Authorization``, whatever the other
-    credentials.
-    """
     if "authorization" not in sent_by and names_api_key(query_string):
         raise ServiceError(
             ErrorCode.INVALID_API_CREDENTIALS,

@@ -135,6 +135,21 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
     withdrawal: WithdrawalPromise | None = None
 
     @property
+    def bundled(self) -> tuple[DepositPromise, ...]:
+        """The deposits that a bundle pays, in its order."""
+        return () if self.bundle is None else self.bundle.deposits
+
+    @property
+    def deposits(self) -> tuple[DepositPromise, ...]:
+        """Every deposit that may be paid."""
+        return self.bundled if self.deposit is None else (self.deposit, *self.bundled)
+
+    @property
+    def taken(self) -> tuple[TakenOut, ...]:
+        """What a withdrawal pays, but for what the EntryPoint keeps."""
+        return () if self.withdrawal is None else self.withdrawal.taken
+
+    @property
     def least(self) -> Decimal:
         """The least that must arrive, in whole tokens."""
         return short(from_base_units(self.least_units, self.buy.decimals))

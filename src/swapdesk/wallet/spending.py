@@ -7,12 +7,13 @@ are the person's own: nobody else is asked what a token is worth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import ClassVar
+from operator import attrgetter
+from typing import ClassVar, TypeVar
 
 from msgspec import Struct
 
@@ -31,6 +32,8 @@ class SpendWindow(StrEnum):
 
 
 SECONDS: Mapping[SpendWindow, int] = {SpendWindow.HOUR: 3_600, SpendWindow.DAY: 86_400}
+
+Entry = TypeVar("Entry")
 
 TokenKey = tuple[int | None, str | None]
 """Chain and contract (mint on Solana); None for Solana, and for the chain's own coin."""
@@ -74,8 +77,13 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     token: PolicyToken | None = None
 
     @property
+    def token_key(self) -> TokenKey | None:
+        """None for USD."""
+        return None if self.token is None else self.token.key
+
+    @property
     def key(self) -> tuple[SpendWindow, TokenKey | None]:
-        return self.window, None if self.token is None else self.token.key
+        return self.window, self.token_key
 
     @property
     def unit(self) -> str:
@@ -171,23 +179,20 @@ def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
             if price.token.key not in prices or price.exact < prices[price.token.key]:
                 return False
     return (
-        _within(_ids(new.chains), _ids(old.chains))
-        and _within(_keys(new.tokens), _keys(old.tokens))
+        _within(new.chains, old.chains, attrgetter("chain_id"))
+        and _within(new.tokens, old.tokens, attrgetter("key"))
         and _within(new.payees, old.payees)
         and (old.until is None or (new.until is not None and new.until <= old.until))
     )
 
 
-def _ids(chains: tuple[PolicyChain, ...] | None) -> list[int | None] | None:
-    return None if chains is None else [chain.chain_id for chain in chains]
-
-
-def _keys(tokens: tuple[PolicyToken, ...] | None) -> list[TokenKey] | None:
-    return None if tokens is None else [token.key for token in tokens]
-
-
-def _within(new: Iterable[object] | None, old: Iterable[object] | None) -> bool:
-    return old is None or (new is not None and set(new) <= set(old))
+def _within(
+    new: tuple[Entry, ...] | None,
+    old: tuple[Entry, ...] | None,
+    key: Callable[[Entry], object] = str,
+) -> bool:
+    """True if every new entry is one of the old ones, by its key. None allows any."""
+    return old is None or (new is not None and {*map(key, new)} <= {*map(key, old)})
 
 
 def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:

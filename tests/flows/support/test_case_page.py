@@ -55,7 +55,7 @@ def test_it_says_all_that_the_desk_says_of_a_case() -> None:
             f"{sheet.word} stage {sheet.stage + 1} of {sheet.stages}",
             f"Diagnosis {sheet.rests_on}",
             *(f"{label} {text}" for label, text in sheet.answers),
-            *(f"{row.label} {row.text}" for row in sheet.facts_of_order(whole=True)),
+            *(f"{label} {text}" for label, text, _ in sheet.facts_of_order(whole=True)),
             f"{NOT_OUR_REPLY} {' '.join(sheet.reply)}",
             *sheet.facts,
             f"Funds {WHOSE}{sheet.place}",

@@ -268,6 +268,12 @@ class Facts(Struct, frozen=True):
     last_valid: int | None = None
     problem: str | None = None
 
+    @property
+    def executed(self) -> Simulation | None:
+        """The simulation, if the transaction succeeds in it."""
+        simulation = self.simulation
+        return None if simulation is None or simulation.failure is not None else simulation
+
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
         """The answer as exactly ``count`` numbers; None if it is anything else."""
         return words_of(self.answers.get(read), count)
@@ -304,8 +310,7 @@ def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
     ended."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
-    taken = () if promise.withdrawal is None else promise.withdrawal.taken
-    here = [promise.sell, *(payment.asset for payment in taken)]
+    here = [promise.sell, *(payment.asset for payment in promise.taken)]
     if claim.act in ("order", "swap") and promise.chain_out == promise.chain:
         here.append(promise.buy)
     return tuple(dict.fromkeys(here))

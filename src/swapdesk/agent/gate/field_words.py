@@ -247,12 +247,10 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
     """The deposit that a field of a payment belongs to; fields and deposits have the same order."""
-    bundle = case.promise.bundle
+    deposits = case.promise.bundled
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
-    place = next((i for i, other in enumerate(same) if other is field), -1)
-    if bundle is None or not 0 <= place < len(bundle.deposits):
-        return None
-    return bundle.deposits[place]
+    place = next((i for i, other in enumerate(same) if other is field), len(deposits))
+    return deposits[place] if place < len(deposits) else None
 
 
 def _bundle_payee(case: Case, field: ClaimField) -> tuple[str, str]:

@@ -273,9 +273,7 @@ def _valid_until(case: Case) -> datetime:
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires
     elif case.purpose is Purpose.BUNDLE and case.promise.bundle is not None:
-        last = min(
-            (deposit.expires for deposit in case.promise.bundle.deposits), default=case.facts.now
-        )
+        last = min((deposit.expires for deposit in case.promise.bundled), default=case.facts.now)
     elif case.purpose in (Purpose.REVOKE, Purpose.CANCEL):
         last = case.facts.now + timedelta(minutes=5)
     else:

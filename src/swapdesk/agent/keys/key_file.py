@@ -194,15 +194,21 @@ def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, 
     }
 
 
+def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """``crypto`` of a key file and its parameters. Raises Refused for another cipher."""
+    if not isinstance(crypto, dict):
+        raise Refused("key_file", "the key file has no encrypted part")
+    parameters = crypto.get("cipherparams")
+    if crypto.get("cipher") != cipher or not isinstance(parameters, dict):
+        raise Refused("key_file", f"the key file is not encrypted with {cipher}")
+    return crypto, parameters
+
+
 class Keystore:
     """A file's ``crypto``, checked and not yet opened. Raises Refused."""
 
-    def __init__(self, crypto: object) -> None:
-        if not isinstance(crypto, dict):
-            raise Refused("key_file", "the key file has no encrypted part")
-        parameters = crypto.get("cipherparams")
-        if crypto.get("cipher") != "aes-128-ctr" or not isinstance(parameters, dict):
-            raise Refused("key_file", "the key file is not encrypted with aes-128-ctr")
+    def __init__(self, encrypted: object) -> None:
+        crypto, parameters = _parts(encrypted, "aes-128-ctr")
         self.derivation: Derivation = read_derivation(crypto.get("kdf"), crypto.get("kdfparams"))
         self._start = fixed_bytes(parameters.get("iv"), 16)
         self._ciphertext = fixed_bytes(crypto.get("ciphertext"), 32)
@@ -249,12 +255,8 @@ def seal(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt, bound: bytes) ->
 class Sealed:
     """A file's ``crypto``, checked and not yet opened. Raises Refused."""
 
-    def __init__(self, crypto: object) -> None:
-        if not isinstance(crypto, dict):
-            raise Refused("key_file", "the key file has no encrypted part")
-        parameters = crypto.get("cipherparams")
-        if crypto.get("cipher") != "aes-256-gcm" or not isinstance(parameters, dict):
-            raise Refused("key_file", "the key file is not encrypted with aes-256-gcm")
+    def __init__(self, encrypted: object) -> None:
+        crypto, parameters = _parts(encrypted, "aes-256-gcm")
         if crypto.get("kdf") != "scrypt":
             raise Refused("key_file", "the key file does not derive its key by scrypt")
         self.derivation = read_derivation("scrypt", crypto.get("kdfparams"))

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -64,6 +64,7 @@ from swapdesk.wallet.spending import (
 )
 from swapdesk.wire.encoding.time_range import within_range
 
+T = TypeVar("T")
 Paths = Annotated[list[str | None], Meta(max_length=32)]
 _OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
 
@@ -329,25 +330,16 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
         for limit in policy.limits
     )
     prices = tuple(Price(_token(o.token), _amount(o.usd)) for o in policy.prices)
-    chains = (
-        None
-        if policy.chains is None
-        else tuple(PolicyChain(_id(chain.chain_id), _name(chain.name)) for chain in policy.chains)
-    )
-    tokens = None if policy.tokens is None else tuple(_token(token) for token in policy.tokens)
-    payees = None if policy.payees is None else tuple(_address(payee) for payee in policy.payees)
-    called = policy.call_payees
-    called = None if called is None else tuple(_address(payee) for payee in called)
     _once([limit.key for limit in limits], "a limit")
     _once([price.token.key for price in prices], "a price")
     checked = replace(
         policy,
         limits=limits,
         prices=prices,
-        chains=chains,
-        tokens=tokens,
-        payees=payees,
-        call_payees=called,
+        chains=_each(_chain, policy.chains),
+        tokens=_each(_token, policy.tokens),
+        payees=_each(_address, policy.payees),
+        call_payees=_each(_address, policy.call_payees),
         until=None if until is None else until.astimezone(UTC),
     )
     decimals: dict[object, int] = {}
@@ -389,6 +381,14 @@ def _token(token: PolicyToken) -> PolicyToken:
     return PolicyToken(
         _id(token.chain_id), contract, token.decimals, _name(token.symbol), _name(token.chain)
     )
+
+
+def _chain(chain: PolicyChain) -> PolicyChain:
+    return PolicyChain(_id(chain.chain_id), _name(chain.name))
+
+
+def _each(checked: Callable[[T], T], entries: tuple[T, ...] | None) -> tuple[T, ...] | None:
+    return None if entries is None else tuple(map(checked, entries))
 
 
 def _id(chain_id: int | None) -> int | None:

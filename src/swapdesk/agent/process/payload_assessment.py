@@ -235,7 +235,7 @@ def _change(
 def _asset(contract: str | None, promise: Promise) -> Asset | None:
     if contract == promise.sell.contract:
         return promise.sell
-    for payment in promise.withdrawal.taken if promise.withdrawal is not None else ():
+    for payment in promise.taken:
         if contract == payment.asset.contract:
             return payment.asset
     same_chain = promise.chain_out == promise.chain
@@ -561,9 +561,7 @@ def _solana_changes(moves: BalanceChanges, promise: Promise) -> list[BalanceChan
         for account, (before, after) in moves.lamports.items()
         if after != before
     ]
-    deposits = {deposit.address for deposit in promise.bundle.deposits} if promise.bundle else set()
-    if promise.deposit is not None:
-        deposits.add(promise.deposit.address)
+    deposits = {deposit.address for deposit in promise.deposits}
     for move in moves.tokens:
         # A venue may name a token account itself as where a deposit goes.
         holder = move.account if move.account in deposits else move.owner

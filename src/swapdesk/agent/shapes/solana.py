@@ -41,7 +41,7 @@ from swapdesk.chain.solana import (
     read_transaction,
     token_account,
 )
-from swapdesk.wallet.promise import DepositPromise, Promise
+from swapdesk.wallet.promise import Promise
 
 _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
@@ -136,7 +136,7 @@ def _refuse_unexplained(message: messages.ReadMessage) -> None:
 class _Reader:
     def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
         self._account = promise.account
-        self._deposits = {deposit.address for deposit in _deposits(promise)}
+        self._deposits = {deposit.address for deposit in promise.deposits}
         self._bundled = promise.bundle is not None
         self._sold = promise.sell.contract
         self._assets = {asset.contract: asset for asset in (promise.sell, promise.buy)}
@@ -276,14 +276,9 @@ class _Reader:
         return field
 
 
-def _deposits(promise: Promise) -> tuple[DepositPromise, ...]:
-    single = () if promise.deposit is None else (promise.deposit,)
-    return single if promise.bundle is None else (*single, *promise.bundle.deposits)
-
-
 def _owners(promise: Promise, message: messages.ReadMessage) -> list[Pubkey]:
     named = [promise.account, promise.recipient]
-    named += [deposit.address for deposit in _deposits(promise)]
+    named += [deposit.address for deposit in promise.deposits]
     keys: list[Pubkey] = list(message.signers)
     for text in named:
         try:

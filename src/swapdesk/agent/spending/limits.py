@@ -301,7 +301,7 @@ NEEDED = (
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
     """True if all that leaves is limited by the hour or the day, in its token or in USD."""
     limited = [limit for limit in policy.limits if limit.window in SECONDS]
-    tokens = {None if limit.token is None else limit.token.key for limit in limited}
+    tokens = {limit.token_key for limit in limited}
     return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
@@ -317,7 +317,7 @@ def _over_price(
 ) -> Iterator[tuple[str, str]]:
     """A service sets its price itself, and no question is asked for each call."""
     named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
-    tokens = {None if limit.token is None else limit.token.key for limit in named}
+    tokens = {limit.token_key for limit in named}
     for spend in spending.spends:
         if None in tokens or spend.token in tokens:
             continue

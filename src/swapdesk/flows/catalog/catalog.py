@@ -1,17 +1,12 @@
 """Every token and chain the service knows, on disk and ready to be searched.
 
-    catalog = Catalog.open(places.catalog, clock)
-    catalog.load()
-    await catalog.refresh(api)
-    token = catalog.token("65f1...")
-
 A failed refresh leaves the old list as it was; ``age`` says how old that is. The list alone
-(``load_list_in_steps``) is searched without models and without a client: those are loaded by
-what needs them. :func:`open_catalog` opens that of a profile, before anything else of its desk.
+(``load_list_in_steps``) is searched without models and without a client, which are loaded by what
+needs them. :func:`open_catalog` opens the catalogue of a profile before anything else of its desk.
 
-:func:`resolve` says which token a person means: ``eth``, ``usdc.base``, an id, or ``0x….base``. A
-symbol is never resolved silently when it could be another token: the candidates are always part of
-the answer.
+:func:`resolve` finds the token that a person means by ``eth``, ``usdc.base``, an id or
+``0x….base``. A symbol that may mean another token is never resolved silently: the candidates are
+part of the answer.
 """
 
 from __future__ import annotations
@@ -48,7 +43,7 @@ _CONTRACT_LENGTH = 26
 _LONGEST = 300
 _LAST = Decimal("Infinity")
 MOST_CHAINS = 4
-"""Chains of a token that are listed for one that there is not."""
+"""Chains of a symbol that are listed where the named chain does not exist."""
 
 
 class Catalog:
@@ -84,34 +79,34 @@ class Catalog:
 
     @property
     def age(self) -> float | None:
-        """Seconds since the last whole refresh; None when there was none."""
+        """Seconds since the last whole refresh; None before the first."""
         current = self._file.current()
         return None if current is None else max(0.0, self.clock.now().timestamp() - current[1])
 
     @property
     def stale(self) -> bool:
-        """Whether a refresh is due: there is no list, or it is older than six hours."""
+        """True if a refresh is due."""
         age = self.age
         return age is None or age > STALE_AFTER
 
     @property
     def overtaken(self) -> bool:
-        """Whether another process wrote a list since this one read the file."""
+        """True if another process has written a newer list."""
         return self._file.current() != self._loaded
 
     @property
     def skipped(self) -> int:
-        """Tokens that could not be read, of the list and of the contract asked for last."""
+        """Tokens that could not be read, in the list and under the contract asked for last."""
         return self._file.skipped() + self._skipped_unlisted
 
     @property
     def gap(self) -> str:
-        """What is said of tokens that are left out, without a full stop; empty for none."""
+        """The sentence about tokens that are left out, without a full stop; empty for none."""
         count = self.skipped
         return f"{count:,} of the service's tokens cannot be read and are left out" if count else ""
 
     def provider_name(self, code: str | None) -> str | None:
-        """The name of a provider by the ``swap`` of a quote; its code when it is not listed."""
+        """The name of a provider by the ``swap`` of a quote, else the code itself."""
         return next((p.name for p in self.providers if p.short_name == code), code)
 
     def chains(self) -> list[Chain]:
@@ -119,7 +114,6 @@ class Catalog:
         return sorted(self._chains.values(), key=lambda chain: (chain.priority, chain.name))
 
     def chain(self, short_name: str) -> Chain | None:
-        """A chain by its short name, compared without case."""
         return self._chains.get(short_name.lower())
 
     def row(self, token_id: str) -> TokenRow | None:
@@ -131,51 +125,50 @@ class Catalog:
         return [self.rows[at] for at in self.rows.symbols.equal(symbol.lower())]
 
     def rows_of_contract(self, address: str) -> list[TokenRow]:
-        """Tokens with this contract, without case, on whichever chains."""
+        """Tokens with this contract, without case, on all chains."""
         wanted = address.lower()
         rows = self.rows
-        found = (rows[at] for at in rows.texts.holding(wanted) if rows.contract_is(at, wanted))
-        return list(found) if wanted else []
+        matching = (rows[at] for at in rows.texts.holding(wanted) if rows.contract_is(at, wanted))
+        return list(matching) if wanted else []
 
     def begins_a_symbol(self, text: str) -> bool:
-        """Whether some symbol begins with ``text``, without case."""
         return next(self.rows.symbols.beginning(text.lower()), None) is not None
 
     def token(self, token_id: str) -> Token | None:
-        """The whole token, decoded on demand; None when no list has it."""
+        """The whole token, decoded on demand; None if no list has it."""
         wanted = token_id.lower()
         kept = self._tokens.get(wanted)
         if kept is not None:
             self._tokens.move_to_end(wanted)
             return kept
-        found = self._file.token_body(wanted)
-        if found is None:
+        bodies = self._file.token_body(wanted)
+        if bodies is None:
             return None
         from swapdesk.flows.catalog.token_safety import whole_token
 
-        token = whole_token(*found)
+        token = whole_token(*bodies)
         self._tokens[wanted] = token
         return token
 
     # Reading the file
 
     def load(self) -> int:
-        """Read everything from disk, at once; how many tokens there are."""
+        """Reads everything from disk at once; returns the number of tokens."""
         for _ in self._load_steps():
             pass
         return self.count
 
     async def load_in_steps(self) -> int:
-        """As :meth:`load`, giving way to the screen every few milliseconds."""
+        """As :meth:`load`, yielding to the event loop every few milliseconds."""
         return await self._in_steps(self._load_steps())
 
     async def load_list_in_steps(self) -> int:
-        """The rows alone, as the file has them; no model is imported."""
+        """Reads the rows alone; no model is imported."""
         return await self._in_steps(self._list_steps())
 
     async def load_models_in_steps(self) -> int:
-        """What :meth:`load_list_in_steps` left out; the rows are not read again. The model of a
-        token is built in a thread, or the first token that is looked at would wait for it."""
+        """Reads what :meth:`load_list_in_steps` left out. The model of a token is built in a
+        thread, or the first token would wait for it."""
         from swapdesk.wire.tokens import Token
 
         await asyncio.to_thread(Token.model_rebuild)
@@ -211,7 +204,7 @@ class Catalog:
             decode(SwapProvider, body, side="client") for body in self._file.provider_bodies()
         ]
         yield
-        unlisted = [whole_token(*found) for found in self._file.unlisted()]
+        unlisted = [whole_token(*bodies) for bodies in self._file.unlisted()]
         if unlisted:
             yield
             now = self.clock.now()
@@ -226,9 +219,9 @@ class Catalog:
     # Asking the service
 
     async def refresh(self, api: PartnerApi) -> None:
-        """Read chains, providers and tokens anew, page by page; raises ClientError.
+        """Reads chains, providers and tokens anew, page by page. Raises ClientError.
 
-        The list in use is replaced only after the last page.
+        The list in use is replaced after the last page.
         """
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
@@ -236,45 +229,41 @@ class Catalog:
         await self.load_in_steps()
 
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
-        """Tokens of a contract that no list has, unverified ones too; they are kept.
-
-        Raises ClientError, and OSError when the file takes no more.
-        """
+        """Asks for the tokens of a contract that no list has, unverified ones too, and keeps them.
+        Raises ClientError, and OSError if the file takes no more."""
         from swapdesk.flows.catalog.catalog_refresh import read_contract
 
-        found, self._skipped_unlisted = await read_contract(api, self._file, self.clock, address)
+        rows, self._skipped_unlisted = await read_contract(api, self._file, self.clock, address)
         await self.load_in_steps()
-        return found
+        return rows
 
 
 def open_catalog(settings: Settings, clock: Clock) -> Catalog:
-    """Opened, not yet read. In the sandbox its clock, which is the desk's, follows the service's
-    ``Date``; live it is the machine's, and the skew is only shown. Raises UnsafePlace."""
+    """Opens the file without reading it. In the sandbox the clock follows the service's ``Date``;
+    live it is the machine's, and the skew is only shown. Raises UnsafePlace."""
     private_directory(settings.places.root)
     return Catalog.open(settings.places.catalog, clock if settings.live else ServerClock(clock))
 
 
 def native_coin(catalog: Catalog, chain: str) -> Token | None:
-    """The coin of a chain by its short name; None where the list has none."""
+    """The coin of a chain by its short name; None if the list has none."""
     for at in catalog.rows.chains.equal(chain.lower()):
-        found = catalog.token(catalog.rows[at].id)
-        if found is not None and found.address is None and not found.unverified:
-            return found
+        token = catalog.token(catalog.rows[at].id)
+        if token is not None and token.address is None and not token.unverified:
+            return token
     return None
 
 
 def coin_price(catalog: Catalog, chain: str) -> Decimal | None:
-    """Dollars for the native coin of a chain by its short name; None where nobody says."""
-    found = native_coin(catalog, chain)
-    return None if found is None else found.price
+    """US dollars for the coin of a chain by its short name; None if unknown."""
+    coin = native_coin(catalog, chain)
+    return None if coin is None else coin.price
 
 
 class Resolution(Struct, frozen=True):
-    """``token`` is the one chosen, None with a ``problem``. ``candidates`` begin with the best.
-
-    ``candidates`` are the enabled tokens the text may mean, the chosen one among them.
-    ``disabled``: it names tokens, and the service swaps none of them at present.
-    """
+    """``token`` is the one chosen, None with a ``problem``. ``candidates`` are the enabled tokens
+    that the text may mean, best first, the chosen one among them. ``disabled``: the text names
+    tokens, all of which are disabled at the service."""
 
     token: Token | None
     candidates: tuple[TokenRow, ...]
@@ -283,12 +272,12 @@ class Resolution(Struct, frozen=True):
 
     @property
     def ambiguous(self) -> bool:
-        """Several enabled tokens fit: a command refuses, the line shows the chosen one."""
+        """True if several enabled tokens fit: a command refuses, the line shows the chosen one."""
         return len(self.candidates) > 1
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """The candidates as they can be written: ``USDC.base``, or the id where that is two."""
+        """Texts that name the candidates: ``USDC.base``, or the id where that is ambiguous."""
         named = [f"{row.symbol}.{row.chain}" for row in self.candidates]
         return tuple(
             name if named.count(name) == 1 and _writable(row) else row.id
@@ -297,7 +286,7 @@ class Resolution(Struct, frozen=True):
 
 
 def resolve(spec: str, catalog: Catalog) -> Resolution:
-    """The token that ``spec`` names, compared without case.
+    """The token that ``spec`` names, without case.
 
     The first candidate is chosen: enabled, verified, lowest priority, then rank. Where a service
     states no priorities a coin comes before its copies, then the more important chain: "btc" is
@@ -331,14 +320,14 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
     chain = catalog.chain(tail) if dot and head else None
     if chain is not None:
         name = chain.short_name.lower()
-        found = catalog.rows_of_symbol(head) or catalog.rows_of_contract(head)
-        return [row for row in found if row.chain.lower() == name]
+        rows = catalog.rows_of_symbol(head) or catalog.rows_of_contract(head)
+        return [row for row in rows if row.chain.lower() == name]
     return catalog.rows_of_contract(wanted)
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """A symbol means verified tokens that are not malicious, as long as there are any: a copy
-    must not make the real one hard to name. It can still be named by its id or contract."""
+    """Verified tokens that are not malicious, as long as there are any: a copy must not make the
+    real one hard to name. A copy can be named by its id or contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows
 

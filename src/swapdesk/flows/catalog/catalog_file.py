@@ -1,9 +1,9 @@
-"""The file of the token catalogue: its tables, and a cache that is replaced whole and may be lost.
+"""The file of the token catalogue: a cache that is replaced whole and may be lost.
 
-A refresh writes a new generation beside the old one and makes it current in one commit, so a
-reader sees either the old list or the new one. Generation 0 holds tokens asked for by their
-contract, which no list contains. A finished generation has its list beside its tokens: in
-order and in columns, so that opening it sorts and parses nothing.
+A refresh writes a new generation beside the old one and makes it current in one commit, so a reader
+sees either the old list or the new one. Generation 0 holds tokens asked for by their contract,
+which no list contains. A finished generation has its list beside its tokens, in order and in
+columns, so that opening it sorts and parses nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 _VERSION = 3
-"""3: version 2 lost every token of a chain with a member it did not know, without a word, so that
-its lists are read anew; and a list knows how many tokens it lacks."""
+"""Version 2 silently lost every token of a chain with an unknown member, so its lists are read
+anew; since version 3 a list knows how many tokens it lacks."""
 _SCHEMA = """
 CREATE TABLE token (
     generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
@@ -63,8 +63,8 @@ CREATE TABLE generation (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """The file at ``path``, made when absent, mode 0600. Raises sqlite3.DatabaseError for one that
-    is damaged or of another version."""
+    """Opens the file, made with mode 0600 if absent. Raises sqlite3.DatabaseError for one that is
+    damaged or of another version."""
     connection = sqlite3.connect(path, timeout=2.0)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -82,9 +82,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """``symbol.chain`` in lower case of the tokens of the current list that are enabled and
-    verified, and whose name has this ``beginning``, in the order of the list; none of a file of
-    another version."""
+    """``symbol.chain`` in lower case of the enabled and verified tokens of the current list that
+    begin so, in its order; none for a file of another version."""
     current = None
     if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
         current = db.execute(
@@ -106,11 +105,11 @@ NOTHING_LISTED = -1
 _INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
 _FIELDS = range(len(ListPart._fields))
 _STEP = 200
-"""Tokens that are handled between two breaths of the event loop."""
+"""Tokens that are handled before the event loop has its turn."""
 
 
 class _Written(Struct):
-    """What was written of a generation: whether each token came once and in its order."""
+    """What was written of a generation. ``tidy``: each token came once and in order."""
 
     ids: set[str] = field(default_factory=set)
     last: TokenRow | None = None
@@ -125,12 +124,12 @@ class _Written(Struct):
 
 
 def unusable(path: Path, error: sqlite3.Error) -> OSError:
-    """What SQLite says of a file, with its path: no room, no right to write, a broken disk."""
+    """An error of SQLite as OSError with the path: no room, no right to write, a broken disk."""
     return OSError(errno.EIO, str(error), str(path))
 
 
 class CatalogFile:
-    """One SQLite file. A file that is damaged or of another version is begun anew."""
+    """One SQLite file. A damaged file, or one of another version, is begun anew."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -139,7 +138,7 @@ class CatalogFile:
 
     @classmethod
     def open(cls, path: Path) -> CatalogFile:
-        """Raises OSError, with the path, where no such file can be had."""
+        """Raises OSError, with the path, if the file cannot be opened or made."""
         make_directories(path.parent)
         try:
             return cls(path, connect(path))
@@ -157,29 +156,28 @@ class CatalogFile:
         self._connection.close()
 
     def current(self) -> tuple[int, float] | None:
-        """Number of the current generation and when it was finished (seconds of the epoch)."""
-        found = self._connection.execute(
+        """Number of the current generation and when it was finished (seconds since 1970)."""
+        row = self._connection.execute(
             "SELECT number, finished FROM generation WHERE finished IS NOT NULL "
             "ORDER BY number DESC LIMIT 1"
         ).fetchone()
-        return None if found is None else (int(found[0]), float(found[1]))
+        return None if row is None else (int(row[0]), float(row[1]))
 
     @property
     def _listed(self) -> int:
-        """Number of the current generation; one that nothing is stored under where there is
-        none."""
+        """Number of the current generation, or one under which nothing is stored."""
         current = self.current()
         return NOTHING_LISTED if current is None else current[0]
 
     def skipped(self) -> int:
-        """How many tokens the current list lacks because they could not be read."""
-        found = self._connection.execute(
+        """Tokens that the current list lacks because they could not be read."""
+        row = self._connection.execute(
             "SELECT skipped FROM generation WHERE number = ?", (self._listed,)
         ).fetchone()
-        return 0 if found is None else int(found[0])
+        return 0 if row is None else int(row[0])
 
     def begin(self, now: datetime) -> int:
-        """A new, unfinished generation; what failed refreshes left behind is removed."""
+        """A new, unfinished generation."""
         with self._connection:
             row = self._connection.execute(
                 "INSERT INTO generation (begun) VALUES (?)", (now.timestamp(),)
@@ -190,7 +188,7 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Store tokens with their JSON (without ``chainData``); their rows at ``now``."""
+        """Stores tokens with their JSON (without ``chainData``); returns their rows at ``now``."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
@@ -224,7 +222,7 @@ class CatalogFile:
         )
 
     def add_chains(self, generation: int, chains: Iterable[tuple[str, bytes]]) -> None:
-        """``(short name, JSON)`` of chains."""
+        """``chains`` are pairs of short name and JSON."""
         with self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO chain VALUES (?, ?, ?)",
@@ -239,10 +237,10 @@ class CatalogFile:
             )
 
     def finish(self, generation: int, now: datetime, skipped: int = 0) -> Iterator[None]:
-        """Make it current in one commit, then remove the older ones, in steps. ``skipped``
-        tokens could not be read and are not in it.
+        """Makes the generation current in one commit, then removes older ones, in steps.
+        ``skipped`` tokens could not be read.
 
-        A newer one finished by another process stays current.
+        A newer generation that another process finished stays current.
         """
         written = self._written.pop(generation, _Written())
         if not written.tidy:
@@ -255,17 +253,16 @@ class CatalogFile:
         yield from self._remove(f"BETWEEN 1 AND {generation - 1:d}")
 
     def abandon(self, generation: int) -> None:
-        """Remove a generation that was not finished."""
         self._written.pop(generation, None)
         for _ in self._remove(f"= {generation:d}"):
             pass
 
     def _put_in_order(self, generation: int) -> Iterator[None]:
-        """Write the list again: sorted, and of a token that came twice what came last."""
+        """Writes the list again, sorted; of a token that came twice the last one stays."""
         tokens = yield from self._list_of(generation, None)
         latest: dict[bytes, int] = {}
-        for at, one in enumerate(tokens.ids.lines()):
-            latest[one] = at
+        for at, token_id in enumerate(tokens.ids.lines()):
+            latest[token_id] = at
         places, runs = list(latest.values()), []
         for start in range(0, len(places), _STEP):
             some = places[start : start + _STEP]
@@ -281,7 +278,7 @@ class CatalogFile:
             yield
 
     def _remove_listing(self, which: str) -> Iterator[None]:
-        """Field by field: the blocks of all of them are megabytes."""
+        """Field by field: all blocks together are megabytes."""
         for at in _FIELDS:
             with self._connection:
                 self._connection.execute(
@@ -308,7 +305,7 @@ class CatalogFile:
             yield
 
     def listing(self, now: datetime) -> Generator[None, None, TokenList]:
-        """The current list as it is at ``now``, read in steps."""
+        """Reads the current list as it is at ``now``, in steps."""
         return (yield from self._list_of(self._listed, now.timestamp()))
 
     def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
@@ -328,18 +325,18 @@ class CatalogFile:
 
     def unlisted(self) -> list[tuple[bytes, bytes]]:
         """The JSON of every token that no list has, each with that of its chain."""
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "
             "WHERE token.generation = 0 AND token.id NOT IN "
             "(SELECT id FROM token WHERE generation = ?)",
             (self._listed,),
         )
-        return [(body, chain) for body, chain in found]
+        return [(body, chain) for body, chain in rows]
 
     def token_body(self, token_id: str) -> tuple[bytes, bytes] | None:
-        """The JSON of a token and of its chain, of the newest list that has it."""
-        found = self._connection.execute(
+        """The JSON of a token and of its chain, from the newest list that has it."""
+        row = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = token.generation "
             "AND chain.short_name = lower(token.chain) "
@@ -347,20 +344,19 @@ class CatalogFile:
             "ORDER BY token.generation DESC LIMIT 1",
             (token_id.lower(), self._listed),
         ).fetchone()
-        return None if found is None else (found[0], found[1])
+        return None if row is None else (row[0], row[1])
 
     def chain_bodies(self) -> list[bytes]:
-        """The JSON of every known chain."""
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT body, max(generation) FROM chain WHERE generation IN (0, ?) "
             "GROUP BY short_name",
             (self._listed,),
         )
-        return [body for body, _ in found]
+        return [body for body, _ in rows]
 
     def provider_bodies(self) -> list[bytes]:
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT body FROM provider WHERE generation = ? ORDER BY place",
             (self._listed,),
         )
-        return [body for (body,) in found]
+        return [body for (body,) in rows]

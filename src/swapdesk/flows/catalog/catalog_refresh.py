@@ -1,10 +1,9 @@
-"""Asking the service for the whole list: chains, providers and tokens, page by page.
-
-Written into a new generation of the file beside the one in use (contract 5.3, 5.7, 5.14).
+"""Asks the service for the whole list: chains, providers and tokens, page by page, into a new
+generation of the file (contract 5.3, 5.7, 5.14).
 
 A page of a thousand tokens takes 60 ms to decode as one object. Here its JSON is parsed once, the
-tokens are checked a hundred at a time so that a screen is drawn meanwhile, and a chain is checked
-once for all its tokens (contract 5.7).
+tokens are checked a hundred at a time so that a screen can be drawn meanwhile, and a chain is
+checked once for all its tokens.
 """
 
 from __future__ import annotations
@@ -34,13 +33,12 @@ log = logging.getLogger(__name__)
 
 
 STEP = 100
-"""Tokens that are stored together."""
 BREATH = 50
-"""Tokens that are read between two turns of the loop."""
+"""Tokens that are read before the event loop has its turn."""
 _LARGE = 200_000
-"""Bytes of a page that is parsed in a thread."""
+"""Bytes from which on a page is parsed in a thread."""
 MOST_PAGES = 200
-"""More pages than any service has tokens for: a total that never ends is not followed."""
+"""More pages than any service's tokens fill: a total that never ends is not followed."""
 
 Step = list[tuple[Token, bytes]]
 """Tokens with their JSON, which leaves out ``chainData``."""
@@ -49,8 +47,8 @@ _CHAIN_MEMBERS = tuple(str(field.alias) for field in Chain.model_fields.values()
 
 
 class TokenReader:
-    """Checks token objects one by one; a bad one is counted and left out. ``reason`` says what is
-    wrong with the first of them."""
+    """Checks tokens one by one; counts those that cannot be read and leaves them out. ``reason``
+    says what is wrong with the first of them."""
 
     def __init__(self) -> None:
         self.read_count = 0
@@ -59,7 +57,6 @@ class TokenReader:
         self._chains: dict[tuple[Any, ...], Chain] = {}
 
     def chains(self) -> list[Chain]:
-        """The chains of all tokens read so far."""
         return list(self._chains.values())
 
     def read(self, values: list[Any]) -> Step:
@@ -83,7 +80,7 @@ class TokenReader:
         return validate(Token, {**rest, "chainData": chain}, side="client"), rest
 
     def _chain(self, value: Any) -> Chain:
-        """Members that a chain does not have neither refuse it nor tell two chains apart."""
+        """Unknown members neither refuse a chain nor tell two chains apart."""
         members = tuple(map(value.get, _CHAIN_MEMBERS)) if isinstance(value, dict) else ()
         if not members or any(isinstance(member, (dict, list)) for member in members):
             return validate(Chain, value, side="client")
@@ -96,9 +93,9 @@ class TokenReader:
 async def read_pages(
     api: PartnerApi, query: TokenQuery, reader: TokenReader, clock: Clock
 ) -> AsyncIterator[Step]:
-    """Steps of tokens from every page of ``query``.
+    """Yields tokens from every page of ``query``, in steps.
 
-    Raises ClientError, also where there are tokens and not one of them can be read.
+    Raises ClientError, also if there are tokens and none of them can be read.
     """
     operation = BY_NAME["list_tokens"]
     for page in range(query.page, MOST_PAGES + 1):
@@ -121,10 +118,10 @@ async def read_pages(
         if page >= pages or not tokens:
             break
     if reader.skipped and not reader.read_count:
-        said = (
+        message = (
             f"{reader.skipped} tokens, none of which can be read; of the first one {reader.reason}"
         )
-        raise refuse_answer(answer, "wrong_shape", said)
+        raise refuse_answer(answer, "wrong_shape", message)
 
 
 def _parts(tokens: list[Any]) -> Iterator[list[Any]]:
@@ -150,8 +147,8 @@ CHAIN_PAGE_SIZE = 100
 
 
 async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
-    """A new generation, current once its last page is there. Raises ClientError, and OSError when
-    the file takes no more; nothing of it is used then."""
+    """Writes a new generation, which is current once its last page is there. Raises ClientError,
+    and OSError if the file takes no more; the generation is dropped then."""
     try:
         generation = file.begin(clock.now())
         try:
@@ -164,7 +161,7 @@ async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
 
 
 def _abandon(file: CatalogFile, generation: int) -> None:
-    """Remove what was written; what a full disk keeps, the next whole list removes."""
+    """Removes what was written; what a full disk keeps, the next refresh removes."""
     with contextlib.suppress(sqlite3.Error):
         file.abandon(generation)
 
@@ -178,9 +175,9 @@ async def _fill(api: PartnerApi, file: CatalogFile, clock: Clock, generation: in
         file.add_tokens(generation, step, clock.now())
         await clock.sleep(0)
     # Disabled chains are not listed, but their tokens are; listed rows win.
-    known = {chain.short_name.lower(): chain for chain in reader.chains()}
-    known.update((chain.short_name.lower(), chain) for chain in chains)
-    file.add_chains(generation, [(n, encode_json(c)) for n, c in known.items()])
+    by_name = {chain.short_name.lower(): chain for chain in reader.chains()}
+    by_name.update((chain.short_name.lower(), chain) for chain in chains)
+    file.add_chains(generation, [(n, encode_json(c)) for n, c in by_name.items()])
     _note(reader)
     for _ in file.finish(generation, clock.now(), reader.skipped):
         await clock.sleep(0)
@@ -189,23 +186,23 @@ async def _fill(api: PartnerApi, file: CatalogFile, clock: Clock, generation: in
 async def read_contract(
     api: PartnerApi, file: CatalogFile, clock: Clock, address: str
 ) -> tuple[list[TokenRow], int]:
-    """Tokens of a contract that no list has, unverified ones too, kept beside every list; and
-    how many of them could not be read.
+    """Asks for tokens of a contract that no list has, unverified ones too, and keeps them beside
+    every list. Returns their rows and how many could not be read.
 
-    Raises ClientError, and OSError when the file takes no more.
+    Raises ClientError, and OSError if the file takes no more.
     """
     reader = TokenReader()
-    found: list[TokenRow] = []
+    rows: list[TokenRow] = []
     query = TokenQuery(address=address, unverified=True)
     try:
         async for step in read_pages(api, query, reader, clock):
-            found += file.add_tokens(UNLISTED, step, clock.now())
+            rows += file.add_tokens(UNLISTED, step, clock.now())
         chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
         file.add_chains(UNLISTED, chains)
     except sqlite3.Error as error:
         raise unusable(file.path, error) from error
     _note(reader)
-    return found, reader.skipped
+    return rows, reader.skipped
 
 
 def _note(reader: TokenReader) -> None:

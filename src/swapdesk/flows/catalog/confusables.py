@@ -1,7 +1,7 @@
-"""Symbols made to be mistaken for another one: look-alike letters, hidden characters.
+"""Symbols that are made to be mistaken for another one: look-alike letters, hidden characters.
 
-A symbol is not an identity, but people read it as one. Two texts that draw alike have the
-same ``skeleton``; a text that mixes scripts or hides characters has a ``suspicion``.
+People read a symbol as an identity. Two texts that are drawn alike share a ``skeleton``; a text
+that mixes scripts or hides characters has a ``suspicion``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Suspicion = Literal[
     "is written in look-alike letters",
     "has unusual characters",
 ]
-"""Why a text may be drawn like another one; the value is the phrase to show."""
+"""Why a text may be drawn like another one, as it is shown."""
 
 
 # For each Latin letter or digit the characters of other scripts that draw like it. Full-width,
@@ -126,10 +126,10 @@ def bare(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def skeleton(text: str) -> frozenset[str]:
-    """What the text may be read as; two texts that share a member draw alike.
+    """What the text may be read as; two texts that share a member are drawn alike.
 
-    One member compares without case, the other keeps case and joins ``0 O`` and ``1 I l |``,
-    where ``|`` is a letter and once more where it is a separator.
+    One member compares without case, the other keeps case and joins ``0 O`` and ``1 I l |``; ``|``
+    is read once as a letter and once as a separator.
     """
     forms = {_latin(text), _latin(text.replace("|", "l"))}
     joined = {latin.translate(_ONE_FORM).replace("O", "o") for latin in forms}
@@ -141,14 +141,14 @@ def _latin(text: str) -> str:
 
 
 def draws_like(one: str, other: str) -> bool:
-    """Whether two different or equal texts can be mistaken for one another."""
+    """True if the two texts can be mistaken for one another, or are equal."""
     if not bare(one) or not bare(other):
         return False
     return not skeleton(one).isdisjoint(skeleton(other))
 
 
 def suspicion(text: str) -> Suspicion | None:
-    """Why the text deserves a badge, or None for a plain symbol or an honest foreign name."""
+    """Why the text deserves a badge; None for a plain symbol or an honest foreign name."""
     if _SPELLED.search(text) or any(unicodedata.category(c) in ("Cf", "Cc") for c in text):
         return "has hidden characters"
     if text.isascii():
@@ -166,12 +166,11 @@ def suspicion(text: str) -> Suspicion | None:
 
 
 def is_plain(symbol: str) -> bool:
-    """Whether the symbol is drawn without a badge and code points."""
     return PLAIN_SYMBOL.fullmatch(symbol) is not None
 
 
 def code_points(text: str) -> str:
-    """``U+0405 U+0053``: what a suspicious symbol really consists of."""
+    """``U+0405 U+0053``: the characters that a suspicious symbol consists of."""
     return " ".join(f"U+{ord(c):04X}" for c in text)
 
 

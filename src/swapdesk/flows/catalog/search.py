@@ -1,8 +1,7 @@
-"""Finding a token: ranked, forgiving, and honest about copies.
+"""Searches tokens: ranked, forgiving of slips, and wary of copies.
 
-Best first: the exact contract or symbol, symbols that begin so, names that begin so, the
-rest; inside each the order of the list. Fewer than eight hits bring in symbols one slip of
-the fingers away. :class:`TokenSearch` is what a search asks for and says of itself.
+Best first: the exact contract or symbol, symbols that begin so, names that begin so, the rest; each
+in the order of the list. With fewer than eight hits, symbols one typing slip away are added.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ _ENOUGH = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _MOST_TYPED = 100
 LONGEST_TYPED = 300
-"""Characters of a link of an explorer."""
+"""Characters; links of explorers are long."""
 CONTRACT_LENGTH = 26
-"""Characters from which a text is taken for a contract address."""
+"""Characters from which on a text is taken for a contract address."""
 _LINK_PARTS = re.compile(r"[/?#&=@,\s]+")
 
 _MOST_QUOTED = 40
@@ -57,9 +56,9 @@ T = TypeVar("T")
 
 
 def named_contract(text: str) -> tuple[str, frozenset[str]]:
-    """The contract that a text names, with the names of its chain in small letters where it names
-    one: a link of an explorer, ``eth:0x…``, a payment link, or the groups in which the desk draws
-    it. Any other text as it is."""
+    """The contract that a text names, and the lower-case names of its chain if it names one: a link
+    of an explorer, ``eth:0x…``, a payment link, or an address drawn in groups. Any other text is
+    returned as it is."""
     typed = ungrouped(text.strip())
     try:
         link = read_payment_link(typed)
@@ -108,13 +107,13 @@ def search(
         return _rows(tokens, _sorted(tokens, hits, sort), limit)
     ranked = list(islice(_ranked(tokens, typed, kept), limit))
     if len(ranked) < _ENOUGH and " " not in typed and 3 <= len(typed) <= 10:
-        known = set(ranked)
-        ranked += [at for at in _near(tokens, typed) if at not in known and kept(at)]
+        seen = set(ranked)
+        ranked += [at for at in _near(tokens, typed) if at not in seen and kept(at)]
     return _rows(tokens, ranked, limit)
 
 
 _Kept = Callable[[int], bool]
-"""Whether the token of this number passes the filters."""
+"""True if the token of this number passes the filters."""
 
 
 def _rows(tokens: TokenList, places: Iterable[int], limit: int) -> list[TokenRow]:
@@ -144,11 +143,11 @@ def _everything(at: int) -> bool:
 
 
 def _holding(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Tokens whose text holds every word; a dot parts words if nothing is found otherwise."""
-    found = _with_words(tokens, typed.split(), kept)
-    first = next(found, None)
+    """Tokens whose text holds every word; if none does, a dot separates words, too."""
+    hits = _with_words(tokens, typed.split(), kept)
+    first = next(hits, None)
     if first is not None:
-        return chain_of((first,), found)
+        return chain_of((first,), hits)
     return _with_words(tokens, _parted(typed), kept)
 
 
@@ -174,7 +173,7 @@ def _also(
 
 
 def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Class by class, each only as far as rows are asked for: a letter is in them all."""
+    """Lazily, class by class: a single letter occurs in every token."""
     words = typed.split()
     whole = _with_words(tokens, words, kept)
     best = next(whole, None)
@@ -184,7 +183,7 @@ def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
             return
         whole = _with_words(tokens, words, kept)
     # The words whose hits are ranked; the class is told by the first one as it was typed.
-    first, known = typed.split()[0], set[int]()
+    first, seen = typed.split()[0], set[int]()
     classes = (
         tokens.symbols.equal(first),
         _of_contract(tokens, typed),
@@ -193,11 +192,11 @@ def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
     )
     for places in classes:
         for at in _also(tokens, places, words, kept):
-            if at not in known:
-                known.add(at)
+            if at not in seen:
+                seen.add(at)
                 yield at
     begun = (best,) if best is not None else ()
-    yield from (at for at in chain_of(begun, whole) if at not in known)
+    yield from (at for at in chain_of(begun, whole) if at not in seen)
 
 
 def _of_contract(tokens: TokenList, typed: str) -> Iterator[int]:
@@ -211,14 +210,14 @@ def _sorted(tokens: TokenList, places: Iterable[int], sort: SortBy) -> list[int]
 
 
 def _near(tokens: TokenList, typed: str) -> list[int]:
-    """Tokens whose symbol is one slip away, upwards. A slip leaves one half as it was, or swaps
-    the characters where the halves meet: of 20,000 symbols a few hundred are compared."""
+    """Tokens whose symbol is one slip away. A slip leaves one half as it was, or swaps the
+    characters where the halves meet: of 20,000 symbols a few hundred are compared."""
     near = {needle(word) for word in _one_slip(typed)}
     half, symbols = len(typed) // 2, tokens.symbols
     head, tail = typed[:half], typed[half:]
     swapped = head[:-1] + tail[0] + head[-1] + tail[1:]
-    found = {*symbols.beginning(head), *symbols.ending(tail), *symbols.equal(swapped)}
-    return sorted(at for at in found if symbols.line(at) in near)
+    places = {*symbols.beginning(head), *symbols.ending(tail), *symbols.equal(swapped)}
+    return sorted(at for at in places if symbols.line(at) in near)
 
 
 def _one_slip(typed: str) -> frozenset[str]:
@@ -232,10 +231,10 @@ def _one_slip(typed: str) -> frozenset[str]:
 
 
 def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
-    """Tokens that copy the symbol or the name of ``row`` without being it elsewhere.
+    """Tokens that copy the symbol or name of ``row``.
 
-    A copy stands lower in the list and is unverified, found malicious, oddly spelled, or on
-    the same chain. The same coin on another chain is none.
+    A copy stands lower in the list and is unverified, malicious, oddly spelled, or on the same
+    chain. The same coin on another chain is no copy.
     """
     symbols, names = skeleton(row.symbol), skeleton(row.name)
     return [
@@ -251,10 +250,7 @@ def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
 
 
 def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
-    """The better known token that ``row`` is drawn like and is not, or None.
-
-    The screen says ``LOOKS LIKE USDC, IS NOT`` and shows the whole contract.
-    """
+    """The better known token that ``row`` is drawn like and is not, or None."""
     for other in rows:
         if (
             other.enabled
@@ -269,7 +265,7 @@ def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
 
 
 def _pretends(row: TokenRow, original: TokenRow) -> bool:
-    """Whether ``row`` could be passed off as ``original``; the cheap half of the question."""
+    """True if ``row`` could be passed off as ``original``; the cheap half of the comparison."""
     return (
         row.unverified
         or row.verdict is Verdict.MALICIOUS
@@ -280,7 +276,7 @@ def _pretends(row: TokenRow, original: TokenRow) -> bool:
 
 
 class TokenSearch(Struct, frozen=True):
-    """``chain`` is a short name; None for any chain and any purpose."""
+    """``chain`` is a short name; None for any chain or purpose."""
 
     text: str = ""
     chain: str | None = None
@@ -292,7 +288,6 @@ class TokenSearch(Struct, frozen=True):
         return len(self.text) >= CONTRACT_LENGTH
 
     def find(self, catalog: Catalog, limit: int) -> list[TokenRow]:
-        """At most ``limit`` rows, best first."""
         return search(
             catalog.rows,
             self.text,
@@ -317,21 +312,21 @@ class TokenSearch(Struct, frozen=True):
         return replace(self, sort=_after(self.sort, SORTS))
 
     def hint(self, found: int, catalog: Catalog | None, limit: int) -> str:
-        """``9 of 412 tokens · by rank · on Base · dex``; nothing where no catalogue is open."""
+        """``9 of 412 tokens · by rank · on Base · dex``; empty without a catalogue."""
         if catalog is None:
             return ""
         more = "+" if found == limit else ""
-        said = [f"{found}{more} of {counted(catalog.count, 'token')}", f"by {self.sort}"]
+        parts = [f"{found}{more} of {counted(catalog.count, 'token')}", f"by {self.sort}"]
         if catalog.skipped:
-            said.insert(1, f"{catalog.skipped} cannot be read")
-        return " · ".join([*said, *self._filters(catalog)])
+            parts.insert(1, f"{catalog.skipped} cannot be read")
+        return " · ".join([*parts, *self._filters(catalog)])
 
     def nothing(self, catalog: Catalog | None) -> str:
         """Why no row is there, and what to do about it."""
         if catalog is None or not catalog.count:
             return "The list of tokens is not here yet."
-        said = self._nothing_found(catalog)
-        return f"{said} {catalog.gap}." if catalog.gap else said
+        sentence = self._nothing_found(catalog)
+        return f"{sentence} {catalog.gap}." if catalog.gap else sentence
 
     def _nothing_found(self, catalog: Catalog) -> str:
         filters = " · ".join(self._filters(catalog))
@@ -346,8 +341,8 @@ class TokenSearch(Struct, frozen=True):
 
     def _filters(self, catalog: Catalog) -> list[str]:
         chain = catalog.chain(self.chain) if self.chain else None
-        said = [f"on {chain.name}"] if chain is not None else []
-        return [*said, *([self.can_do.value] if self.can_do is not None else [])]
+        filters = [f"on {chain.name}"] if chain is not None else []
+        return [*filters, *([self.can_do.value] if self.can_do is not None else [])]
 
 
 def _after(value: T, places: Sequence[T]) -> T:
@@ -358,11 +353,9 @@ def _after(value: T, places: Sequence[T]) -> T:
 def pair_for_limits(
     token: Token, beside: Token | None, catalog: Catalog
 ) -> tuple[Token, Token] | None:
-    """The token sold and the token bought.
-
-    ``beside`` is sold for ``token`` where one is being written. Else ``token`` is sold for the
-    first token of the list that exchanges trade. None for a token that has no counterpart.
-    """
+    """The token sold and the token bought: ``beside`` for ``token`` if another one is being
+    written, else ``token`` for the first token of the list that exchanges trade. None for a token
+    without a counterpart."""
     if beside is not None and beside.id != token.id:
         return beside, token
     for row in catalog.rows:

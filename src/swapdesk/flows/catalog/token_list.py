@@ -1,12 +1,8 @@
-"""The list of tokens in columns: small in memory, searched in place, rows made on demand.
-
-    tokens = TokenList.of(rows)          # or CatalogFile.listing from disk
-    tokens[0].symbol
-    list(tokens.symbols.beginning("us"))
+"""The list of tokens in columns: small in memory, searched in place, with rows made on demand.
 
 A column is one block of UTF-8 lines, searched by ``bytes.find``. Twenty thousand rows as objects
-would take 25 MB, and a walk over them 10 ms at every key. Rows are light: a list is searched before
-any model is loaded, and the whole token is decoded on demand (``Catalog.token``).
+would take 25 MB, and a walk over them 10 ms at every key. A list is searched before any model is
+loaded; the whole token is decoded on demand (``Catalog.token``).
 """
 
 from __future__ import annotations
@@ -26,23 +22,23 @@ from swapdesk.wire.encoding.numbers import plain
 _ZERO = Decimal(0)
 _FLAT = str.maketrans("\n\r", "\x1e\x1f")
 _WHOLE = str.maketrans("\x1e\x1f", "\n\r")
-"""A line break inside a text, which nothing from a service has, as another control."""
+"""Line breaks inside a text, which no text from a service has, become other controls."""
 _FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
 _BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
 _BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
 _SYMBOL, _NAME = "\x1ds", "\x1dn"
-"""What stands before a reading of a symbol or a name in the column of likenesses."""
+"""Marks before a reading of a symbol or a name in the column of likenesses."""
 _END = "\x1d"
 _KEPT_ROWS = 1_000
 
 
 class Verdict(StrEnum):
-    """What the scan says, in the words of the screen. ``UNSCANNED`` never blocks."""
+    """The result of a scan, in the words of the screen. ``UNSCANNED`` never blocks."""
 
     BENIGN = "benign"
     WARNING = "warning"
     UNKNOWN = "unknown"
-    """A result that this desk does not know; to be accepted as a warning is."""
+    """A result that this desk does not know; consented to like a warning."""
     MALICIOUS = "malicious"
     UNSCANNED = "unscanned"
     STALE = "scan is old"
@@ -82,11 +78,12 @@ class _TokenRow(NamedTuple):
 
 
 class TokenRow(_TokenRow):
-    """One token on one chain. ``price`` in USD, ``change`` in percent of 24 hours; ``contract`` is
-    None for a native coin. ``verdict`` is the word of its scans, ``can`` what it can be used for.
+    """One token on one chain. ``price`` in USD, ``change`` in percent over 24 hours; ``contract``
+    is None for a native coin. ``verdict`` is the result of its scan, ``can`` what it can be used
+    for.
 
-    ``enabled`` is False when the token or its chain is disabled. ``symbol_key`` and ``text_key``
-    are the lower-case texts that are searched.
+    ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and ``text_key`` are
+    the lower-case texts that are searched.
     """
 
     __slots__ = ()
@@ -98,12 +95,11 @@ class TokenRow(_TokenRow):
     }  # fmt: skip
 
     def can(self, what: CanDo) -> bool:
-        """Whether it can be used so now: what is disabled can nothing."""
+        """True if it can be used so now; a disabled token cannot be used."""
         return self.enabled and bool(self[_CAN_DO_FIELD[what]])
 
     @property
     def uses(self) -> tuple[CanDo, ...]:
-        """All that it can be used for now."""
         return tuple(use for use in CanDo if self.can(use))
 
     @property
@@ -131,7 +127,7 @@ class TextColumn:
     """Lines of UTF-8, with a line feed before the first and after each one."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
-        """``blocks`` one after the other, each as :func:`block_of` makes it."""
+        """``blocks`` as :func:`block_of` makes them."""
         kept, starts, end = [b"\n"], array("I", [1]), 1
         for block in blocks:
             kept.append(block)
@@ -153,7 +149,6 @@ class TextColumn:
         return self._data[self._starts[at] : self._starts[at + 1] - 1]
 
     def whole_line(self, at: int) -> bytes:
-        """The line with its line feed."""
         return self._data[self._starts[at] : self._starts[at + 1]]
 
     def text(self, at: int) -> str:
@@ -172,19 +167,16 @@ class TextColumn:
         return self._found(needle(text), 0)
 
     def beginning(self, text: str) -> Iterator[int]:
-        """Numbers of the lines that begin with ``text``, upwards."""
         return self._found(b"\n" + needle(text), 1)
 
     def ending(self, text: str) -> Iterator[int]:
-        """Numbers of the lines that end with ``text``, upwards."""
         return self._found(needle(text) + b"\n", 0)
 
     def equal(self, text: str) -> Iterator[int]:
-        """Numbers of the lines that are ``text``, upwards."""
         return self._found(b"\n" + needle(text) + b"\n", 1)
 
     def _found(self, wanted: bytes, before: int) -> Iterator[int]:
-        """``before``: how many bytes of ``wanted`` stand before the line."""
+        """``before``: bytes of ``wanted`` that precede the line."""
         find, starts = self._data.find, self._starts
         count = len(starts) - 1
         place = find(wanted)
@@ -238,10 +230,8 @@ _COLUMNS = len(ListPart._fields) - 1
 
 
 class TokenList(Sequence[TokenRow]):
-    """Tokens in their order. Equal to another one with the same rows."""
-
     def __init__(self, columns: Sequence[TextColumn], flags: bytes, now: float | None) -> None:
-        """Scans that end before ``now`` (seconds of the epoch) are old; None for never."""
+        """Scans that end before ``now`` (seconds since 1970) are old; None for never."""
         self._columns = tuple(columns)
         (
             self.ids,
@@ -262,7 +252,6 @@ class TokenList(Sequence[TokenRow]):
 
     @classmethod
     def of(cls, rows: Iterable[TokenRow]) -> TokenList:
-        """A list of rows as they are."""
         return cls.joined([pack((row, None) for row in rows)], None)
 
     @classmethod
@@ -294,32 +283,29 @@ class TokenList(Sequence[TokenRow]):
     __hash__ = None  # type: ignore[assignment]
 
     def can(self, at: int, what: CanDo) -> bool:
-        """As ``TokenRow.can``."""
         needed = _CAN[what]
         return self._flags[at] & needed == needed
 
     def contract_is(self, at: int, address: str) -> bool:
-        """Whether the token has this contract, given in lower case."""
         return self.contracts.line(at).lower() == needle(address)
 
     def contracts_on(self, chain: str) -> frozenset[str]:
-        """Every contract on this chain, by its short name."""
-        found = map(self.contracts.text, self.chains.equal(chain.lower()))
-        return frozenset(contract for contract in found if contract)
+        contracts = map(self.contracts.text, self.chains.equal(chain.lower()))
+        return frozenset(contract for contract in contracts if contract)
 
     def drawn_like(self, row: TokenRow) -> list[TokenRow]:
-        """Rows whose symbol or name draws like that of ``row``, itself among them, in the order
-        of the list."""
+        """Rows whose symbol or name is drawn like that of ``row``, itself included, in the order of
+        the list."""
         wanted = likenesses(row)
-        found = {at for one in wanted for at in self._likenesses.holding(one + _END)}
-        return [self._row(at) for at in sorted(found)]
+        places = {at for likeness in wanted for at in self._likenesses.holding(likeness + _END)}
+        return [self._row(at) for at in sorted(places)]
 
     def sequence(self, sort: str) -> array[int]:
-        """For each token its place by ``symbol``, ``price`` or ``change``; largest first, what
-        is not known last."""
-        known = self._sequences.get(sort)
-        if known is not None:
-            return known
+        """The place of each token by ``symbol``, ``price`` or ``change``; largest first, unknown
+        ones last."""
+        computed = self._sequences.get(sort)
+        if computed is not None:
+            return computed
         numbers = range(len(self))
         if sort == "symbol":
             pairs = list(zip(self.symbols.lines(), self.chains.lines(), strict=True))
@@ -336,7 +322,6 @@ class TokenList(Sequence[TokenRow]):
         return places
 
     def with_rows(self, added: Iterable[TokenRow]) -> TokenList:
-        """The list with a few more tokens, each at its place."""
         parts, start = [], 0
         for row in sorted(added, key=lambda row: row.order):
             place = self._place(row)
@@ -345,7 +330,6 @@ class TokenList(Sequence[TokenRow]):
         return TokenList.joined([*parts, self._block(start, len(self))], self._now)
 
     def part(self, places: Iterable[int]) -> ListPart:
-        """These tokens, packed."""
         numbers = list(places)
         blocks = (b"".join(map(column.whole_line, numbers)) for column in self._columns)
         return ListPart._make((*blocks, bytes(self._flags[at] for at in numbers)))
@@ -392,8 +376,7 @@ class TokenList(Sequence[TokenRow]):
 
 
 def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
-    """The columns of some rows, each with when its benign scan grows old, in seconds of the
-    epoch."""
+    """The columns of some rows, each with the end of its benign scan in seconds since 1970."""
     lines = [_lines(row, ends) for row, ends in listed]
     columns = list(zip(*(texts for texts, _ in lines), strict=True))
     blocks = map(block_of, columns or [()] * _COLUMNS)
@@ -401,7 +384,7 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """``symbol.chain`` out of whole columns, without those that are disabled or unverified."""
+    """``symbol.chain`` out of whole columns, without disabled and unverified tokens."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
     listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)
@@ -440,7 +423,7 @@ def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
 
 
 def likenesses(row: TokenRow) -> list[str]:
-    """What a symbol and a name may be read as, each in the form of its column."""
+    """The readings of a symbol and a name, in the form of their column."""
     return [
         mark + reading
         for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))

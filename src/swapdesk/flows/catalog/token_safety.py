@@ -1,7 +1,8 @@
-"""A whole token, and whether it may be used: disabled, malicious, warned about, a look-alike.
+"""Whether a token may be used: disabled, malicious, warned about, a look-alike.
 
 The verdict branches on ``resultType`` alone; a missing scan never blocks (contract 5.11). Models
-take longer to load than a list takes to be searched: a search imports ``token_list``, never this.
+take longer to load than a list takes to be searched: a search imports ``token_list``, never this
+module.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from swapdesk.wire.tokens import ScanResult, Token
 
 
 def whole_token(body: bytes, chain_body: bytes) -> Token:
-    """The token of the JSON of the cache, which keeps its chain apart. Raises CodecError."""
+    """Decodes a token of the cache, which keeps its chain apart. Raises CodecError."""
     value = decode_json(body, side="client")
     assert isinstance(value, dict)  # written by the catalogue
     value["chainData"] = decode_json(chain_body, side="client")
@@ -30,14 +31,11 @@ _VERDICTS: dict[str | None, Verdict] = {
     ScanResult.WARNING: Verdict.WARNING,
     ScanResult.BENIGN: Verdict.BENIGN,
 }
-"""What a scan says by its ``resultType``; any other one is unknown."""
+"""By ``resultType``; any other one is unknown."""
 
 
 def verdict_of(token: Token, now: datetime) -> Verdict:
-    """The verdict at ``now``: branch on ``resultType`` only; an old scan is no clean bill.
-
-    An old finding stays a finding.
-    """
+    """The verdict at ``now``. An old scan is no clean bill; an old finding stays a finding."""
     if not (token.enabled and token.chain_data.enabled):
         return Verdict.DISABLED
     scan = token.security_scan
@@ -49,7 +47,6 @@ def verdict_of(token: Token, now: datetime) -> Verdict:
 
 
 def row_of(token: Token, now: datetime) -> TokenRow:
-    """The row of a whole token."""
     chain = token.chain_data
     return TokenRow(
         id=token.id.lower(),
@@ -92,16 +89,18 @@ def text_key(token: Token) -> str:
 def check_token(
     token: Token, *, now: datetime, imitates: TokenRow | None = None
 ) -> tuple[CheckLine, ...]:
-    """The state of a token at ``now``: one that is refused cannot be used, one that is warned of is
-    agreed to once before. ``imitates`` is the better known token it is drawn like."""
+    """The state of a token at ``now``: a refused one cannot be used, a warning is consented to
+    once. ``imitates`` is the better known token it is drawn like."""
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []
     if refusal := token_refusal(token):
         lines.append(CheckLine("refuse", refusal))
     if imitates is not None:
-        known = f"{imitates.symbol} on {imitates.chain_name}"
-        lines.append(CheckLine("refuse", f"{on} looks like {known} and is not. {_identity(token)}"))
+        original = f"{imitates.symbol} on {imitates.chain_name}"
+        lines.append(
+            CheckLine("refuse", f"{on} looks like {original} and is not. {_identity(token)}")
+        )
     if token.warning_message:
         lines.append(CheckLine("warn", f'The service says: "{token.warning_message}"'))
     if verdict is Verdict.WARNING:

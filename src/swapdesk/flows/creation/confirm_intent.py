@@ -1,9 +1,9 @@
-"""The moment of confirmation: one immutable intent from a quote and checked inputs.
+"""Makes one immutable intent from a quote and checked inputs.
 
-The fields of a create are checked against one route, the address book and what was paid before.
-What may be lost is agreed to by typing, or may not be agreed to at all. Of an order that came to
-nothing only what was typed is taken over: the quotes are new, every field is checked again, and it
-becomes an intent of its own.
+The fields of a create are checked against the route, the address book and earlier payments.
+Possible losses are consented to by typing, or refused. When an order that ended unpaid is asked for
+again, only what was typed is taken over: the quotes are new, every field is checked again, and the
+intent is a new one.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class TypedBefore(Struct):
 
 
 class Checked(Struct, frozen=True):
-    """Every field with its result; ``refund`` is None where the route asks for none, and
-    ``intermediate`` where the middle of the route is not known."""
+    """Every field with its result. ``refund`` is None if the route asks for none, ``intermediate``
+    if the middle of the route is unknown."""
 
     recipient: RecipientCheck
     memo: MemoCheck
@@ -90,7 +90,6 @@ class Checked(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[CheckLine, ...]:
-        """What is to be said of each field."""
         checks = (self.recipient, self.memo, self.refund, self.intermediate)
         return tuple(line for check in checks if check is not None for line in check.lines)
 
@@ -101,37 +100,36 @@ class Checked(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What has to be agreed to before anything is created, in sentences."""
+        """The sentences that have to be consented to before anything is created."""
         addresses = [check for check in (self.recipient, self.refund, self.intermediate) if check]
-        said = [check.doubt for check in addresses] + [check.memo_doubt for check in addresses]
-        return tuple(one for one in (self.memo.doubt, *said) if one)
+        doubts = [check.doubt for check in addresses] + [check.memo_doubt for check in addresses]
+        return tuple(doubt for doubt in (self.memo.doubt, *doubts) if doubt)
 
 
 class CreateChecks:
-    """What the fields of one route mean. Nothing is asked of the service.
+    """Checks the fields of one route, without a call.
 
-    ``middle`` is the token between the legs where it is known, ``paid`` counts payments by
-    address as they were when the form was opened.
+    ``middle`` is the token between the legs, where it is known; ``paid`` counts payments by address
+    at the time the form was opened.
     """
 
-    def __init__(self, desk: Desk, board: QuoteResult, row: RankedQuote) -> None:
+    def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
-        self.sold, self.bought = board.token_in, board.token_out
+        self.sold, self.bought = result.token_in, result.token_out
         self.paid = paid_addresses(desk.journal)
         self.asks_refund = needs_refund_address(row)
         self.fixed = row.quote.fixed
         self.on_chain = row.on_chain
         self.own: Mapping[str, str] = {}
         """Addresses of this wallet's accounts, with their names."""
-        self.middle: Token | None = find_intermediate_token(desk.catalog, board, row)
-        self._arrives = board.amount if board.wish.receive else row.key
+        self.middle: Token | None = find_intermediate_token(desk.catalog, result, row)
+        self._arrives = result.amount if result.wish.receive else row.key
         self._deposits = own_deposits(desk.journal)
         self._contracts = {
-            one.id: token_contracts(desk.catalog, one) for one in (self.bought, self.sold)
+            token.id: token_contracts(desk.catalog, token) for token in (self.bought, self.sold)
         }
 
     def all(self, typed: TypedBefore) -> Checked:
-        """Every field of the route; a refund with its memo."""
         recipient = self.recipient(typed.recipient)
         return Checked(
             recipient,
@@ -141,22 +139,20 @@ class CreateChecks:
         )
 
     def recipient(self, text: str) -> RecipientCheck:
-        """Whether the payout can go there."""
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """The address of an account of this wallet that is called ``@name``, the one that passes
-        ``check`` of several; the text as it is where the address book knows the name."""
+        """The address of the wallet's account called ``@name`` that passes ``check``; the text
+        itself where the address book knows the name."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
         named = [address for address, name in self.own.items() if name.casefold() == wanted]
-        return next((one for one in named if check(one).ok), text)
+        return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """The accounts of this wallet that can get the token bought, or with ``refund`` the one
-        sold, by the name that means them: none of which the address book has another idea, and
-        the first of several."""
+        """The wallet's accounts that can get the token bought (with ``refund`` the one sold) by the
+        names that mean them: the first of a name, and none that the address book uses."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -166,14 +162,14 @@ class CreateChecks:
         return named
 
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
-        """An account whose key is here was derived and not pasted: nobody can have put it in
-        another one's place, so it is not asked for as at a first payment."""
+        """An account of this wallet was derived and not pasted: nobody can have replaced it, so the
+        questions of a first payment are left out."""
         name = next((name for address, name in self.own.items() if address == check.address), None)
         if name is None or not check.ok:
             return check
         kept = [line for line in check.lines if line.text not in (NEVER_PAID, NO_CHECKSUM)]
-        said = CheckLine("note", f"Your own wallet{f' {name}' if name else ''}.")
-        return replace(check, first_use=False, lines=(*kept, said))
+        note = CheckLine("note", f"Your own wallet{f' {name}' if name else ''}.")
+        return replace(check, first_use=False, lines=(*kept, note))
 
     def _checked(self, text: str) -> RecipientCheck:
         return check_recipient(
@@ -187,7 +183,7 @@ class CreateChecks:
         )
 
     def refund(self, text: str, memo: str) -> RecipientCheck:
-        """Whether the deposit can come back there; without ``memo`` the address alone."""
+        """Checks the refund address, with its memo unless that is empty."""
         address = self._own_named(text.strip(), self._refund_checked)
         return self._of_wallet(self._refund_checked(address, memo))
 
@@ -204,7 +200,7 @@ class CreateChecks:
         )
 
     def memo_of_refund(self, text: str) -> str:
-        """The memo that comes with a refund address: of its payment link, or of its name."""
+        """The memo of the refund address: of its payment link, or of its name."""
         return self._refund_checked(text, None).memo or ""
 
     def _intermediate(self, text: str) -> RecipientCheck | None:
@@ -222,7 +218,7 @@ class CreateChecks:
 
 
 class NotAgain(Exception):
-    """It cannot be asked again; the text is a sentence."""
+    """The order cannot be asked for again; the text is a sentence."""
 
 
 class Again(Struct, frozen=True):
@@ -233,8 +229,8 @@ class Again(Struct, frozen=True):
 
 
 def came_to_nothing(tracked: TrackedOrder) -> bool:
-    """Whether an order expired, failed, was refunded or deleted, was refused because it was not
-    what was confirmed, or is a swap on chains that will not be executed."""
+    """True if the order ended without a payout, was refused as another one than was confirmed, or
+    is an on-chain swap that will not be executed."""
     swap = tracked.swap_payment
     return (
         display_of(tracked.order) in _NOTHING_CAME
@@ -244,11 +240,12 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """``options`` are those of the next question. Raises NotAgain, WishRefused."""
+    """The question and the fields of an order, with new ``options``. Raises NotAgain,
+    WishRefused."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND
-        wish = QuoteRequest.of(
+        request = QuoteRequest.of(
             options,
             _token(intent.token_in.id, catalog),
             _token(intent.token_out.id, catalog),
@@ -258,7 +255,7 @@ def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -
         )
         label = intent.recipient_label or ""
         return Again(
-            wish,
+            request,
             TypedBefore(
                 # A name of the address book stands for whom it names today.
                 label if label.startswith("@") else intent.recipient,
@@ -270,14 +267,14 @@ def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -
         )
     if order.in_token_id is None or order.out_token_id is None or order.in_amount is None:
         raise NotAgain("The service does not say what this order was about.")
-    wish = QuoteRequest.of(
+    request = QuoteRequest.of(
         options,
         _token(order.in_token_id, catalog),
         _token(order.out_token_id, catalog),
         order.in_amount,
     )
     return Again(
-        wish,
+        request,
         TypedBefore(
             order.receiver_address or "", order.receiver_tag or "", order.refund_address or ""
         ),
@@ -285,20 +282,20 @@ def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -
 
 
 def _token(token_id: str, catalog: Catalog) -> Token:
-    found = resolve(token_id, catalog)
-    if found.token is None:
-        raise NotAgain(found.problem or "The service does not swap this token any more.")
-    return found.token
+    resolution = resolve(token_id, catalog)
+    if resolution.token is None:
+        raise NotAgain(resolution.problem or "The service does not swap this token any more.")
+    return resolution.token
 
 
 class NotLockable(ValueError):
-    """Something is not as it must be before a confirmation; the text says what."""
+    """An input is not ready to be confirmed; the text says which."""
 
 
 def lock_for_review(
     kind: IntentKind,
     ranked: RankedQuote,
-    board: QuoteResult,
+    result: QuoteResult,
     recipient: RecipientCheck,
     memo: MemoCheck,
     refund: RecipientCheck | None,
@@ -307,15 +304,15 @@ def lock_for_review(
     intermediate: RecipientCheck | None = None,
     dex: DexTerms | None = None,
 ) -> Intent:
-    """The intent of ``ranked`` as it is now. Raises NotLockable when a check refused.
+    """The intent of ``ranked`` as it is now. Raises NotLockable if a check refused.
 
-    The stated side is what the user asked for; the quote's own writing of it may be rounded.
-    In reverse what is paid in is the quote's answer. ``refund`` brings its memo along, as
-    ``check_refund`` read it; ``intermediate`` is where a private swap may refund its middle.
-    A swap on chains needs its terms.
+    The stated side is what the user typed: the quote may have rounded it. In reverse the amount
+    paid in is the quote's answer. ``refund`` carries its memo as ``check_refund`` read it;
+    ``intermediate`` may get the middle token of a private swap back. A swap on chains needs its
+    terms.
     """
     quote = ranked.quote
-    wish = board.wish
+    request = result.wish
     for check in (recipient, memo, refund, intermediate):
         if check is not None and not check.ok:
             raise NotLockable(check.problem or "an input is not valid")
@@ -326,23 +323,23 @@ def lock_for_review(
         raise NotLockable("this desk does not create orders of this route")
     if needs_refund_address(ranked) and (refund is None or not refund.address):
         raise NotLockable("this route needs a refund address")
-    if wish.receive and (quote.amount_in is None or not quote.fixed):
+    if request.receive and (quote.amount_in is None or not quote.fixed):
         raise NotLockable("this route does not promise the amount you stated")
-    if wish.receive and quote.amount_out < wish.amount:
+    if request.receive and quote.amount_out < request.amount:
         raise NotLockable("this route pays less than you stated")
     route: Route = "private" if quote.type == RouteType.PRIVATE else "standard"
     if dex is not None:
         route = "dex"
-    amount_out = wish.amount if wish.receive else quote.amount_out
+    amount_out = request.amount if request.receive else quote.amount_out
     return Intent(
         id=new_intent_id(),
         kind=kind,
         frozen_at=clock.now(),
-        token_in=TokenFacts.of(board.token_in),
-        token_out=TokenFacts.of(board.token_out),
-        amount_in=board.amount_in(ranked),
+        token_in=TokenFacts.of(result.token_in),
+        token_out=TokenFacts.of(result.token_out),
+        amount_in=result.amount_in(ranked),
         amount_out=amount_out,
-        net_amount_out=amount_out if wish.receive else ranked.key,
+        net_amount_out=amount_out if request.receive else ranked.key,
         route=route,
         provider=quote.swap,
         provider_name=quote.swap_name,
@@ -356,8 +353,8 @@ def lock_for_review(
         refund_address=_refund_of(refund)[0],
         refund_memo=_refund_of(refund)[1],
         fixed=quote.fixed,
-        receive=wish.receive,
-        markup=wish.markup,
+        receive=request.receive,
+        markup=request.markup,
         intermediate_refund=_refund_of(intermediate)[0],
         dex=dex,
     )
@@ -370,8 +367,8 @@ def still_stands(
     refund: RecipientCheck | None,
     intermediate: RecipientCheck | None = None,
 ) -> bool:
-    """Whether the inputs, checked again, are what was frozen. A name of the address book may mean
-    another address by then, and what is shown is what is posted."""
+    """True if the inputs, checked again, are what was frozen. A name of the address book may mean
+    another address by now, and what is shown is what is posted."""
     return (
         recipient.ok
         and memo.ok
@@ -390,35 +387,39 @@ def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
 
 
 def needs_refund_address(ranked: RankedQuote) -> bool:
-    """A fixed rate may fail and the money must come back (contract 7.4)."""
+    """True for a fixed rate too: it may fail, and the money must come back (contract 7.4)."""
     return ranked.quote.fixed or bool(ranked.quote.requires_refund_address)
 
 
 class Consent(Struct, frozen=True):
-    """``refused`` says why nothing can be created; else ``phrase`` is typed when not empty."""
+    """``refused`` says why nothing can be created; else a ``phrase`` that is not empty has to be
+    typed."""
 
     lines: tuple[str, ...] = ()
     phrase: str = ""
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """This consent with one more line to agree to."""
+        """This consent with one more warning."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 
-def consent_for(board: QuoteResult, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
-    """Both tokens and the value difference of a route.
+def consent_for(result: QuoteResult, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
+    """What has to be consented to for both tokens and the value difference of a route.
 
-    From 10 % of loss the percentage is typed, from 30 % the route is refused; a token with a
-    warning, an unverified one, and a difference that cannot be known are agreed to.
+    From 10 % of loss on the percentage is typed; from 30 % on the route is refused. A token with a
+    warning, an unverified one, and an unknown difference need consent.
     """
     lines: list[str] = []
-    for token in {board.token_in.id: board.token_in, board.token_out.id: board.token_out}.values():
+    for token in {
+        result.token_in.id: result.token_in,
+        result.token_out.id: result.token_out,
+    }.values():
         check = check_token(token, now=now, imitates=_imitated(token, catalog))
         if reason := refusal(check):
             return Consent(refused=reason)
         lines += texts(check, "warn")
-    value = board.value_difference(row)
+    value = result.value_difference(row)
     phrase = AGREED if lines else ""
     if value.level == "refused":
         return Consent(refused=f"This route loses {percent(value.percent)} of the value.")

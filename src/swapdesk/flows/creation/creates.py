@@ -1,12 +1,12 @@
-"""Creates in the ledger: the intent that was confirmed, what it led to, and the order it became.
+"""Creates in the ledger: the confirmed intent, its parts, and the order it became.
 
-A create is one act with the id of its intent. Its body has the intent and the digest of what was
-confirmed. What a swap on chains takes beside it are parts of it: approvals, resets and signatures
-before it leaves, the order's transaction (``swap``) and the word of that to the service
-(``confirm``) after it. Its result has the ``plan`` of that swap.
+A create is one act with the id of its intent. Its body has the intent and the digest of the
+request. An on-chain swap has parts: approvals, resets and signatures before the create leaves, the
+order's transaction (``swap``) and its report to the service (``confirm``) afterwards. The result
+has the ``plan`` of that swap.
 
-While its end is not known a create claims its payment, so that no twin of it leaves. Its subject is
-the order, from the commit that wrote the order down.
+Until its end is known a create claims its payment, so that no twin of it leaves. Its subject is the
+order, from the commit that wrote the order down.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class OrderTaken(Exception):
 def begin_create(
     ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
 ) -> Operation:
-    """Commit an intent before anything of it leaves. Raises ClaimTaken while the outcome of the
-    same payment is not known."""
+    """Commits an intent before anything of it leaves. Raises ClaimTaken while the outcome of the
+    same payment is unknown."""
     body = {"intent": intent.as_json(), "digest": digest}
     claim = f"twin:{intent.fingerprint}"
     return ledger.begin("create", body, id=intent.id, claim=claim, plan=plan)
@@ -50,11 +50,10 @@ def become_order(
     verdict: ReleaseVerdict,
     request_id: str | None = None,
 ) -> ReleaseVerdict:
-    """Commit the order an intent became, before it is shown; what stands afterwards.
+    """Commits the order of an intent before it is shown; returns its release.
 
-    An intent that was decided before stays as it is. The order is kept all the same, as one that
-    was not confirmed here (FOREIGN), unless it is the one that the intent became. Raises OrderTaken
-    when the journal holds this order for another intent.
+    An intent that was decided before stays as it is; the order is kept as foreign, unless the
+    intent became this very order. Raises OrderTaken if the order belongs to another intent.
     """
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
@@ -75,8 +74,8 @@ def refuse_create(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commit that nothing was created and nothing will be; False for what was decided before. Of
-    one that did not leave yet the part that was begun last is over with it, where it is open."""
+    """Commits that nothing was created and nothing will be; False if that was decided before. The
+    last open part of a create that never left is refused with it."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(
@@ -95,8 +94,8 @@ def refuse_create(
 
 
 def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
-    """Commit that the order of a swap is not paid, or its word to the service not taken; False
-    where what was begun is done already."""
+    """Commits that a swap's order is not paid, or its report not accepted; False if the part is
+    done already."""
     with ledger.transaction():
         parts = ledger.parts(intent_id, "swap", "confirm")
         last = parts[-1] if parts else ledger.begin("swap", {"digest": ""}, parent=intent_id)
@@ -104,7 +103,7 @@ def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
 
 
 def open_creates(ledger: Ledger) -> list[Operation]:
-    """Those without a known outcome, oldest first."""
+    """Creates without a known outcome, oldest first."""
     return ledger.where("kind = 'create' AND state IN ('prepared', 'sent', 'unknown')")
 
 

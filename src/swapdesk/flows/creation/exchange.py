@@ -1,10 +1,8 @@
-"""Creating an order: journal first, one POST, never a second one for the same intent.
+"""Creates an order: journal first, one POST, never a second one for the same intent.
 
-Order of things (reliability: J0): the intent is committed, the step is committed as SENT,
-the POST leaves, its outcome is committed, the order is read again and compared, and only
-then may a deposit address be shown. Exchanges and private sends go the same way.
-
-What is posted for an intent, and nothing else (contract 7.1 and 7.3).
+The intent is committed, then the step as SENT; the POST leaves; its outcome is committed; the order
+is read again and compared; only then may a deposit address be shown. Exchanges and private sends go
+the same way. What is posted follows from the intent alone (contract 7.1 and 7.3).
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ CreateBody = ExchangeRequest | PrivateSendRequest
 
 
 def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
-    """The body of a swap on chains: who pays, and what was signed for it."""
+    """The body of a swap on chains: who pays, and the signatures for it."""
     return ExchangeRequest(
         quote_id=intent.quote_id,
         address_to=intent.recipient,
@@ -87,7 +85,6 @@ def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRe
 
 
 def create_body(intent: Intent) -> CreateBody:
-    """The body of the create call that the kind of intent leads to."""
     kind = ExchangeRequest if intent.kind is IntentKind.EXCHANGE else PrivateSendRequest
     return kind(
         quote_id=intent.quote_id,
@@ -101,18 +98,18 @@ def create_body(intent: Intent) -> CreateBody:
 
 
 LATEST = timedelta(minutes=1)
-"""How long after the end of its quote an order may become known that the service does not know."""
+"""How long after the end of its quote the service may still learn of an order."""
 
 LAST_MOMENT = timedelta(seconds=5)
-"""A quote with less validity left is not confirmed any more."""
+"""A quote with less validity left is not confirmed."""
 
 
 class ExchangeFlow:
-    """Creates orders for intents. One create at a time per intent, however often it is asked.
+    """Creates orders for intents, one create at a time per intent.
 
-    ``skew_limit`` is how many seconds the service's clock may differ from this machine's
-    before nothing is created any more; None where the desk follows the service's clock.
-    ``running`` holds the intents at work and outlives a reconnect.
+    ``skew_limit`` is how many seconds the service's clock may differ from this machine's before
+    nothing is created; None where the desk follows the service's clock. ``running`` holds the
+    intents at work and outlives a reconnect.
     """
 
     def __init__(
@@ -137,7 +134,7 @@ class ExchangeFlow:
     async def create(
         self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
     ) -> CreateOutcome:
-        """Post the intent once. ``on_waiting`` is called when the outcome has to be looked up."""
+        """Posts the intent once. ``on_waiting`` is called when the outcome has to be looked up."""
         if intent.id in self.running:
             return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         if (refused := self._refuse_quote(intent)) is not None:
@@ -162,7 +159,7 @@ class ExchangeFlow:
         body: ExchangeRequest,
         on_waiting: Callable[[], None] | None = None,
     ) -> CreateOutcome:
-        """Post the create of a swap whose intent is in the journal: once, as every other."""
+        """Posts the create of a swap whose intent is in the journal, once."""
         refused = self._refuse_quote(intent)
         return refused or await self._create(intent, body, on_waiting, begun=True)
 
@@ -244,15 +241,15 @@ class ExchangeFlow:
         looked = await self._look_for(intent, sent_at, known, lost, on_waiting)
         if isinstance(looked, Created):
             return looked
-        said = f"The service answered with order {order.service_id}, which was there before."
+        cause = f"The service answered with order {order.service_id}, which was there before."
         more = looked.failure.cause
         if isinstance(looked, CreateUnknown):
             more = "It may have created another one."
-        return replace(looked, failure=replace(looked.failure, cause=f"{said} {more}"))
+        return replace(looked, failure=replace(looked.failure, cause=f"{cause} {more}"))
 
     async def _decided(self, intent: Intent) -> Created | None:
-        """The order of an intent that would not move, because it became one meanwhile: neither it
-        nor its id is lost by what is answered later. None where there is none."""
+        """The order of an intent that became one meanwhile: a later answer must not lose it. None
+        if there is none."""
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
@@ -288,10 +285,10 @@ class ExchangeFlow:
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]
     ) -> CreateOutcome:
-        """Find out what became of an intent that an earlier run left with an unknown outcome.
+        """Finds out what became of an intent that an earlier run left with an unknown outcome.
 
-        ``sent_at`` is by the service's clock, ``known`` the orders that were there before. What
-        was sent long ago is looked for once: no order of it appears by waiting.
+        ``sent_at`` is by the service's clock; ``known`` are the orders that were there before. An
+        intent sent long ago is looked for once: waiting makes no order of it appear.
         """
         passed = (self._api.server_now() - sent_at).total_seconds()
         looks = self._looks if passed < sum(self._looks) else (0.0,)
@@ -326,10 +323,8 @@ class ExchangeFlow:
         return outcome if moved else await self._decided(intent) or outcome
 
     async def take(self, intent: Intent, order: Order) -> Created:
-        """Adopt the order that the user chose for an intent of unknown outcome.
-
-        It is compared and repeated as any other. Raises OrderTaken and JournalUnavailable.
-        """
+        """Adopts the order that the user chose for an intent of unknown outcome; it is compared and
+        repeated like any other. Raises OrderTaken and JournalUnavailable."""
         return await self._adopt(intent, order, found_again=True)
 
     def of_others(self, intent: Intent) -> set[str]:
@@ -344,8 +339,8 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Commit the order with its address hidden, and let the service repeat it. Raises
-        OrderTaken and JournalUnavailable: then nothing of it may be shown."""
+        """Commits the order with its address hidden and has the service repeat it. Raises
+        OrderTaken and JournalUnavailable; nothing of it may be shown then."""
         check = self._check(intent, order)
         stands = become_order(
             self._journal,
@@ -361,15 +356,13 @@ class ExchangeFlow:
         return await self._repeat(created, intent)
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
-        """Compare an order whose repetition failed, was late, or that a restart interrupted.
-
-        ``known`` is the order as journaled; raises JournalUnavailable.
-        """
+        """Compares an order whose repetition failed, was late, or was interrupted. ``known`` is the
+        order as journaled. Raises JournalUnavailable."""
         check = self._check(intent, known)
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Let the service repeat the order until it repeated an address it gave before."""
+        """Lets the service repeat the order until it has repeated an address it gave before."""
         order = created.order
         for _ in range(2):
             try:
@@ -405,7 +398,8 @@ class ExchangeFlow:
         )
 
     def accept_lower(self, created: Created) -> Created:
-        """The user accepted less output than confirmed; anything else that hides it stays."""
+        """The user accepted less output than confirmed; any other reason to hide the address
+        stays."""
         order, lower = created.order, created.verdict.standing is DepositRelease.LOWER
         if not lower or order.out_amount is None:
             return created
@@ -414,7 +408,7 @@ class ExchangeFlow:
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:
-    """The order exists but the journal could not take it: its id must not be lost."""
+    """The order exists but the journal cannot be written: its id must not be lost."""
     reason = (
         f"order {order.service_id} was created but the journal cannot be written;"
         " write this id down and do not pay it from here"
@@ -424,5 +418,4 @@ def _unjournaled(intent: Intent, order: Order) -> Created:
 
 
 def new_intent_id() -> str:
-    """A fresh id of an intent."""
     return uuid.uuid4().hex

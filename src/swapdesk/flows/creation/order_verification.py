@@ -1,33 +1,29 @@
-"""Whether an order is what was confirmed, which one an intent became, and the least that can
+"""Whether an order is what was confirmed, which order an intent became, and the least that can
 arrive.
 
-A hard difference hides the deposit address for good; less output than confirmed hides it
-until the user confirms the new amount. A fixed rate is a promise: less output or more input
-than promised is a hard difference there. The same comparison runs on the answer of the
-create and again on the order as the service repeats it: an order becomes one of this desk
-journaled hidden, repeated by the service, compared, and only then is its deposit address shown.
+A hard difference hides the deposit address for good; less output than confirmed hides it until the
+user accepts the new amount. A fixed rate is a promise: less output or more input is a hard
+difference there. The same comparison runs on the answer of the create and on the order as the
+service repeats it.
 
-The ``outAmount`` of a floating order is an estimate until the deposit is exchanged. What was
-agreed to is the quote as confirmed, or the lower amount that was accepted since. While nothing
-is paid, an estimate that fell below that by more than the tolerance takes the address away and
-is asked about; one that comes back gives it again. Once a deposit arrived nothing is left to
-decide. A fixed rate is a promise and no estimate: ``order_merge.contradicts``.
+The ``outAmount`` of a floating order is an estimate until the deposit is exchanged. While nothing
+is paid, an estimate that falls below the agreed amount (the confirmed quote, or a lower amount
+accepted since) by more than the tolerance hides the address; one that recovers shows it again. Once
+a deposit has arrived nothing is left to decide.
 
-Who promises the least that can arrive: contract 6.7 (``fixed``, ``validUntil``: the rate is kept
-until then) and contract 6.6 (``slippage``: a swap on chains pays less by no more than that, or it
-fails). Where nobody does, nothing is said.
+Two promises bound what arrives: a fixed rate until ``validUntil`` (contract 6.7), and ``slippage``,
+below which an on-chain swap fails (contract 6.6).
 
-After a create that got no usable answer the client never posts again by itself: it looks through
-the orders created since, and adopts the one order that is exactly the intent. Several, or one that
-cannot be told apart, are for the user to choose; none after the wait means that nothing was created
-as far as the API shows.
+After a create without a usable answer the client never posts again: it looks through the orders
+created since and adopts the one that is exactly the intent. Several, or one that cannot be told
+apart, are for the user to choose; none after the wait means that nothing was created, as far as the
+API shows.
 
-What cannot be known: the API takes no key of ours with a create and an order names no quote
-(contract 7.1, 8.1; ``walletInfo`` is taken but given back nowhere). Two homes of one
-partner that ask for the same payment in the same minute get orders that differ in nothing the
-desk could compare, unless their refund addresses or fixed amounts do. Asking again with the
-same ``quoteId`` gives the first order back at a service that keeps to contract 7.9, and a
-second one elsewhere, so it is never done. Within one home the journal forbids the twin.
+The API takes no key of ours with a create, and an order names no quote (contract 7.1, 8.1). Two
+homes of one partner that ask for the same payment in the same minute get orders that only their
+refund addresses or fixed amounts may tell apart. Asking again with the same ``quoteId`` returns the
+first order at a service that keeps to contract 7.9 and makes a second one elsewhere, so it is never
+done. Within one home the journal forbids the twin.
 """
 
 from __future__ import annotations
@@ -70,10 +66,10 @@ if TYPE_CHECKING:
 
 
 AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
-"""How far ``inAmount`` may exceed the intent: one part in ten thousand."""
+"""The share by which ``inAmount`` may exceed the intent."""
 
 LESS_TOLERANCE = Decimal(1) / Decimal(10)
-"""How far ``inAmount`` may fall short of the intent: what is lacking stays with the payer."""
+"""The share by which ``inAmount`` may fall short of the intent; the payer keeps the rest."""
 
 LOWER_TOLERANCE = Decimal(1)
 """Percent of the agreed output that may be missing without asking again."""
@@ -83,15 +79,15 @@ SHORTEST_DEADLINE = timedelta(seconds=30)
 SKEW = timedelta(seconds=10)
 """How much earlier than our send time, by the service's clock, our order may claim to be made."""
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
-"""Seconds before each look: three looks over one minute."""
+"""Seconds before each of the three looks."""
 WINDOW = timedelta(hours=47)
-"""After this the list may have forgotten the order, and its silence says nothing."""
+"""After this the list may have forgotten the order, and its silence proves nothing."""
 MAX_PAGES = 100
 
 
 class OrderCheck(Struct, frozen=True):
-    """How the order stands to what was confirmed. ``hard`` differences forbid paying; ``lower_by``
-    is in percent of the confirmed output."""
+    """How the order compares with what was confirmed. ``hard`` differences forbid paying;
+    ``lower_by`` is in percent of the confirmed output."""
 
     PRINTED: ClassVar = {
         "payable": "payable", "lowerByPercent": "lower_by_hundredths",
@@ -112,7 +108,7 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """What follows for the deposit address once the service has repeated the order."""
+        """The release of the deposit address once the service has repeated the order."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -124,7 +120,7 @@ class OrderCheck(Struct, frozen=True):
 def check_order(
     intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE
 ) -> OrderCheck:
-    """Compare an order with the intent it was created for."""
+    """Compares an order with the intent it was created for."""
     sold, bought, private = intent.token_in, intent.token_out, intent.route == "private"
     rules = (
         (
@@ -200,7 +196,7 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """What differs between the created order and the service's own repetition of it.
+    """What differs between the created order and the service's repetition of it.
 
     An address that was not given before is no difference; it needs one more repetition.
     """
@@ -224,13 +220,13 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
 
 
 def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
-    """By more than a venue rounds: what is paid then is another payment than was confirmed."""
+    """By more than venues round: the payment would be another one than was confirmed."""
     return in_amount < intent.amount_in * (1 - LESS_TOLERANCE)
 
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
-    """Why no exchange can have given this address. With a memo it may be an account of many, and
-    the recipient another one of them."""
+    """Why no exchange can have given this address. With a memo the address may be shared by many
+    accounts, the recipient among them."""
     token = intent.token_in
     if not _plausible(token, address):
         return [f"its deposit address is no address on {token.chain_name}"]
@@ -245,8 +241,8 @@ def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
 
 
 def _plausible(token: TokenFacts, address: str) -> bool:
-    """Whether the decoders of this desk read the address, and it is not the contract of the token
-    itself, where a deposit is lost; kinds without a decoder are not judged."""
+    """True if it is an address of the chain and not the token's own contract, where a deposit is
+    lost. Kinds without a decoder are not judged."""
     if token.kind not in KINDS:
         return True
     contracts = (token.contract,) if token.contract else ()
@@ -256,7 +252,7 @@ def _plausible(token: TokenFacts, address: str) -> bool:
 def _same_token(
     wanted: TokenFacts, token_id: str | None, token: Token | None, symbol: str | None
 ) -> bool:
-    """Whether an order names the token. An order may carry the symbol alone."""
+    """True if an order names the token; it may carry the symbol alone."""
     if token is not None:
         if token.id.lower() != wanted.id or token.chain_data.short_name != wanted.chain:
             return False
@@ -271,7 +267,7 @@ def _same_token(
 
 class Created(Struct, frozen=True):
     """The order exists and is journaled. Its address may be shown only if ``withheld`` is None.
-    ``missing``: the service named it, and says that it knows no such order."""
+    ``missing``: the service named the order, and now knows none of its id."""
 
     order: Order
     check: OrderCheck
@@ -285,7 +281,7 @@ class Created(Struct, frozen=True):
 
 
 class NotCreated(Struct, frozen=True):
-    """Nothing was created. ``error`` is the client's error when the service was asked."""
+    """Nothing was created. ``error`` is the client's error if the service was asked."""
 
     failure: Failure
     code: str
@@ -293,7 +289,8 @@ class NotCreated(Struct, frozen=True):
 
 
 class CreateUnknown(Struct, frozen=True):
-    """The outcome is not known and journaled as such; ``candidates`` match if there are several."""
+    """The outcome is unknown and journaled as such; ``candidates`` are several orders that
+    match."""
 
     failure: Failure
     intent_id: str
@@ -303,22 +300,21 @@ class CreateUnknown(Struct, frozen=True):
 CreateOutcome = Created | NotCreated | CreateUnknown
 
 
-def promised_least(board: QuoteResult, row: RankedQuote) -> Decimal | None:
-    """The least that arrives by a route that is about to be confirmed, in token units of what is
-    bought: what is signed for a chain says it, and the contract pays that or swaps nothing; or the
-    service's fixed rate does. None where the rate floats."""
+def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
+    """The least that arrives by a route that is about to be confirmed, in units of the token
+    bought: what the signed transaction states, or the fixed rate. None if the rate floats."""
     quote = row.quote
     if row.on_chain:
-        asked = board.wish.slippage
+        asked = result.wish.slippage
         slippage = SLIPPAGE if asked is None else asked
-        return _least_on_chain(quote.amount_out, slippage, board.token_out.decimals)
+        return _least_on_chain(quote.amount_out, slippage, result.token_out.decimals)
     if not quote.fixed:
         return None
-    return board.amount if board.wish.receive else row.key
+    return result.amount if result.wish.receive else row.key
 
 
 def confirmed_least(intent: Intent) -> Decimal | None:
-    """The same of what was confirmed."""
+    """The least that arrives by a confirmed intent, like :func:`promised_least`."""
     if intent.dex is not None:
         return _least_on_chain(intent.amount_out, intent.dex.slippage, intent.token_out.decimals)
     if not intent.fixed:
@@ -335,12 +331,13 @@ def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) ->
 
 
 def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
-    """In the token received. An order states what is paid out; a quote is confirmed net."""
+    """In the token received. An order states the payout; a quote is confirmed net."""
     return max(intent.amount_out, intent.net_amount_out) if accepted is None else accepted
 
 
 def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Decimal | None:
-    """Percent that ``given`` lacks; None within the tolerance and where nothing is said."""
+    """Percent by which ``given`` falls short; None within the tolerance, and if nothing is
+    given."""
     if given is None or agreed <= 0:
         return None
     missing = ROUGH.divide(ROUGH.subtract(agreed, given) * 100, agreed)
@@ -358,7 +355,7 @@ def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
 
 
 def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
-    """What the estimate in ``seen`` makes of the standing of ``tracked``; None for no change."""
+    """The release that the estimate in ``seen`` leads to; None for no change."""
     intent = tracked.intent
     if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
         return None
@@ -374,7 +371,7 @@ def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Releas
 
 
 def moved_output(tracked: TrackedOrder) -> Decimal | None:
-    """What was agreed to, where a floating order that waits gives another amount now."""
+    """The agreed output, if a floating order that waits gives another amount now."""
     intent, order = tracked.intent, tracked.order
     if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
         return None
@@ -383,8 +380,8 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
 
 
 def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | None:
-    """What the user may accept of an order that gives less, in the token received, and what that is
-    in sentences; None where it is not the question."""
+    """The lower output that the user may accept, with sentences; None if that is not the
+    question."""
     if tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
@@ -404,11 +401,9 @@ def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | Non
 
 
 def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
-    """Whether ``order`` is what ``intent`` became; None where that is possible.
-
-    A field that contradicts decides; a field that is absent decides nothing.
-    """
-    known = [
+    """True if ``order`` is what ``intent`` became, False if a field contradicts, None if fields
+    that would tell are absent."""
+    verdicts = [
         _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
         _token(intent.token_out, order.out_token_id, order.out_token),
@@ -426,14 +421,14 @@ def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
         if order.in_amount is None
         else abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE,
     ]
-    if False in known:
+    if False in verdicts:
         return False
-    return None if None in known else True
+    return None if None in verdicts else True
 
 
 Findings = tuple[list[tuple[Order, bool]], bool]
-"""Orders that may be the intent's, each with whether it is for certain, those first; and whether
-these are all of them."""
+"""Orders that may be the intent's, each with whether that is certain, those first; and whether the
+search was complete."""
 
 
 async def find_order(
@@ -445,23 +440,23 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Look for the order of ``intent``, until one is certain.
+    """Looks for the order of ``intent`` until one is certain.
 
-    ``sent_at`` is by the service's clock; orders in ``known`` were there before or belong
-    to other intents. What was found is not all where the service could not be asked at last.
+    ``sent_at`` is by the service's clock; orders in ``known`` were there before or belong to other
+    intents. The search is incomplete if the last look could not be made.
     """
-    found: list[tuple[Order, bool]] = []
+    candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
         await clock.sleep(wait)
         try:
-            found, complete = await orders_since(api, intent, sent_at=sent_at, known=known)
+            candidates, complete = await orders_since(api, intent, sent_at=sent_at, known=known)
         except ClientError:
             complete = False
             continue
-        if any(certain for _, certain in found):
+        if any(certain for _, certain in candidates):
             break
-    return found, complete
+    return candidates, complete
 
 
 async def orders_since(
@@ -474,15 +469,15 @@ async def orders_since(
     judged = [
         await _judge(api, intent, order, since) for order in listed if order.service_id not in known
     ]
-    found = [(order, verdict is True) for order, verdict in judged if verdict is not False]
-    found.sort(key=lambda pair: not pair[1])
-    return found, whole and api.server_now() - sent_at < WINDOW
+    candidates = [(order, verdict is True) for order, verdict in judged if verdict is not False]
+    candidates.sort(key=lambda pair: not pair[1])
+    return candidates, whole and api.server_now() - sent_at < WINDOW
 
 
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
 ) -> tuple[Order, bool | None]:
-    """Judge a listed order; one that does not say enough is read in full first."""
+    """A listed order that does not say enough is read in full first."""
     verdict = match(intent, order, since=since)
     if verdict is None:
         order = await api.get_order(order.service_id)
@@ -491,8 +486,8 @@ async def _judge(
 
 
 async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
-    """Orders since a time, and whether these are all of them. One that moves to the next page
-    while the list is read is one order, as it was read last."""
+    """Orders since a time, and whether they are all. An order that moves to the next page while the
+    list is read counts once, as read last."""
     orders: dict[str, Order] = {}
     skipped = 0
     for page in range(1, MAX_PAGES + 1):
@@ -505,8 +500,8 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
-    """Not before the create was sent. A service that is late with its clock or generous with a
-    quote may make it after the quote ended; then another home may have made it as well."""
+    """Not before the create was sent. After the end of the quote it may be the order of a late
+    service, or of another home."""
     if order.created is None:
         return None
     if order.created < since:
@@ -515,8 +510,8 @@ def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | Non
 
 
 def _as_promised(intent: Intent, order: Order) -> bool | None:
-    """A fixed rate promised the output: of another one somebody has to look. That of a floating
-    one tells nothing apart."""
+    """A fixed rate promised the output; with another output a person has to look. A floating
+    order's output tells nothing."""
     if not intent.fixed:
         return True
     if order.out_amount is None:
@@ -525,12 +520,12 @@ def _as_promised(intent: Intent, order: Order) -> bool | None:
 
 
 def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
-    """A refund address of somebody else; one that is not named says nothing."""
+    """False for another refund address; an absent one tells nothing."""
     return not named or (asked is not None and same_address(kind, named, asked))
 
 
 def _as_fixed(intent: Intent, order: Order) -> bool | None:
-    """A floating order may leave the flag out; of a fixed one its absence says nothing."""
+    """A floating order may leave the flag out."""
     if "fixed" in order.model_fields_set:
         return order.fixed is intent.fixed
     return None if intent.fixed else True

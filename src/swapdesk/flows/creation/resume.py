@@ -1,11 +1,11 @@
 """What became of creates without a known outcome: looked for at the start, settled by hand where
 that does not tell.
 
-The desk adopts an order by itself only when exactly one is certain. Where several are, or one
-lacks a field that would tell, the user compares them with what was confirmed and chooses; or
-says, after a look that saw everything, that none of them is it. Either way nothing is posted.
+The desk adopts an order by itself only if exactly one is certain. Where several match, or a field
+that would tell is missing, the user compares them with what was confirmed and chooses; or says,
+after a complete look, that none of them is it. Nothing is posted in either case.
 
-At the start it runs before anything new may be created. An intent that never left is dropped; one
+It runs at the start before anything new may be created. An intent that never left is dropped; one
 that left is looked up at the service; an order whose repetition was interrupted is read again.
 """
 
@@ -51,13 +51,12 @@ UNSAID = "the service does not say"
 _KNOWN_BY_NOW = "What became of this request is known by now."
 
 LOOK_AGE = timedelta(minutes=10)
-"""After this what a look found is too old to give an intent up on."""
+"""After this a look is too old to give an intent up on."""
 
 
 class ResumeReport(Struct):
-    """What was found, by intent. ``elsewhere`` belong to another desk that still runs; the look
-    for the order of ``left`` was broken off; ``problem`` says why the journal could not be used,
-    if it could not."""
+    """The outcomes by intent. ``elsewhere`` belong to another desk that still runs; the look for
+    ``left`` was broken off; ``problem`` says why the journal could not be used."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
@@ -72,9 +71,8 @@ class ResumeReport(Struct):
 
 
 def _goes_on(journal: Journal, create: Operation) -> bool:
-    """A swap on chains whose create never left is taken on where it stopped (``dex_swap``), unless
-    a part of it was refused; of one whose create did leave the order is looked for as of every
-    other."""
+    """True for an on-chain swap whose create never left and of which no part was refused:
+    ``dex_swap`` takes it on."""
     if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
     parts = journal.ledger.parts(create.id)
@@ -84,17 +82,19 @@ def _goes_on(journal: Journal, create: Operation) -> bool:
 async def resume(
     journal: Journal, flow: ExchangeFlow, patience: float | None = None
 ) -> ResumeReport:
-    """Settle every unfinished intent whose owner is gone. Never posts anything.
+    """Settles every unfinished intent whose owner is gone. Never posts anything.
 
-    ``patience`` is for whoever creates nothing afterwards: how many seconds it may take. A look
-    that is broken off then proves nothing, and its intent stays open.
+    ``patience`` in seconds bounds it for callers that create nothing afterwards; a look that is
+    broken off proves nothing, and its intent stays open.
     """
     report = ResumeReport()
     try:
         async with asyncio.timeout(patience):
             await _settle(journal, flow, report)
     except TimeoutError:
-        others = {one.id for one in (*report.elsewhere, *(one for one, _ in report.unknown))}
+        others = {
+            intent.id for intent in (*report.elsewhere, *(intent for intent, _ in report.unknown))
+        }
         report.left = [
             intent_of(create)
             for create in open_creates(journal.ledger)
@@ -104,16 +104,15 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    """All of them at once: the wait for one is the wait for all."""
+    """All at once: the wait for one is the wait for all."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
-    await together(*(_repeat(flow, report, one) for one in journal.orders.unrepeated()))
+    await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))
 
 
 async def _look(
     journal: Journal, flow: ExchangeFlow, report: ResumeReport, left: Operation
 ) -> None:
-    """Settle one unfinished create."""
     if left.id in flow.running or _goes_on(journal, left):
         return
     intent = intent_of(left)
@@ -145,13 +144,13 @@ async def _look(
         report.unknown.append((intent, outcome))
 
 
-async def _repeat(flow: ExchangeFlow, report: ResumeReport, known: TrackedOrder) -> None:
-    """Let the service repeat an order that it has not repeated yet."""
-    intent = known.intent
-    found = {created.order.service_id for _, created in report.found}
-    if intent is None or ended(display_of(known.order)) or known.service_id in found:
+async def _repeat(flow: ExchangeFlow, report: ResumeReport, order: TrackedOrder) -> None:
+    """Lets the service repeat an order that it has not repeated yet."""
+    intent = order.intent
+    reported = {created.order.service_id for _, created in report.found}
+    if intent is None or ended(display_of(order.order)) or order.service_id in reported:
         return
-    report.found.append((intent, await flow.confirm_again(intent, known.order)))
+    report.found.append((intent, await flow.confirm_again(intent, order.order)))
 
 
 class CandidateRefused(Exception):
@@ -159,7 +158,8 @@ class CandidateRefused(Exception):
 
 
 class Compared(Struct, frozen=True):
-    """One field of a candidate beside what was confirmed. ``same`` is None where it is unsaid."""
+    """One field of a candidate beside what was confirmed. ``same`` is None where the service is
+    silent."""
 
     label: str
     confirmed: str
@@ -180,8 +180,8 @@ class OrderCandidate(Struct, frozen=True):
 
     @property
     def other(self) -> tuple[str, ...]:
-        """Fields that are not as confirmed, though they rule the order out in nothing."""
-        return tuple(one.label for one in self.facts if one.same is False)
+        """Fields that differ from what was confirmed without ruling the order out."""
+        return tuple(field.label for field in self.facts if field.same is False)
 
     @property
     def said(self) -> str:
@@ -191,7 +191,7 @@ class OrderCandidate(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """What one look found. ``complete``: it saw every order since the create was sent, within
+    """The result of one look. ``complete``: it saw every order since the create was sent, within
     the 48 hours that the service remembers."""
 
     intent: Intent
@@ -202,12 +202,11 @@ class Look(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """What is typed to give the intent up: the payment's own mark, so never by habit."""
+        """Typed to give the intent up; it names the payment, so that it is never typed by habit."""
         return f"give up {self.intent.fingerprint[:4]}"
 
     @property
     def said(self) -> str:
-        """What the look found, in a sentence."""
         count = len(self.candidates)
         if not self.complete:
             begin = "The service does not list every order since then any more"
@@ -229,27 +228,35 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """One look through all orders since the create was sent. Raises CandidateRefused."""
+        """Looks once through all orders since the create was sent. Raises CandidateRefused."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
         before = self._journal.orders.created_before(sent_at - SKEW)
-        known = before | self._flow.of_others(intent)
+        excluded = before | self._flow.of_others(intent)
         try:
-            found, complete = await orders_since(self._api, intent, sent_at=sent_at, known=known)
+            orders, complete = await orders_since(
+                self._api, intent, sent_at=sent_at, known=excluded
+            )
         except ClientError as error:
             raise CandidateRefused(f"The service could not be asked: {error}.") from error
         listed = [
-            OrderCandidate(order, certain, compared(intent, order)) for order, certain in found
+            OrderCandidate(order, certain, compared(intent, order)) for order, certain in orders
         ]
         # The one that is most like it stands first.
-        listed.sort(key=lambda one: (not one.certain, len(one.other), one.service_id))
+        listed.sort(
+            key=lambda candidate: (
+                not candidate.certain,
+                len(candidate.other),
+                candidate.service_id,
+            )
+        )
         return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
-        """Take the order for the intent. It is read again first and must still contradict
-        nothing; whether its address may be shown is decided as for any order."""
+        """Takes the order for the intent. It is read again first and must still contradict nothing;
+        its address is released like that of any order."""
         intent, _ = self._unknown(look.intent.id)
-        if all(one.service_id != service_id for one in look.candidates):
+        if all(candidate.service_id != service_id for candidate in look.candidates):
             raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
         try:
             order = await self._api.get_order(service_id)
@@ -265,8 +272,8 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def give_up(self, look: Look, typed: str) -> None:
-        """Stop looking, because the user says that none is it: the same payment may be asked
-        for again. Raises CandidateRefused without the exact phrase or after a look with gaps."""
+        """Stops looking, because the user says that none is it: the same payment may be asked for
+        again. Raises CandidateRefused without the exact phrase, or after a look with gaps."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:

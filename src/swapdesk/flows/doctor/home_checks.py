@@ -35,21 +35,21 @@ class Finding(Struct, frozen=True):
     mend: str = ""
 
 
-def ok(check: str, said: str, mend: str = "") -> Finding:
+def ok(check: str, sentence: str, mend: str = "") -> Finding:
     """``mend`` is an improvement, since nothing is wrong."""
-    return Finding(check, "ok", _short(said), mend)
+    return Finding(check, "ok", _short(sentence), mend)
 
 
-def wrong(check: str, said: str, mend: str) -> Finding:
-    return Finding(check, "wrong", _short(said), mend)
+def wrong(check: str, sentence: str, mend: str) -> Finding:
+    return Finding(check, "wrong", _short(sentence), mend)
 
 
-def unchecked(check: str, said: str) -> Finding:
-    return Finding(check, "unchecked", _short(said))
+def unchecked(check: str, sentence: str) -> Finding:
+    return Finding(check, "unchecked", _short(sentence))
 
 
-def _short(said: str) -> str:
-    return said if len(said) <= SAID_LIMIT else f"{said[: SAID_LIMIT - 1]}…"
+def _short(sentence: str) -> str:
+    return sentence if len(sentence) <= SAID_LIMIT else f"{sentence[: SAID_LIMIT - 1]}…"
 
 
 # Commands
@@ -105,12 +105,12 @@ def written(check: str, path: Path, *, directory: bool = False) -> Finding | Non
             check, f"{path} is no {'directory' if directory else 'file'}.", set_aside(path)
         )
     if status.st_uid not in (os.getuid(), 0):
-        said = f"{path} belongs to another user."
+        sentence = f"{path} belongs to another user."
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        said = f"Other users can write to {path}."
+        sentence = f"Other users can write to {path}."
     else:
         return None
-    return wrong(check, said, _made_ours(path, status))
+    return wrong(check, sentence, _made_ours(path, status))
 
 
 def _made_ours(path: Path, status: os.stat_result) -> str:
@@ -166,11 +166,11 @@ def _unwritable(root: Path) -> Finding | None:
     place = next(path for path in (root, *root.parents) if path.exists())
     if not place.is_dir() or os.access(place, os.W_OK | os.X_OK):
         return None
-    said = f"Nothing can be kept in {root}: {place} cannot be written."
+    sentence = f"Nothing can be kept in {root}: {place} cannot be written."
     status = place.stat()
     if status.st_uid == os.getuid() and not status.st_mode & stat.S_IWUSR:
-        return wrong("files", said, f"chmod u+rwx {shell_word(place)}")
-    return wrong("files", said, "read -r SWAPDESK_HOME && export SWAPDESK_HOME")
+        return wrong("files", sentence, f"chmod u+rwx {shell_word(place)}")
+    return wrong("files", sentence, "read -r SWAPDESK_HOME && export SWAPDESK_HOME")
 
 
 def secret_file(settings: Settings) -> Path | None:
@@ -185,7 +185,6 @@ def secret_file(settings: Settings) -> Path | None:
 
 
 def check_secret(settings: Settings) -> Iterator[Finding]:
-    """Checks the file with the secret of the profile's API key."""
     file = secret_file(settings)
     if file is None:
         return
@@ -195,12 +194,16 @@ def check_secret(settings: Settings) -> Iterator[Finding]:
         return
     try:
         text = read_private(file).decode("utf-8").strip()
-        said = "" if text else f"{file} is empty."
+        sentence = "" if text else f"{file} is empty."
     except UnicodeDecodeError:
-        said = f"{file} is no text."
+        sentence = f"{file} is no text."
     except OSError as error:
-        said = f"{file} cannot be read: {error.strerror or error}."
-    yield wrong("secret", said, type_secret(file)) if said else ok("secret", f"{file} is private.")
+        sentence = f"{file} cannot be read: {error.strerror or error}."
+    yield (
+        wrong("secret", sentence, type_secret(file))
+        if sentence
+        else ok("secret", f"{file} is private.")
+    )
 
 
 def type_secret(file: Path) -> str:
@@ -230,11 +233,11 @@ def check_journal(path: Path) -> Finding:
         result = str(error)
     if result == "ok":
         return ok("journal", f"{path.name} is whole and of version {version}.")
-    said = (
+    sentence = (
         f"{path} is damaged ({' '.join(result.split())[:100]}): set aside it stays as it is, and"
         " the orders of the last 48 hours are found again."
     )
-    return wrong("journal", said, set_aside(path))
+    return wrong("journal", sentence, set_aside(path))
 
 
 def line_of_profile(settings: Settings, *key: str) -> str:

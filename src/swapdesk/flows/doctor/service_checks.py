@@ -54,8 +54,8 @@ def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
     if not file.exists():
         return ok("run file", "No sandbox runs; a command that needs one starts it.")
     if ready is None:
-        said = f"No sandbox answers where {file} says."
-        return wrong("run file", said, f"rm {shell_word(file)}")
+        sentence = f"No sandbox answers where {file} says."
+        return wrong("run file", sentence, f"rm {shell_word(file)}")
     return ok("run file", f"The sandbox of process {ready['pid']} runs.")
 
 
@@ -67,8 +67,8 @@ async def check_service(
         return [unchecked("service", "No sandbox runs.")]
     url = settings.url.value if ready is None else str(ready["url"])
     if url is None:
-        said = f"Profile {settings.profile.value} has no url."
-        return [wrong("service", said, line_of_profile(settings, "url"))]
+        sentence = f"Profile {settings.profile.value} has no url."
+        return [wrong("service", sentence, line_of_profile(settings, "url"))]
     credentials, refused = _credentials(settings, ready)
     try:
         api = PartnerApi(url, credentials, clock=clock, policy=RetryPolicy(attempts=1))
@@ -79,8 +79,8 @@ async def check_service(
             await _soon(api.health())
         except (ClientError, TimeoutError) as error:
             why = str(error) or "no answer in time"
-            said = f"{api.url} does not answer ({why})."
-            return [wrong("service", said, _mend_url(settings)), *refused]
+            sentence = f"{api.url} does not answer ({why})."
+            return [wrong("service", sentence, _mend_url(settings)), *refused]
         return [
             ok("service", f"{api.url} answers."),
             _clock(api, settings),
@@ -99,8 +99,8 @@ def _credentials(
     except (NotConfigured, CredentialsError) as error:
         if any(problem.key == "secret_file" for problem in settings.problems):
             return Credentials(), [unchecked("credentials", "The secret cannot be read.")]
-        said = f"{capital(str(error))}."
-        return Credentials(), [wrong("credentials", said, _mend_credentials(settings))]
+        sentence = f"{capital(str(error))}."
+        return Credentials(), [wrong("credentials", sentence, _mend_credentials(settings))]
 
 
 def _clock(api: PartnerApi, settings: Settings) -> Finding:
@@ -118,7 +118,6 @@ def _clock(api: PartnerApi, settings: Settings) -> Finding:
 async def _accepted(
     api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
 ) -> Finding:
-    """Makes a reading call that needs the credentials."""
     try:
         await _soon(api.get_rate_limits() if api.credentials.writes else api.list_chains())
     except AccessError as error:
@@ -154,16 +153,21 @@ async def _nodes(
     def mend(chain: str) -> str:
         return line_of_profile(settings, "rpc", chain)
 
-    unused = [wrong("nodes", said, mend(name)) for name, said in zip(others, problems, strict=True)]
+    unused = [
+        wrong("nodes", sentence, mend(name))
+        for name, sentence in zip(others, problems, strict=True)
+    ]
     return [*unused, *await _asked(links, mend)]
 
 
 async def _asked(links: Sequence[ChainLink], mend: Callable[[str], str]) -> list[Finding]:
     problems = list(zip(links, await asyncio.gather(*map(_node_problem, links)), strict=True))
     findings = [
-        wrong("nodes", said, mend(link.name)) for link, said in problems if said is not None
+        wrong("nodes", sentence, mend(link.name))
+        for link, sentence in problems
+        if sentence is not None
     ]
-    well = ", ".join(link.name for link, said in problems if said is None)
+    well = ", ".join(link.name for link, sentence in problems if sentence is None)
     return [*findings, *([ok("nodes", f"Nodes answer for {well}.")] if well else [])]
 
 

@@ -35,8 +35,8 @@ def _command(environ: Mapping[str, str], prefix: Path) -> Finding:
     if not ours.exists():
         return unchecked("command", f"No command was installed as {ours}.")
     if found is None:
-        said = f"The shell does not find {NAME} by its name alone."
-        return ok("command", said, put_on_path(prefix))
+        sentence = f"The shell does not find {NAME} by its name alone."
+        return ok("command", sentence, put_on_path(prefix))
     if not os.path.samefile(found, ours):
         return ok("command", f"The shell finds another {NAME}, {found}, and this is {ours}.")
     return ok("command", f"The shell finds {NAME}.")
@@ -64,8 +64,8 @@ def _manual(environ: Mapping[str, str], prefix: Path) -> Finding:
         return ok("manual", f"man {NAME} finds its page.")
     beside = f"~/.local/{page}"
     link = f"mkdir -p {os.path.dirname(beside)} && ln -sf {shell_word(prefix / page)} {beside}"
-    said = f"man {NAME} does not find its page, which is {prefix / page}."
-    return ok("manual", said, link)
+    sentence = f"man {NAME} does not find its page, which is {prefix / page}."
+    return ok("manual", sentence, link)
 
 
 _COMPLETED: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -93,8 +93,8 @@ def _completion(environ: Mapping[str, str]) -> Finding:
     if any(Path(home, file).is_file() for file in files) or asked in _text(Path(home, begin)):
         return ok("completion", f"{shell} completes commands, options and names.")
     line = shell_word(f"source <({asked})")
-    said = f"Nothing in ~/{begin} has {shell} complete commands, options and names."
-    return ok("completion", said, write or f"echo {line} >> ~/{begin}")
+    sentence = f"Nothing in ~/{begin} has {shell} complete commands, options and names."
+    return ok("completion", sentence, write or f"echo {line} >> ~/{begin}")
 
 
 def _text(file: Path) -> str:

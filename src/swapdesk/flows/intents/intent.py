@@ -1,12 +1,12 @@
 """What the user confirmed, frozen, and whether its deposit address may be shown.
 
-An Intent is made once, at the review, and never changes; what is confirmed, journaled, posted and
+An Intent is made once, at the review, and never changes: what is confirmed, journaled, posted and
 compared is this one object. Gas and fees of an on-chain swap are units of the native coin.
 
-An address is hidden from the start and released by one path alone: the order was created for an
-intent of this desk, compared with it, repeated by the service and compared again. A later
-contradiction hides it for good. A floating rate that falls before the deposit hides it until the
-user accepts less (``agreed_output``).
+An address is hidden at first and released in one way alone: the order was created for an intent of
+this desk, compared with it, repeated by the service and compared again. A later contradiction hides
+it for good. A floating rate that falls before the deposit hides it until the user accepts less
+(``agreed_output``).
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 
 SLIPPAGE = Decimal("0.5")
-"""Percent under the quote that is taken where nobody said how much: the service's own choice
-(contract 6.6, ``slippage``)."""
+"""Percent below the quote that is accepted by default: the service's own choice (contract 6.6,
+``slippage``)."""
 COIN_DECIMALS = {"evm": 18, "sol": 9}
 """Of the native coin, by the kinds of chains that a wallet of this desk signs for."""
 GAS_ROOM = 4
-"""How many times the gas of a quote one transaction may cost: prices move until it is mined."""
+"""A transaction may cost this many times the gas of its quote: prices move until it is mined."""
 LEAST_GAS_USD = Decimal(5)
-"""What one transaction may always cost; approvals are not part of a quote's gas."""
+"""The gas that one transaction may always cost; a quote's gas leaves approvals out."""
 UNPRICED_GAS = Decimal("0.01")
-"""The bound in coins where the coin has no price."""
+"""The bound in coins for a coin without a price."""
 FEE_ROOM = Decimal("1.01")
-"""A quote tells the bridge fee in dollars, rounded, and the transaction carries it in coins."""
+"""A quote states the bridge fee in rounded dollars; the transaction carries it in coins."""
 
 
 class DexTerms(Struct, frozen=True):
-    """``sender`` signs and pays; ``slippage`` in percent; ``gas_units`` the most that one
-    transaction may pay for gas, ``fee_units`` the most that goes along as fees of the venue."""
+    """``sender`` signs and pays; ``slippage`` in percent; ``gas_units`` and ``fee_units`` are the
+    most that one transaction may pay for gas and as fees of the venue."""
 
     sender: str
     slippage: Decimal
@@ -67,8 +67,8 @@ def terms_of(
     *,
     kind: str = "evm",
 ) -> DexTerms:
-    """The terms of a quote; ``coin_price`` in dollars of the native coin of its chain, which is
-    of this ``kind``."""
+    """The terms of a quote. ``coin_price`` is in US dollars of the native coin of its chain, which
+    is of this ``kind``."""
     # A venue that takes its own fee in the coin takes it together with the bridge's.
     fees = (quote.fee_usd or Decimal(0)) + (quote.bridge_fee_usd or Decimal(0))
     return DexTerms(
@@ -80,12 +80,12 @@ def terms_of(
 
 
 def least_units(quoted: int, slippage: Decimal) -> int:
-    """What was quoted less the slippage, rounded down."""
+    """The quoted units less the slippage, rounded down."""
     return int(Fraction(100 - slippage) / 100 * quoted)
 
 
 def gas_bound(price: Decimal | None, kind: str) -> int:
-    """The most that one transaction may pay for gas where no quote says what it needs."""
+    """The gas that one transaction may cost where no quote states any."""
     return _gas(None, price, kind)
 
 
@@ -142,13 +142,12 @@ class TokenFacts(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """One confirmed swap or private send. Amounts are exact, in token units.
 
-    ``amount_out`` is what the quote paid out, ``net_amount_out`` what it was ranked by.
-    ``memo_waived`` records the typed waiver for a chain whose addresses usually need a memo.
-    ``fixed``: the quote promised ``amount_out`` until ``valid_until``. ``receive``: the user
-    stated ``amount_out`` and the quote answered with ``amount_in``. ``markup``: percent asked
-    of the service, None for the account's default. ``intermediate_refund`` is where a private
-    swap that fails between its legs may return the token of the middle. ``dex``: the terms of a
-    swap on chains, None for every other route.
+    ``amount_out`` is the payout of the quote, ``net_amount_out`` the amount it was ranked by.
+    ``memo_waived`` records the typed waiver on a chain whose addresses usually need a memo. With
+    ``fixed`` the quote promised ``amount_out`` until ``valid_until``. With ``receive`` the user
+    stated ``amount_out`` and the quote answered with ``amount_in``. ``markup`` is in percent, None
+    the account's default. ``intermediate_refund`` may get the middle token back if a private swap
+    fails between its legs. ``dex`` are the terms of a swap on chains, None for other routes.
     """
 
     id: str
@@ -179,7 +178,7 @@ class Intent(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """What makes two intents the same payment: pair, stated amount, recipient and memo."""
+        """Equal for intents of the same payment: pair, stated amount, recipient and memo."""
         facts = "\n".join(
             (
                 self.kind,
@@ -194,13 +193,12 @@ class Intent(Struct, frozen=True):
         return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-ready form for the journal; amounts as exact decimal text."""
+        """The form of the journal; amounts as exact decimal text."""
         values = {name: _plain_value(value) for name, value in asdict(self).items()}
         return values | {"dex": None if self.dex is None else self.dex.as_json()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Intent:
-        """The intent as it was journaled."""
         return convert(data, cls, strict=False)
 
 
@@ -216,7 +214,7 @@ class DepositRelease(StrEnum):
     """Stored with the order in the journal."""
 
     FOREIGN = "foreign"
-    """Seen, but not confirmed at this desk: another program of the partner made it."""
+    """Not confirmed at this desk: another program of the partner made it."""
     UNREPEATED = "unrepeated"
     """Created here; the service has not repeated it yet."""
     LOWER = "lower"
@@ -224,7 +222,7 @@ class DepositRelease(StrEnum):
     DIFFERS = "differs"
     """Not what was confirmed."""
     CONTRADICTS = "contradicts"
-    """A later answer named something else to pay or to receive."""
+    """A later answer named another payee or amount."""
     RELEASED = "released"
 
 
@@ -261,7 +259,7 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """A standing with the sentence that says why; the sentence is None only when released."""
+    """A release state with the sentence that says why; the sentence is None only when released."""
 
     standing: DepositRelease
     withheld: str | None

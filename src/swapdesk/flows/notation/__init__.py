@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import Annotated, Literal
+from functools import wraps
+from typing import Annotated, Concatenate, Literal, ParamSpec
 
 from msgspec import Meta, Struct
 
@@ -38,7 +39,7 @@ NOTHING = "—"
 """Stands where there is no value."""
 
 MASK = re.compile(r"[a-z]+-\d{1,4}", re.ASCII)
-"""What stands for an address in a support file, as ``address-2``."""
+"""Stands for an address in a support file: ``address-2``."""
 
 Side = Literal["receive", "pay"]
 
@@ -61,8 +62,23 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_P = ParamSpec("_P")
+
+
+def _or_nothing(
+    write: Callable[Concatenate[Decimal, _P], str],
+) -> Callable[Concatenate[Decimal | None, _P], str]:
+    """Writes :data:`NOTHING` for a value that is not known."""
+
+    @wraps(write)
+    def written(value: Decimal | None, /, *args: _P.args, **options: _P.kwargs) -> str:
+        return NOTHING if value is None else write(value, *args, **options)
+
+    return written
+
+
 def short_address(address: str) -> str:
-    """``0x 71C7 …976F``; what stands for an address is whole."""
+    """``0x 71C7 …976F``; a placeholder of a support file stays whole."""
     return address if MASK.fullmatch(address) else _short_address(address)
 
 
@@ -72,23 +88,23 @@ def exact_amount(amount: Decimal) -> str:
 
 
 def copied_amount(amount: Decimal) -> str:
-    """Every digit without groups and with the ASCII sign, as another program reads it."""
+    """Every digit without groups and with the ASCII sign, for other programs."""
     return f"{amount:f}"
 
 
 def trimmed(amount: Decimal) -> str:
-    """Every digit that counts: exact, without closing zeros after the point."""
+    """Exact, without trailing zeros after the point."""
     text = exact_amount(amount)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def table_amount(amount: Decimal | None, side: Side = "receive") -> str:
+@_or_nothing
+def table_amount(amount: Decimal, side: Side = "receive") -> str:
     """Eight digits, at most eight of them after the point; whole numbers have no point.
 
-    The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``.
+    The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``. Amounts to
+    pay are rounded up, others down.
     """
-    if amount is None:
-        return NOTHING
     if amount == amount.to_integral_value():
         return _signed(f"{amount.quantize(Decimal(1), context=_WIDE):,f}")
     if 0 < amount < _SMALLEST:
@@ -109,10 +125,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
+@_or_nothing
+def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
     """As :func:`table_amount`, with at most six fraction digits and no closing zeros."""
-    if amount is None:
-        return NOTHING
     text = table_amount(amount, side)
     if "." not in text or text.startswith("<"):
         return text
@@ -125,17 +140,15 @@ def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
     return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def about_amount(amount: Decimal | None) -> str:
-    """An estimate with four digits that count: ``≈ 0.04123``, ``≈ 12,350``; ``—`` when unknown."""
-    if amount is None:
-        return NOTHING
+@_or_nothing
+def about_amount(amount: Decimal) -> str:
+    """An estimate with four significant digits: ``≈ 0.04123``, ``≈ 12,350``."""
     return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
 
 
-def difference(amount: Decimal | None) -> str:
+@_or_nothing
+def difference(amount: Decimal) -> str:
     """A signed difference: ``−0.014777``, ``+2.5``, ``0`` for none."""
-    if amount is None:
-        return NOTHING
     if amount == 0:
         return "0"
     unit = Decimal(1).scaleb(-_TRACKER_PLACES)
@@ -145,20 +158,18 @@ def difference(amount: Decimal | None) -> str:
     return _plus(short, f"{short.copy_abs():,f}")
 
 
-def usd(value: Decimal | None) -> str:
-    """``$48,210.00``; ``<$0.01`` for less than a cent; ``—`` when unknown."""
-    if value is None:
-        return NOTHING
+@_or_nothing
+def usd(value: Decimal) -> str:
+    """``$48,210.00``; ``<$0.01`` for less than a cent."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<$0.01"
     cents = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
     return f"{MINUS if cents < 0 else ''}${cents.copy_abs():,f}"
 
 
-def usd_market(value: Decimal | None) -> str:
+@_or_nothing
+def usd_market(value: Decimal) -> str:
     """A market figure with one decimal and K, M, B or T: ``$61.8B``."""
-    if value is None:
-        return NOTHING
     size = value.copy_abs()
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         # 999,950 is one million once it has one decimal.
@@ -168,10 +179,9 @@ def usd_market(value: Decimal | None) -> str:
     return usd(value)
 
 
-def percent(value: Decimal | None) -> str:
-    """A signed percentage from its value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
-    if value is None:
-        return NOTHING
+@_or_nothing
+def percent(value: Decimal) -> str:
+    """A signed percentage from a value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<0.01%"
     short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -181,7 +191,7 @@ def percent(value: Decimal | None) -> str:
 def rate_both_ways(
     pay: Decimal, pay_symbol: str, get: Decimal, get_symbol: str
 ) -> tuple[str, str] | None:
-    """The rate of one quote in both directions, or None when either amount is not above zero."""
+    """The rate of one quote in both directions; None if an amount is not above zero."""
     if pay <= 0 or get <= 0:
         return None
     forth = table_amount(_WIDE.divide(get, pay))
@@ -190,10 +200,10 @@ def rate_both_ways(
 
 
 def align_on_point(texts: Sequence[str]) -> list[str]:
-    """Pad numbers so that their points stand in one column; all results are equally wide.
+    """Pads numbers so that their points stand in one column; all results are equally wide.
 
-    A whole number ends where the others have their point. A text that is not a number
-    (``—``, ``in price``) is put at the right edge.
+    A whole number ends where the others have their point. Other texts (``—``, ``in price``) are put
+    at the right edge.
     """
     parts = [split_at_point(text) for text in texts]
     left = max((len(whole) for whole, _, number in parts if number), default=0)
@@ -245,15 +255,14 @@ def duration(seconds: float) -> str:
 
 
 def written_seconds(text: str) -> int | None:
-    """Seconds of ``40s``, ``30m``, ``1h`` or ``2d`` as a person writes it; None for anything
-    else."""
-    found = _WRITTEN.fullmatch(text)
-    return int(found[1]) * _SECONDS[found[2]] if found is not None else None
+    """Seconds of ``40s``, ``30m``, ``1h`` or ``2d``; None for any other text."""
+    match = _WRITTEN.fullmatch(text)
+    return int(match[1]) * _SECONDS[match[2]] if match is not None else None
 
 
 def expected(seconds: float | None) -> str:
-    """An expected duration: ``~14m``; ``—`` when nothing is promised."""
-    return "—" if seconds is None else f"~{duration(seconds)}"
+    """An expected duration: ``~14m``; ``—`` if none is stated."""
+    return NOTHING if seconds is None else f"~{duration(seconds)}"
 
 
 def expected_minutes(minutes: Decimal | float | None) -> str:
@@ -311,7 +320,7 @@ def date(moment: datetime, now: datetime) -> str:
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """``06:44``, ``24 Nov 06:44``: when something was true that may not be any more."""
+    """``06:44``, ``24 Nov 06:44``: when something was true that may have changed since."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)

@@ -1,8 +1,8 @@
-"""Which characters of a text are an amount, so that it can be hidden.
+"""Finds the amounts in a text, so that they can be hidden.
 
-A number counts as an amount when it has a fraction, a currency sign, thousands or a symbol behind
-it, or stands behind the name of one. Times, ages, counts, percentages and ids stay: thousands of
-orders, rows or gas are no amount.
+A number is an amount if it has a fraction, a currency sign, thousands or a symbol behind it, or the
+name of an amount before it. Times, ages, counts, percentages and ids stay, counts of orders, rows
+or gas in thousands included.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 
 DOTS = "•••"
-"""What every amount is drawn as."""
+"""Drawn in place of an amount."""
 HIDDEN = "\ue000"
-"""Stands for one character of an amount until the amount is drawn; no text is shown with it."""
+"""Stands for one character of an amount until it is drawn; no text holds it otherwise."""
 
 _NUMBER = re.compile(
     r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d++(?:[.,]\d++)*+)(?P<unit>[KMBT]?)"
@@ -31,13 +31,13 @@ _JSON_AMOUNT = re.compile(
 )
 _DIGITS = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
 _NAMED_AMOUNT = re.compile(rf'(?i)amount\w*(?:=|":| )"?{_DIGITS}(?: to {_DIGITS})?(?![\w%])')
-"""Behind its name, as in the address of a call, in its body and in the history of an order."""
+"""An amount behind its name, as in the address and body of a call or the history of an order."""
 _NO_SYMBOLS = frozenset(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "UTC")
 )
 
 Known = Callable[[str], bool]
-"""Whether a word is the symbol of a token."""
+"""True if a word is the symbol of a token."""
 
 
 def unknown(word: str) -> bool:
@@ -45,27 +45,27 @@ def unknown(word: str) -> bool:
     return False
 
 
-def without_amounts(text: str, known: Known = unknown) -> str:
+def without_amounts(text: str, is_symbol: Known = unknown) -> str:
     """The text with three dots in place of each amount."""
-    return re.sub(f"{HIDDEN}+", DOTS, hide_numbers(hide_named_amounts(text), known))
+    return re.sub(f"{HIDDEN}+", DOTS, hide_numbers(hide_named_amounts(text), is_symbol))
 
 
 def hide_named_amounts(text: str) -> str:
-    """Those behind their name, each character as ``HIDDEN``."""
+    """Replaces each character of an amount behind its name by ``HIDDEN``."""
     text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
     return _NAMED_AMOUNT.sub(_named_amount, text)
 
 
-def hide_numbers(text: str, known: Known = unknown) -> str:
-    """Those that their form or the symbol behind them tells."""
-    return _NUMBER.sub(lambda match: _amount(match, known), text)
+def hide_numbers(text: str, is_symbol: Known = unknown) -> str:
+    """Hides numbers whose form, or the symbol behind them, makes them amounts."""
+    return _NUMBER.sub(lambda match: _amount(match, is_symbol), text)
 
 
-def _amount(match: re.Match[str], known: Known) -> str:
+def _amount(match: re.Match[str], is_symbol: Known) -> str:
     sign, digits, unit = match["sign"], match["digits"], match["unit"]
     if not sign and not unit and _is_count(match):
         return match[0]
-    if "$" in sign or unit or _has_fraction(digits) or _symbol_follows(match, known):
+    if "$" in sign or unit or _has_fraction(digits) or _symbol_follows(match, is_symbol):
         return HIDDEN * len(match[0])
     return match[0]
 
@@ -80,7 +80,7 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _has_fraction(digits: str) -> bool:
-    """Whether there is a fraction or a group of thousands; ``127.0.0.1`` and ``3,4`` have none."""
+    """True for a fraction or a group of thousands; ``127.0.0.1`` and ``3,4`` have none."""
     if _THOUSANDS.search(digits):
         return True
     return digits.count(".") == 1 or ("." in digits and "," in digits)
@@ -95,9 +95,9 @@ def _named_amount(match: re.Match[str]) -> str:
     return text
 
 
-def _symbol_follows(match: re.Match[str], known: Known) -> bool:
+def _symbol_follows(match: re.Match[str], is_symbol: Known) -> bool:
     word = _SYMBOL.match(match.string, match.end())
     if word is None or word[1] in _NO_SYMBOLS:
         return False
     capitals = sum(char.isupper() for char in word[1])
-    return capitals >= 2 or known(word[1])
+    return capitals >= 2 or is_symbol(word[1])

@@ -166,7 +166,7 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "paidTo": place.address if place is not None else None,
         "paidMemo": place.memo if place is not None else None,
         "recipient": order.receiver_address,
-        "recipientLabel": intent.recipient_label if intent is not None else None,
+        "recipientLabel": tracked.recipient_label,
         "recipientMemo": order.receiver_tag,
         "depositHash": deposit_hash(order, made),
         "approveHash": _hashes(made, "reset", "approve"),

@@ -46,10 +46,7 @@ class _Looked(Struct, frozen=True):
     tracked: TrackedOrder
     status: OrderStatus
     now: datetime
-    named: Mapping[str, Collection[str]]
-    """By word, the ids of orders with an address, hash or request id that contains it."""
-    names: Mapping[str, str]
-    """``@name`` of the address book, by address in small letters."""
+    line: FilterLine
 
 
 Test = Callable[[_Looked], bool]
@@ -63,7 +60,9 @@ class FilterLine(Struct, frozen=True):
     words: tuple[str, ...] = ()
     """The bare words."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """By bare word, the ids of orders with an address, hash or request id that contains it."""
     names: Mapping[str, str] = field(default_factory=dict)
+    """``@name`` of the address book, by address in small letters."""
 
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
@@ -73,11 +72,10 @@ class FilterLine(Struct, frozen=True):
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
-        looked = _Looked(tracked, status, now, self.named, self.names)
+        looked = _Looked(tracked, status, now, self)
         return all(test(looked) for test in self.tests)
 
     def nothing(self, count: int) -> str:
-        """Returns the sentence for a filter that keeps none of ``count`` orders."""
         orders = "1 order" if count == 1 else f"{count:,} orders"
         searched = f": {SEARCHED}" if self.words else ""
         return f"No order matches {self.text!r}. Searched in {orders}{searched}."
@@ -111,7 +109,7 @@ def _test(word: str) -> Test:
     if field is not None:
         return _field_test(word, *field.groups())
     return lambda looked: (
-        looked.tracked.service_id in looked.named.get(word, ()) or word in _everything(looked)
+        looked.tracked.service_id in looked.line.named.get(word, ()) or word in _everything(looked)
     )
 
 
@@ -148,14 +146,14 @@ def _state(looked: _Looked) -> str:
     status = looked.status
     late = "late" if status.time.late else ""
     away = "put away" if status.put_away else ""
-    before = status.said.word if status.situation is LAST_HEARD else ""
+    before = status.reported.word if status.situation is LAST_HEARD else ""
     return f"{status.word} {before} {'finished' if status.ended else 'open'} {late} {away}"
 
 
 def _to(looked: _Looked) -> str:
     address = looked.tracked.order.receiver_address or ""
-    name = looked.names.get(address.lower(), "")
-    return f"{address} {looked.tracked.recipient_label} {name}"
+    label = looked.tracked.recipient_label or ""
+    return f"{address} {label} {looked.line.names.get(address.lower(), '')}"
 
 
 _FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {

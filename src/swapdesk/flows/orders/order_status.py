@@ -119,7 +119,7 @@ class OrderStatus(Struct, frozen=True):
 
     situation: Situation
     """The row whose texts these are: ``SITUATIONS["held"]``."""
-    said: Situation
+    reported: Situation
     """The row of the service's state; the same, unless this desk knows better."""
     facts: Mapping[str, str]
     """What fills the places of a row's texts, by their names (:func:`_facts_of`)."""
@@ -179,7 +179,6 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def not_signed(self) -> bool:
-        """True for a swap that was not signed and never will be."""
         return self.situation is NOT_SIGNED or (self.ended and not self.closed)
 
     @property
@@ -193,12 +192,11 @@ class OrderStatus(Struct, frozen=True):
     @property
     def yours(self) -> bool:
         """True if the user acts next: on an open order, or on one that ended with stuck money."""
-        owed = not self.ended or self.said in STRANDED or self.situation in STRANDED
+        owed = not self.ended or self.reported in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 
     @property
     def told(self) -> str:
-        """Cause and notes as sentences."""
         return " ".join(f"{part}." for part in (self.cause, *self.notes))
 
     @property
@@ -241,9 +239,9 @@ def order_status(
     better = match or known_better(_knowledge(tracked, status, own, batch))
     if better is not None:
         status = _in_words_of_desk(status, better, tracked, own, batch)
-    elif batch is not None and batch.problem and status.said is EXPIRED:
+    elif batch is not None and batch.problem and status.reported is EXPIRED:
         status = replace(status, cause=f"{batch.problem} {status.cause}")
-    elif batch is not None and batch.begun and status.said is EXPIRED:
+    elif batch is not None and batch.begun and status.reported is EXPIRED:
         is_paid = "was" if batch.state is State.DONE else "is being"
         cause = f"Its batch {is_paid} paid, and the service saw no deposit. {status.cause}"
         act = f"write to support with order {order.service_id}"
@@ -280,8 +278,8 @@ def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> Or
     money = UNLESS_SENT if status.money == WAITING.money else status.money
     # The first note says how late the order is now.
     notes = status.notes[1:] if status.late_by is not None else status.notes
-    told = replace(status, notes=notes).told.removesuffix(".")
-    facts = {"told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
+    text = replace(status, notes=notes).told.removesuffix(".")
+    facts = {"told": text, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
     status = replace(status, facts={**status.facts, **facts})
     return replace(
         _in_words_of_desk(status, LAST_HEARD, tracked, None, None),
@@ -325,7 +323,7 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
     left = status.deadline - now if status.deadline is not None else None
     if left is not None and (left > timedelta()) != status.counting:
         return None
-    return _time(status.said, passed, status.expected, left, closed=status.closed)
+    return _time(status.reported, passed, status.expected, left, closed=status.closed)
 
 
 def short_place(money: str) -> str:
@@ -345,34 +343,34 @@ def _reported(
     begun: datetime | None = None,
 ) -> OrderStatus:
     display, private = display_of(order), order.anonymous is True
-    said = situation_of(order)
+    row = situation_of(order)
     closed = ended(display)
     passed, due, late_by = _times(order, begun or order.created, now, display)
-    deadline = order.expires if said.until_deadline else None
+    deadline = order.expires if row.until_deadline else None
     left = deadline - now if deadline is not None else None
-    facts = _facts_of(order, intent, said, now, left, deposit)
-    money, by = (said.money or "").format_map(facts), (said.by or "").format_map(facts)
-    notes = _notes(order, intent, said, facts, deposit)
+    facts = _facts_of(order, intent, row, now, left, deposit)
+    money, by = (row.money or "").format_map(facts), (row.by or "").format_map(facts)
+    notes = _notes(order, intent, row, facts, deposit)
     if late_by is not None:
         notes = (f"{elapsed(late_by.total_seconds()).text} over the expected time", *notes)
-    sign: Sign = "failed" if display == DisplayStatus.FAILED else said.level
-    late = late_by is not None and said.level == "moving"
+    sign: Sign = "failed" if display == DisplayStatus.FAILED else row.level
+    late = late_by is not None and row.level == "moving"
     stages = _PRIVATE_STAGES if private else _STANDARD_STAGES
     return OrderStatus(
-        situation=said,
-        said=said,
+        situation=row,
+        reported=row,
         facts=facts,
-        word=said.word.format_map(facts),
-        level=said.level,
-        sign=said.sign or sign,
-        cause=said.cause.format_map(facts),
+        word=row.word.format_map(facts),
+        level=row.level,
+        sign=row.sign or sign,
+        cause=row.cause.format_map(facts),
         notes=notes,
         money=money,
         place=short_place(money),
-        actor=said.actor.format_map(facts),
-        act=said.act.format_map(facts),
+        actor=row.actor.format_map(facts),
+        act=row.act.format_map(facts),
         by=by,
-        certainty=Certainty.NOT_KNOWN if late else said.certainty,
+        certainty=Certainty.NOT_KNOWN if late else row.certainty,
         display=display,
         legs=(order.in_status, order.out_status) if private else (order.in_status,),
         stage=_stage(order, display, list(stages)),
@@ -382,8 +380,8 @@ def _reported(
         elapsed=passed,
         expected=due,
         late_by=late_by,
-        time=_time(said, passed, due, left, closed=closed),
-        payable=said is WAITING,
+        time=_time(row, passed, due, left, closed=closed),
+        payable=row is WAITING,
         ended=closed,
         closed=closed,
         put_away=False,
@@ -396,21 +394,20 @@ def _knowledge(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> Knowledge:
-    """``status`` is that of the service's state."""
     display = status.display
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     withheld = tracked.withheld is not None
     refused = withheld and tracked.standing not in _UNDECIDED
-    setting_up = tracked.awaits_address and status.said is SETTING_UP
+    setting_up = tracked.awaits_address and status.reported is SETTING_UP
     signing = (tracked.not_signed and status.closed) or (waiting and not refused)
     swap = tracked.swap_payment if signing else None
     paid_less = False
-    if status.said is COMPLETED:
+    if status.reported is COMPLETED:
         against = pays_otherwise(tracked.order, tracked.intent)
         paid_less = against is not None and against < 0
     late = waiting and status.left is not None and status.left <= timedelta()
     return Knowledge(
-        said=status.said,
+        reported=status.reported,
         display=display,
         late=late,
         hidden=withheld and not setting_up,
@@ -494,7 +491,7 @@ def _times(
 
 
 def _time(
-    said: Situation,
+    row: Situation,
     passed: timedelta | None,
     due: timedelta | None,
     left: timedelta | None,
@@ -507,7 +504,7 @@ def _time(
     if passed is None:
         return _NO_TIME
     if closed:
-        if said.level == "expired":
+        if row.level == "expired":
             return _NO_TIME
         took = f"took {duration(passed.total_seconds())}"
         return Elapsed(took, took, late=False)
@@ -526,7 +523,7 @@ def _stage(order: Order, display: str | None, stages: list[str | None]) -> int:
 def _facts_of(
     order: Order,
     intent: Intent | None,
-    said: Situation,
+    row: Situation,
     now: datetime,
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
@@ -544,7 +541,7 @@ def _facts_of(
     second = in_second_leg(order)
     label = intent.recipient_label if intent is not None else None
     first = _venue_name(intent.provider_name if intent is not None else None)
-    refunded = said in _REFUNDED
+    refunded = row in _REFUNDED
     back = _amount(order.refund_amount, sent) if order.refund_amount is not None else f"the {sent}"
     to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
     on = refund_chain(order)
@@ -598,7 +595,7 @@ _REFUNDED = frozenset(
 def _notes(
     order: Order,
     intent: Intent | None,
-    said: Situation,
+    row: Situation,
     facts: dict[str, str],
     deposit: PaidOnChain | None,
 ) -> tuple[str, ...]:
@@ -606,7 +603,7 @@ def _notes(
     over = ended(display_of(order))
     if order.rerouted and not over:
         notes.append(OTHER_PROVIDER.format_map(facts))
-    if order.non_refundable and not said.settled:
+    if order.non_refundable and not row.settled:
         notes.append(NOT_REFUNDABLE)
     against = pays_otherwise(order, intent)
     if against is not None:

@@ -106,7 +106,7 @@ class Situation(Struct, frozen=True, eq=False):
 class Knowledge(Struct, frozen=True):
     """What this desk knows of an order beyond the service's state."""
 
-    said: Situation
+    reported: Situation
     """The row of the service's state."""
     display: str | None
     late: bool
@@ -215,7 +215,6 @@ def _leg(status: LegStatus) -> Callable[[Order], bool]:
 
 
 def _leg_broke(order: Order) -> bool:
-    """True if a leg failed or expired after the order's deposit had arrived."""
     broke = LegStatus.FAILED, LegStatus.EXPIRED
     return deposit_arrived(order) and any(_leg(status)(order) for status in broke)
 
@@ -490,7 +489,7 @@ _TABLE: tuple[Situation, ...] = (
         "The deadline passed before the service saw this order's transaction",
         "in your wallet, if its transaction was not executed.",
         *_CLOSING,
-        known=lambda known: known.over and known.said is CHAIN_AWAITED,
+        known=lambda known: known.over and known.reported is CHAIN_AWAITED,
         reply=(
             "The time for your swap ran out before its transaction was seen. If it was not"
             " executed, {yours} is in your wallet. Do not sign it any more. {if_paid}"
@@ -558,7 +557,7 @@ _TABLE: tuple[Situation, ...] = (
         "paid by desk", _WAITING, None, "Paid by you", "moving",
         "This desk sent the deposit; the service has not seen it yet. Do not pay it again",
         None, "the service", "it takes note of the deposit{sent_again}", NO_TIME,
-        known=lambda known: known.paid and known.said is WAITING,
+        known=lambda known: known.paid and known.reported is WAITING,
         reply=(
             "{Yours} was sent and is on its way to the exchange service, which has not noted it"
             " yet. Do not pay again. {watch}"
@@ -567,7 +566,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "paid less", _DONE, None, "Paid less", "done", "The payout arrived",
         None, *_OVER, sign="trouble", settled=True,
-        known=lambda known: known.pays_less and known.said is COMPLETED,
+        known=lambda known: known.pays_less and known.reported is COMPLETED,
         reply=(
             _COMPLETE + "That is less than was"
             " confirmed; the exchange service gives no reason."
@@ -946,7 +945,6 @@ EXPIRED: Situation = SITUATIONS["expired"]
 
 
 def _rows(*, of_desk: bool) -> dict[str | None, tuple[Situation, ...]]:
-    """Returns the rows that may apply in each displayed state."""
     states = dict.fromkeys(_ANY)
     rows = [row for row in _TABLE if (row.known if of_desk else row.when)]
     return {state: tuple(row for row in rows if state in row.states) for state in states}
@@ -962,7 +960,6 @@ STRANDED = frozenset(row for row in _TABLE if row.stranded)
 
 
 def situation_of(order: Order) -> Situation:
-    """Returns the row of the service's state."""
     display = display_of(order)
     rows = _OF_SERVICE.get(display) or _OF_SERVICE[OTHER]
     return next(row for row in rows if row.when is not None and row.when(order))
@@ -985,33 +982,37 @@ def match_payment(order: Order, paid: PaidOnChain) -> Situation:
     to 8.12), which the service does not do."""
     asked = order.in_token
     if paid.missing:
-        return SITUATIONS["payment missing"]
+        return _payment("missing")
     if paid.failed:
-        return SITUATIONS["payment failed"]
+        return _payment("failed")
     waits = None
     if paid.confirmations is None:
-        waits = SITUATIONS["payment underpriced" if paid.underpriced else "payment not in a block"]
+        waits = _payment("underpriced" if paid.underpriced else "not in a block")
     if order.is_dex:
         return waits or PAYMENT_AS_ASKED
     if asked is not None and asked.chain != paid.chain:
-        return SITUATIONS["payment wrong chain"]
+        return _payment("wrong chain")
     if asked is not None and paid.token_id != asked.id:
-        return SITUATIONS["payment wrong token"]
+        return _payment("wrong token")
     if order.deposit_tag and not paid.memo:
-        return SITUATIONS["payment memo missing"]
+        return _payment("memo missing")
     if order.deposit_tag and paid.memo != order.deposit_tag:
-        return SITUATIONS["payment another memo"]
+        return _payment("another memo")
     closed = ended(display_of(order))
     if waits is not None:
-        return SITUATIONS["payment closed before"] if closed else waits
+        return _payment("closed before") if closed else waits
     if paid.at is not None and order.expires is not None and paid.at > order.expires:
-        return SITUATIONS["payment late" if order.refund_address else "payment late stuck"]
+        return _payment("late" if order.refund_address else "late stuck")
     if closed:
-        return SITUATIONS["payment closed without"]
+        return _payment("closed without")
     if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
         return PAYMENT_AS_ASKED
     less = paid.amount < order.in_amount
-    return SITUATIONS["payment too little" if less else "payment too much"]
+    return _payment("too little" if less else "too much")
+
+
+def _payment(match: str) -> Situation:
+    return SITUATIONS[f"payment {match}"]
 
 
 _WIDE = Context(prec=200)

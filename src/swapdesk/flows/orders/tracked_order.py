@@ -76,11 +76,6 @@ class TrackedOrder(Struct, frozen=True):
         return short_id(self.order.service_id)
 
     @property
-    def recipient_label(self) -> str:
-        """How the recipient was named, ``@bob``; empty for an address alone or another's order."""
-        return "" if self.intent is None else self.intent.recipient_label or ""
-
-    @property
     def being_confirmed(self) -> bool:
         """True if it was made here and is hidden only until the service has repeated it."""
         return self.withheld is not None and self.standing is DepositRelease.UNREPEATED
@@ -109,8 +104,11 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def put_away(self) -> bool:
-        """True if its owner dealt with the present trouble."""
         return self.away is not None and self.away == self.trouble
+
+    @property
+    def recipient_label(self) -> str | None:
+        return self.intent.recipient_label if self.intent is not None else None
 
     @property
     def symbols(self) -> tuple[str, str]:
@@ -136,7 +134,6 @@ class TrackedOrder(Struct, frozen=True):
         return max(shown or self.paid_at or created, created)
 
     def archived(self, now: datetime) -> bool:
-        """True if it is too old for the service to answer."""
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
 
     def out_of_reach(self, now: datetime) -> bool:

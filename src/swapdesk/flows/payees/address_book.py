@@ -1,24 +1,13 @@
-"""Names for addresses: ``@bob``. A TOML file the user may edit, private to the user.
+"""Names for addresses: ``@bob``. A TOML file that the user may edit, private to the user.
 
-    [bob]
-    address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-    kind = "evm"
-    note = "rent"
+Each table is an entry with ``address`` and ``kind``, and where wanted ``chain``, ``memo``, ``note``
+and ``own``. An entry that nobody can be paid by is reported with file and line, and so is every use
+of its name; odd notes and fields of the user's own are passed over. A file that is no TOML is left
+alone and nothing is added to it. Editing one entry leaves every other byte of the file as it was.
 
-An entry that names nobody to pay is reported with file and line, and so is whoever asks for it by
-its name. What is odd about a note or a field of the user's own takes no entry away. A file that is
-no TOML is left alone and nothing is added to it.
-
-The file of the address book: one TOML table a name, checked, written whole, private.
-
-Editing one entry leaves every other byte of the file as the user wrote it.
-
-Names to try the sandbox with; their addresses have the right form and belong to nobody.
-
-A new entry of the address book from what a person typed: name, address, memo.
-
-The kind of chain is found from the address. Where the forms of several kinds are the same, or
-several chains of a kind write their addresses differently, the chain is named beside it.
+The sandbox begins with names whose addresses have the right form and belong to nobody. For a new
+entry the kind of chain is found from the address; where several kinds or chains share the form, the
+user names the chain.
 """
 
 from __future__ import annotations
@@ -51,7 +40,7 @@ _NOTE_LIMIT = 100
 _FILE_LIMIT = 1 << 20
 _FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
 _DECIDING = ("address", "kind", "chain", "memo", "tag", "destination_tag", "comment", "payment_id")
-"""Words for what decides who is paid: a field that is nearly called so is no remark."""
+"""Words for what decides who is paid: a field with nearly such a name is not passed over."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
@@ -60,10 +49,8 @@ class AddressBookError(ValueError):
 
 
 class BookEntry(Struct, frozen=True):
-    """One name. ``kind`` is the kind of chain; ``chain`` narrows it to one short name.
-
-    ``own`` marks the user's own wallet, ``memo`` is the destination tag that belongs to it.
-    """
+    """One name. ``kind`` is the kind of chain, which ``chain`` narrows to one short name. ``own``
+    marks the user's own wallet; ``memo`` belongs to the address."""
 
     name: str
     address: str
@@ -78,26 +65,25 @@ class BookEntry(Struct, frozen=True):
         return f"@{self.name}"
 
     def fits(self, kind: str, chain: str | None = None) -> bool:
-        """Whether a payout on this kind of chain, and on this chain, can go there."""
+        """True if a payout on this kind of chain, and on this chain, can go there."""
         if self.kind != kind:
             return False
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()
 
 
 def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
-    """One checked entry, and sentences on what of it is passed over. AddressBookError says why
-    nobody can be paid by it: also a field of another name that may have been meant for one that
-    decides who is."""
-    if NAME.fullmatch(name.lower()) is None:
-        raise AddressBookError("A name has up to 32 letters, digits, - and _.")
+    """Checks one entry; returns it with sentences on what is passed over. Raises AddressBookError
+    if nobody can be paid by it, also for a field that may have been meant as one that decides who
+    is."""
+    _require_name(name.lower())
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
-    said: list[str] = []
+    remarks: list[str] = []
     for field in sorted(set(table) - _FIELDS):
         problem = f'@{name}: "{safe_text(field, 32)}" is not a field of an entry.'
         if get_close_matches(field.lower(), _DECIDING):
             raise AddressBookError(problem)
-        said.append(problem)
+        remarks.append(problem)
     texts = {field: table.get(field) for field in ("address", "kind", "chain", "memo")}
     if type(texts["memo"]) is int:
         texts["memo"] = str(texts["memo"])
@@ -111,11 +97,11 @@ def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
     if not verdict.ok:
         raise AddressBookError(f"@{name}: {verdict.reason}")
     memo = texts["memo"] or None
-    if memo is not None and not (found := check_memo(kind, memo, None)).ok:
-        raise AddressBookError(f"@{name}: {found.reason}")
+    if memo is not None and not (memo_verdict := check_memo(kind, memo, None)).ok:
+        raise AddressBookError(f"@{name}: {memo_verdict.reason}")
     own = table.get("own", False)
     if not isinstance(own, bool):
-        said.append(f"@{name}: own is true or false.")
+        remarks.append(f"@{name}: own is true or false.")
     note = safe_text(" ".join(str(table.get("note", "")).split()), _NOTE_LIMIT)
     entry = BookEntry(
         name.lower(),
@@ -126,7 +112,12 @@ def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
         note,
         own is True,
     )
-    return entry, tuple(said)
+    return entry, tuple(remarks)
+
+
+def _require_name(name: str) -> None:
+    if NAME.fullmatch(name) is None:
+        raise AddressBookError("A name has up to 32 letters, digits, - and _.")
 
 
 def _writable(name: str, text: str, limit: int) -> str:
@@ -146,7 +137,7 @@ def entry_table(entry: BookEntry) -> dict[str, object]:
 
 
 def entry_toml(name: str, table: Mapping[str, object]) -> str:
-    """Raises TypeError for a value that JSON does not know, as a date."""
+    """Raises TypeError for a value that JSON does not have, such as a date."""
     lines = [f"[{name}]"]
     for field, value in table.items():
         # A JSON text without this one character is a TOML basic string.
@@ -157,8 +148,8 @@ def entry_toml(name: str, table: Mapping[str, object]) -> str:
 
 
 def with_table(text: str, name: str, table: str) -> str | None:
-    """The file with the table of ``name`` replaced by ``table``, empty for none; None when the
-    table is not written as one block, or anything else would change with it."""
+    """The file with the table of ``name`` replaced, or removed if ``table`` is empty; None if the
+    table is not one block, or anything else would change with it."""
     lines = text.splitlines(keepends=True)
     heads = {f"[{name}]", f'["{name}"]', f"['{name}']"}
     starts = [at for at, line in enumerate(lines) if line.split("#")[0].strip().lower() in heads]
@@ -180,11 +171,12 @@ def with_table(text: str, name: str, table: str) -> str | None:
 
 
 def written_entry(text: str, name: str) -> BookEntry | None:
-    """The entry as it stands in the file now; None when there is none or it cannot be read."""
+    """The entry as it stands in the file now; None if it is missing or unreadable."""
     try:
         document = tomllib.loads(text)
         return next(
-            (read_entry(key, one)[0] for key, one in document.items() if key.lower() == name), None
+            (read_entry(key, table)[0] for key, table in document.items() if key.lower() == name),
+            None,
         )
     except (tomllib.TOMLDecodeError, AddressBookError):
         return None
@@ -208,7 +200,7 @@ def read_book(path: Path) -> str:
 
 
 def write_book(path: Path, text: str) -> None:
-    """The whole file at once, readable by its owner alone."""
+    """Writes the whole file at once, readable by its owner alone."""
     make_directories(path.parent)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -256,14 +248,10 @@ def _starters() -> Iterator[tuple[str, str, str | None, str]]:
 
 
 STARTERS = tuple(_starters())
-"""The sandbox's first entries."""
 
 
 def write_starters(path: Path) -> bool:
-    """Entries to try the sandbox with, one for each kind of chain; False when a file exists.
-
-    Their addresses have the right form and belong to nobody.
-    """
+    """Writes the sandbox's first entries, one for each kind of chain; False if a file exists."""
     if path.exists():
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
@@ -285,8 +273,6 @@ _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
 class AddressBook:
-    """The entries of one file. ``problems`` are sentences with file and line."""
-
     def __init__(
         self,
         path: Path,
@@ -305,9 +291,9 @@ class AddressBook:
 
     @classmethod
     def load(cls, path: Path, *, sandbox: bool = False) -> AddressBook:
-        """Read the file; an absent one is an empty book. Never raises on what it holds.
+        """Reads the file; an absent one is an empty book. Never raises.
 
-        In the ``sandbox`` an absent one is begun with names to try (:func:`write_starters`).
+        In the ``sandbox`` an absent file is begun with names to try (:func:`write_starters`).
         """
         if sandbox:
             write_starters(path)
@@ -322,10 +308,10 @@ class AddressBook:
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            found = _AT_LINE.search(str(error))
-            line = f", line {found[1]}" if found else ""
-            said = _AT_LINE.sub("", str(error)).strip()
-            return cls(path, {}, (f"{path.name}{line}: {said}.",), locked=True)
+            place_in_text = _AT_LINE.search(str(error))
+            line = f", line {place_in_text[1]}" if place_in_text else ""
+            sentence = _AT_LINE.sub("", str(error)).strip()
+            return cls(path, {}, (f"{path.name}{line}: {sentence}.",), locked=True)
         entries: dict[str, BookEntry] = {}
         problems: list[str] = []
         unusable: dict[str, str] = {}
@@ -336,10 +322,10 @@ class AddressBook:
                 if names[folded] > 1:
                     raise AddressBookError(f"@{folded} is there twice.")
                 entries[folded], odd = read_entry(name, table)
-                problems += [f"{place}: {one}" for one in odd]
+                problems += [f"{place}: {remark}" for remark in odd]
             except AddressBookError as error:
-                unusable[folded.removeprefix("@")] = said = f"{place}: {error}"
-                problems.append(said)
+                unusable[folded.removeprefix("@")] = sentence = f"{place}: {error}"
+                problems.append(sentence)
         return cls(path, entries, tuple(problems), locked=False, unusable=unusable)
 
     def __len__(self) -> int:
@@ -360,29 +346,26 @@ class AddressBook:
         return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
-        """In the order of the file; of one kind of chain, of one chain."""
+        """In the order of the file; of one kind of chain, or of one chain."""
         return [e for e in self._entries.values() if kind is None or e.fits(kind, chain)]
 
     def names(self, kind: str | None = None, chain: str | None = None) -> list[str]:
-        """Names without ``@``."""
         return [entry.name for entry in self.entries(kind, chain)]
 
     def labels(self) -> dict[str, str]:
-        """``@name`` by its address in small letters."""
+        """``@name`` by the address in lower case."""
         return {entry.address.lower(): entry.label for entry in self.entries()}
 
     def name_of(self, kind: str, address: str) -> str | None:
-        """The name of an address as :func:`check_address` normalizes it, or None."""
+        """The name of an address that :func:`check_address` has normalized; None if it has none."""
         for entry in self.entries(kind):
             if _normalized(kind, entry.address) == address:
                 return entry.name
         return None
 
     def add(self, entry: BookEntry) -> None:
-        """Append an entry to the file. AddressBookError when it is wrong or the name is taken.
-
-        Nothing already in the file is rewritten.
-        """
+        """Appends an entry to the file; nothing in it is rewritten. Raises AddressBookError if the
+        entry is wrong or its name is taken."""
         checked, _ = read_entry(entry.name, entry_table(entry))
         _writable(entry.name, entry.note, _NOTE_LIMIT)
         if self._locked:
@@ -393,8 +376,8 @@ class AddressBook:
         except FileNotFoundError:
             before, written = "", set()
         except tomllib.TOMLDecodeError:
-            said = f"{self.path.name} was changed since and cannot be read."
-            raise AddressBookError(f"Nothing is added. {said}") from None
+            sentence = f"{self.path.name} was changed since and cannot be read."
+            raise AddressBookError(f"Nothing is added. {sentence}") from None
         if self.entry(entry.name) is not None or checked.name in written:
             raise AddressBookError(f"{entry.label} is in the address book already.")
         gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
@@ -403,22 +386,21 @@ class AddressBook:
         self._entries[checked.name] = checked
 
     def rename(self, name: str, fresh: str) -> None:
-        """Give an entry another name; nothing else of the file changes. AddressBookError."""
+        """Nothing else of the file changes. Raises AddressBookError."""
         entry = self._known(name)
         wanted = fresh.removeprefix("@").lower()
-        if NAME.fullmatch(wanted) is None:
-            raise AddressBookError("A name has up to 32 letters, digits, - and _.")
+        _require_name(wanted)
         if wanted != entry.name and self.entry(wanted) is not None:
             raise AddressBookError(f"@{wanted} is in the address book already.")
         self._change(entry, replace(entry, name=wanted))
 
     def mark_own(self, name: str, own: bool) -> None:
-        """Say whether this is the user's own wallet. AddressBookError."""
+        """Marks the user's own wallet. Raises AddressBookError."""
         entry = self._known(name)
         self._change(entry, replace(entry, own=own))
 
     def remove(self, name: str) -> None:
-        """Take an entry out of the file. AddressBookError."""
+        """Raises AddressBookError."""
         self._change(self._known(name), None)
 
     def _known(self, name: str) -> BookEntry:
@@ -430,7 +412,7 @@ class AddressBook:
         return entry
 
     def _change(self, entry: BookEntry, changed: BookEntry | None) -> None:
-        """Write the table of one entry anew, or leave it out; every other byte stays."""
+        """Replaces or removes the table of one entry; every other byte stays."""
         text = read_book(self.path)
         if written_entry(text, entry.name) != entry:
             raise AddressBookError(
@@ -446,17 +428,17 @@ class AddressBook:
                 " Change it there by hand."
             )
         write_book(self.path, edited)
-        kept = [(changed if one is entry else one) for one in self._entries.values()]
-        self._entries = {one.name: one for one in kept if one is not None}
+        kept = [(changed if other is entry else other) for other in self._entries.values()]
+        self._entries = {other.name: other for other in kept if other is not None}
 
 
 def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str:
-    """The table of an entry under its new name and with its mark: all else of it, as a note or a
-    field of the user's own, stands as it stood. Empty for no table."""
+    """The table under its new name and with its mark; a note or a field of the user's own stays.
+    Empty for no table."""
     if changed is None:
         return ""
     document = tomllib.loads(text)
-    table = next(dict(one) for key, one in document.items() if key.lower() == entry.name)
+    table = next(dict(written) for key, written in document.items() if key.lower() == entry.name)
     if changed.own:
         table["own"] = True
     else:
@@ -466,14 +448,14 @@ def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str
 
 @lru_cache(maxsize=4096)
 def _normalized(kind: str, address: str) -> str:
-    """As :func:`check_address` writes it: names are looked for with every row of a file."""
+    """Cached: names are looked for with every row of a file."""
     return check_address(kind, address).normalized
 
 
 class EntryCheck(Struct, frozen=True):
-    """``entry`` is what would be written; None while something refuses it. ``kinds`` are the
-    kinds of chains the address may be of, ``kind`` the one it is taken for; empty where the
-    text proves too little to be taken for any."""
+    """``entry`` is what would be written; None while something refuses it. ``kinds`` are the kinds
+    of chains that the address may be of, ``kind`` the one it is taken for; empty where the text
+    proves too little."""
 
     entry: BookEntry | None
     kinds: tuple[str, ...]
@@ -490,14 +472,17 @@ class EntryCheck(Struct, frozen=True):
 def check_entry(
     book: AddressBook, name: str, address: str, memo: str, kind: str = ""
 ) -> EntryCheck:
-    """``kind`` chooses among those the address may be of; the first one without it.
+    """Checks a new entry. ``kind`` chooses among those that the address may be of, by default the
+    first.
 
-    A form that nearly any word has is never taken unless ``kind`` asks for it.
+    A form that nearly any word has is taken only if ``kind`` asks for it.
     """
     named, address = _check_name(book, name), ungrouped(address)
-    found = {known: check_address(known, address) for known in KINDS}
-    kinds = tuple(known for known in KINDS if found[known].ok)
-    proven = [known for known in kinds if found[known].proves is not Proof.ANY_WORD]
+    verdicts = {other_kind: check_address(other_kind, address) for other_kind in KINDS}
+    kinds = tuple(other_kind for other_kind in KINDS if verdicts[other_kind].ok)
+    proven = [
+        other_kind for other_kind in kinds if verdicts[other_kind].proves is not Proof.ANY_WORD
+    ]
     chosen = kind if kind in kinds else proven[0] if proven else ""
     placed = _check_address(book, address, chosen)
     tagged: tuple[CheckLine, ...] = ()
@@ -508,15 +493,17 @@ def check_entry(
     entry = None
     if not refusal((*named, *placed, *tagged)):
         wanted = name.removeprefix("@").lower()
-        normal = found[chosen].normalized
+        normal = verdicts[chosen].normalized
         entry = BookEntry(wanted, normal, chosen, memo=memo or None)
     return EntryCheck(entry, kinds, chosen, named, placed, tagged)
 
 
 def _check_name(book: AddressBook, name: str) -> tuple[CheckLine, ...]:
     wanted = name.removeprefix("@").lower()
-    if NAME.fullmatch(wanted) is None:
-        return (CheckLine("refuse", "A name has up to 32 letters, digits, - and _."),)
+    try:
+        _require_name(wanted)
+    except AddressBookError as error:
+        return (CheckLine("refuse", str(error)),)
     if book.entry(wanted) is not None:
         return (CheckLine("refuse", f"@{wanted} is in the address book already."),)
     return (CheckLine("ok", f"Written @{wanted} where a recipient is asked for."),)
@@ -526,13 +513,13 @@ def _check_address(book: AddressBook, address: str, kind: str) -> tuple[CheckLin
     if not kind:
         return (CheckLine("refuse", "This is no address of a chain the desk knows."),)
     verdict = check_address(kind, address)
-    known = book.name_of(kind, verdict.normalized)
-    if known is not None:
-        return (CheckLine("refuse", f"This address has a name already: @{known}."),)
+    name = book.name_of(kind, verdict.normalized)
+    if name is not None:
+        return (CheckLine("refuse", f"This address has a name already: @{name}."),)
     for entry in book.entries():
         if looks_like(verdict.normalized, entry.address):
-            said = f"This address looks like {entry.label} and is not."
-            return (CheckLine("refuse", said),)
+            sentence = f"This address looks like {entry.label} and is not."
+            return (CheckLine("refuse", sentence),)
     lines = [CheckLine("ok", verdict.reason)]
     warnings = (verdict.doubt, *verdict.warnings)
     return (*lines, *(CheckLine("warn", warning) for warning in warnings if warning))

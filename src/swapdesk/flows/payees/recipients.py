@@ -1,12 +1,12 @@
 """Who gets the money: recipient, refund address and memo, checked without a call (contract 5.4).
 
-The local decoder decides, the service's pattern may only narrow. An address drawn like a known one
-is refused: that is how address poisoning works. Known are the payees and deposit addresses of the
-journal and the token contracts of the catalogue.
+The local decoder decides; the service's pattern may only narrow. An address that looks like a known
+one is refused, against address poisoning. Known are the payees and deposit addresses of the journal
+and the token contracts of the catalogue.
 
-Before the first payment one group from the middle of the address is hidden and asked for. A
-program that replaces a paste shows its own address throughout, so whoever types the group reads it
-where the address came from. Look-alikes are made to have the same ends.
+Before the first payment to an address one group from its middle is hidden and asked for. Malware
+that replaces a paste shows its own address throughout, so the user has to read the group where the
+address came from; look-alikes share the ends of an address, not its middle.
 """
 
 from __future__ import annotations
@@ -52,15 +52,13 @@ from swapdesk.wire.tokens import Token
 
 
 class RecipientCheck(Struct, frozen=True):
-    """One address, checked. ``address`` is the spelling to send, empty unless it is one.
+    """One address, checked. ``address`` is the spelling to send, empty unless it is valid.
 
-    ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
-    short address) and the whole known address it imitates. ``account`` is what all spellings of
-    the address share. ``memo`` is the one that comes with it: of the payment ``link`` it was read
-    from, else the one the address book keeps.
-    ``position`` is the place of the character at fault in ``text``, from 1. ``doubt`` names how
-    what is paid to it may be lost, ``memo_doubt`` is the warning about the memo of a refund
-    address: either is agreed to first, as that of :class:`MemoCheck`.
+    ``label`` is ``@name`` if the address book has it. ``lookalike`` is the known name (or short
+    address) and the whole address that it imitates. All spellings of an address share ``account``.
+    ``memo`` comes with the address, from its payment ``link`` or the address book. ``position`` is
+    the character at fault in ``text``, from 1. ``doubt`` names how a payment may be lost,
+    ``memo_doubt`` the same of a refund's memo; both need consent.
     """
 
     text: str
@@ -97,9 +95,8 @@ _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 class MemoCheck(Struct, frozen=True):
     """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos.
 
-    ``doubt`` is what has to be agreed to before it is sent: that a program may have changed the
-    memo, that the address book keeps another one with the recipient. ``fault`` is what is wrong
-    in a few words, empty for nothing.
+    ``doubt`` needs consent: a program may have changed the memo, or the address book has another
+    one. ``fault`` is what is wrong, in a few words; empty for nothing.
     """
 
     memo: str | None
@@ -123,10 +120,10 @@ TO_YOURSELF = "Have it sent to your own wallet, and send it on from there."
 def check_memo(
     text: str | None, waived: bool, token: Token, *, on_chain: bool = False
 ) -> MemoCheck:
-    """The memo or destination tag for a payout of ``token``.
+    """Checks the memo or destination tag for a payout of ``token``.
 
     ``waived`` (``--memo ""`` in a command) or the typed phrase ``NO MEMO`` sends none. A swap
-    ``on_chain`` carries none, whatever its chain has.
+    ``on_chain`` never carries one.
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
@@ -159,7 +156,7 @@ def check_memo(
 
 
 def _no_memo(label: str, wanted: bool, unused: str, refusal: str) -> MemoCheck:
-    """Where no memo can be sent: right unless one is ``wanted``."""
+    """Where no memo can be sent: refused if one is ``wanted``."""
     if wanted:
         line = CheckLine("refuse", refusal)
         return MemoCheck(None, False, False, label, False, (line,), fault="not used")
@@ -176,24 +173,23 @@ def check_memo_of(
 ) -> MemoCheck:
     """:func:`check_memo`, compared with the memo that comes with ``recipient``.
 
-    Another memo, or none, credits somebody else at an exchange: it is agreed to first, and where
-    none can be sent refused.
+    Another memo, or none, credits somebody else at an exchange: it needs consent, and is refused
+    where none can be sent.
     """
     if on_chain:
         return check_memo(text or recipient.memo, False, token, on_chain=True)
     check = check_memo(text, waived, token)
     if not (check.ok and check.used and recipient.ok):
         return check
-    said = another_memo(recipient.memo_source, recipient.memo, check.memo, token)
-    if not said:
+    warning = another_memo(recipient.memo_source, recipient.memo, check.memo, token)
+    if not warning:
         return check
-    lines = (*check.lines, CheckLine("warn", said))
-    return replace(check, lines=lines, doubt=f"{check.doubt} {said}".strip())
+    lines = (*check.lines, CheckLine("warn", warning))
+    return replace(check, lines=lines, doubt=f"{check.doubt} {warning}".strip())
 
 
 def another_memo(name: str, kept: str | None, memo: str | None, token: Token) -> str:
-    """The warning that ``memo``, as it is sent, is not the one ``kept`` with ``name``; empty where
-    it is."""
+    """The warning that ``memo`` is not the one ``kept`` by ``name``; empty if it is."""
     if not name or not kept or check_memo(kept, False, token).memo == memo:
         return ""
     word = memo_label(token.chain_data.kind).removeprefix("destination ")
@@ -202,7 +198,7 @@ def another_memo(name: str, kept: str | None, memo: str | None, token: Token) ->
 
 def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ...]:
     """What a new account needs before it takes a payout of ``token``. Nobody here can ask whether
-    it has it, and an exchange that cannot pay keeps the money until it is told another address."""
+    the account exists, and an exchange that cannot pay holds the money."""
     kind = ADDRESS_KINDS.get(token.chain_data.kind)
     if kind is None:
         return ()
@@ -211,8 +207,12 @@ def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ..
     least = kind.opens_with
     if not least or (arrives is not None and arrives >= least):
         return ()
-    said = f"An account exists once {exact_amount(least)} {token.symbol} was paid to it: less does"
-    return (CheckLine("warn" if arrives is not None else "note", f"{said} not reach a new one."),)
+    sentence = (
+        f"An account exists once {exact_amount(least)} {token.symbol} was paid to it: less does"
+    )
+    return (
+        CheckLine("warn" if arrives is not None else "note", f"{sentence} not reach a new one."),
+    )
 
 
 NEVER_PAID = "Never paid before."
@@ -233,11 +233,11 @@ def check_recipient(
     contracts: Collection[str] = (),
     arrives: Decimal | None = None,
 ) -> RecipientCheck:
-    """Can a payout of ``token`` go to ``text``, an address, a payment link or ``@name``?
+    """Can a payout of ``token`` go to ``text``: an address, a payment link or ``@name``?
 
-    ``paid`` counts payments by address, ``own_deposits`` are deposit addresses of the user's
-    own orders after the kind of their chain, ``contracts`` token contracts of the chain.
-    ``arrives`` is what is paid out as far as it is known, compared with what a link asks for.
+    ``paid`` counts payments by address. ``own_deposits`` are deposit addresses of the user's own
+    orders, each after its kind of chain; ``contracts`` are token contracts of the chain.
+    ``arrives`` is the payout, where it is known; it is compared with what a link asks for.
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
@@ -246,35 +246,35 @@ def check_recipient(
     read = _read(text, token, book, contracts)
     if isinstance(read, RecipientCheck):
         return read
-    verdict, entry, link, found = read
+    verdict, entry, link, lines = read
     address, doubts = verdict.normalized, [verdict.doubt] if verdict.doubt else []
     if link is not None:
-        found += _link_lines(link, token, entry, arrives)
+        lines += _link_lines(link, token, entry, arrives)
     if entry is not None and entry.own:
-        found.append(CheckLine("note", "Your own wallet."))
-    if any(on == chain.kind and same_address(on, address, one) for on, one in own_deposits):
-        found.append(CheckLine("refuse", OWN_DEPOSIT))
+        lines.append(CheckLine("note", "Your own wallet."))
+    if any(on == chain.kind and same_address(on, address, deposit) for on, deposit in own_deposits):
+        lines.append(CheckLine("refuse", OWN_DEPOSIT))
     times = _times_paid(chain.kind, address, paid)
     lookalike = _lookalike(address, book, paid) if entry is None and times == 0 else None
     if lookalike is not None:
-        name, known = lookalike
-        count = differing_characters(address, known)
+        name, imitated = lookalike
+        count = differing_characters(address, imitated)
         characters = "1 character differs" if count == 1 else f"{count} characters differ"
         sentence = f"This address looks like {name} and is not. {characters}."
-        found.append(CheckLine("refuse", sentence))
+        lines.append(CheckLine("refuse", sentence))
     elif times:
-        found.append(CheckLine("note", f"Paid {_times(times)}."))
+        lines.append(CheckLine("note", f"Paid {_times(times)}."))
     else:
         notes = _account_notes(token, arrives)
-        found += notes
+        lines += notes
         doubts += [line.text for line in notes if line.level == "warn"]
-        found.append(CheckLine("warn" if entry is None else "note", NEVER_PAID))
+        lines.append(CheckLine("warn" if entry is None else "note", NEVER_PAID))
     return RecipientCheck(
         text=text,
         address=address,
         label=entry.label if entry else None,
-        ok=not refusal(found),
-        lines=tuple(found),
+        ok=not refusal(lines),
+        lines=tuple(lines),
         first_use=times == 0,
         lookalike=lookalike,
         memo_label=label,
@@ -296,11 +296,11 @@ def check_refund(
     contracts: Collection[str] = (),
     memo: str | None = None,
 ) -> RecipientCheck:
-    """Where the deposit of ``token`` comes back to if the swap fails: on the source chain.
+    """Can the deposit of ``token`` come back to ``text`` on the source chain if the swap fails?
 
-    An empty one is right unless ``required`` (a fixed rate, or the route demands it). The
-    memo of the address book belongs to it unless ``memo`` is given ("" for none); either is
-    checked, because a refund without its memo is lost, and another one is agreed to first.
+    An empty address is right unless ``required`` (by a fixed rate or the route). Its memo is the
+    one of the address book unless ``memo`` is given ("" for none): a refund without its memo is
+    lost, so another one needs consent.
     """
     if not text.strip():
         on = token.chain_data.name
@@ -316,17 +316,22 @@ def check_refund(
     usual = {NEVER_PAID, *(line.text for line in _account_notes(token, None))}
     kept = tuple(line for line in check.lines if line.text not in usual)
     typed = check.memo if memo is None else memo
-    found = check_memo(typed, False, token) if typed else None
-    ok = check.ok and (found is None or found.ok)
-    memo = found.memo if found is not None else None
+    memo_check = check_memo(typed, False, token) if typed else None
+    ok = check.ok and (memo_check is None or memo_check.ok)
+    memo = memo_check.memo if memo_check is not None else None
     differs = another_memo(check.memo_source, check.memo, memo, token) if ok else ""
     warned = (CheckLine("warn", differs),) if differs else ()
-    doubts = (found.doubt if found is not None else "", differs)
+    doubts = (memo_check.doubt if memo_check is not None else "", differs)
     return replace(
         check,
         ok=ok,
         memo=memo,
-        lines=(*kept, *(found.lines if found else ()), *warned, CheckLine("note", NEVER_DEPOSIT)),
+        lines=(
+            *kept,
+            *(memo_check.lines if memo_check else ()),
+            *warned,
+            CheckLine("note", NEVER_DEPOSIT),
+        ),
         memo_doubt=" ".join(filter(None, doubts)),
     )
 
@@ -356,8 +361,8 @@ def _read(
         if entry is None:
             return _unusable(given, token, book.missing(text))
         if entry.chain is not None and not entry.fits(entry.kind, chain.short_name):
-            said = f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
-            return _unusable(given, token, said)
+            sentence = f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
+            return _unusable(given, token, sentence)
         typed = entry.address
     else:
         try:
@@ -393,7 +398,7 @@ def _read(
 
 
 def link_misfit(link: LinkedPayment, token: Token) -> str:
-    """Why a payout of ``token`` is not what a link asks for, in a sentence; empty where it is."""
+    """Why a payout of ``token`` is not what a link asks for, in a sentence; empty if it is."""
     chain = token.chain_data
     if not pays_on(link, chain):
         if not link.kind:
@@ -416,12 +421,12 @@ def link_misfit(link: LinkedPayment, token: Token) -> str:
 
 
 def pays_on(link: LinkedPayment, chain: Chain) -> bool:
-    """Whether ``chain`` is the one a link names, or one of its kind where it names no other."""
+    """True if the link names ``chain``, or its kind and no other chain."""
     if link.kind and link.kind != chain.kind:
         return False
     if link.chain_id is not None:
-        known = EVM_CHAINS.get(link.chain_id, ())
-        named = chain.chain_id not in EVM_CHAINS and _is_called(chain, *known)
+        names_of_id = EVM_CHAINS.get(link.chain_id, ())
+        named = chain.chain_id not in EVM_CHAINS and _is_called(chain, *names_of_id)
         return chain.chain_id == link.chain_id or named
     return bool(link.kind) or _is_called(chain, link.chain)
 
@@ -433,15 +438,17 @@ def _is_called(chain: Chain, *names: str) -> bool:
 
 
 def _is_contract(link: LinkedPayment, token: Token) -> bool:
-    known = ADDRESS_KINDS.get(token.chain_data.kind)
-    if token.address is None or link.contract is None or known is None:
+    address_kind = ADDRESS_KINDS.get(token.chain_data.kind)
+    if token.address is None or link.contract is None or address_kind is None:
         return False
-    same = known.contract_account(link.contract) == known.contract_account(token.address)
+    same = address_kind.contract_account(link.contract) == address_kind.contract_account(
+        token.address
+    )
     return same and link.symbol.casefold() in ("", token.symbol.casefold())
 
 
 def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
-    """What a link asks for, in whole tokens; None where it states no amount."""
+    """The amount that a link asks for, in whole tokens; None if it states none."""
     if link.units is not None:
         return short(from_base_units(link.units, token.decimals))
     return link.amount
@@ -450,7 +457,7 @@ def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
 def _link_lines(
     link: LinkedPayment, token: Token, entry: BookEntry | None, arrives: Decimal | None
 ) -> Iterator[CheckLine]:
-    """What the link says beside its address, and what of it is not so."""
+    """What the link says beside its address, and where that differs from the payout."""
     chain, asked = token.chain_data, linked_amount(link, token)
     if link.kind == chain.kind == "evm" and link.chain_id is None:
         yield CheckLine("note", f"The link names no chain: this pays on {chain.name}.")
@@ -464,26 +471,26 @@ def _link_lines(
             paid = f"{exact_amount(arrives)} {token.symbol}"
             yield CheckLine("warn", f"The link asks for {amount}, and {paid} arrives.")
     if link.memo and entry is not None and entry.memo:
-        said = another_memo(entry.label, entry.memo, link.memo, token)
-        if said:
-            yield CheckLine("warn", f"{said} The link says {link.memo[:40]}.")
+        sentence = another_memo(entry.label, entry.memo, link.memo, token)
+        if sentence:
+            yield CheckLine("warn", f"{sentence} The link says {link.memo[:40]}.")
     if link.unused:
-        said = ", ".join(link.unused[:4])
-        yield CheckLine("warn", f"The link also says {said}, which no payout carries.")
+        sentence = ", ".join(link.unused[:4])
+        yield CheckLine("warn", f"The link also says {sentence}, which no payout carries.")
 
 
 def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
     times = paid.get(address, 0)
     if times or not address.startswith("0x"):
         return times
-    return next((n for known, n in paid.items() if known.lower() == address.lower()), 0)
+    return next((n for payee, n in paid.items() if payee.lower() == address.lower()), 0)
 
 
 def _lookalike(address: str, book: AddressBook, paid: Mapping[str, int]) -> tuple[str, str] | None:
-    """Among payees only: what merely sent something to the user is no one to be mistaken for."""
-    known = [(entry.label, entry.address) for entry in book.entries()]
-    known += [(short_address(one), one) for one in paid]
-    return next((one for one in known if looks_like(address, one[1])), None)
+    """Compared with payees only: an address that merely sent something is not imitated."""
+    payees = [(entry.label, entry.address) for entry in book.entries()]
+    payees += [(short_address(payee), payee) for payee in paid]
+    return next((known for known in payees if looks_like(address, known[1])), None)
 
 
 def _times(count: int) -> str:
@@ -491,7 +498,7 @@ def _times(count: int) -> str:
 
 
 _FOLDED = ("0x", "bc1", "ltc1")
-"""Addresses whose letters mean the same in either case."""
+"""Beginnings of addresses whose letters mean the same in either case."""
 
 
 class Challenge(Struct, frozen=True):
@@ -506,7 +513,6 @@ class Challenge(Struct, frozen=True):
 
     @property
     def question(self) -> tuple[str, ...]:
-        """The sentences above the field."""
         without = ", not counting 0x" if self.prefixed else ""
         return (
             "This address was never paid before.",
@@ -515,15 +521,14 @@ class Challenge(Struct, frozen=True):
         )
 
     def passed(self, typed: str) -> bool:
-        said = typed.strip()
-        return said.lower() == self.answer.lower() if self.folds else said == self.answer
+        group = typed.strip()
+        return group.lower() == self.answer.lower() if self.folds else group == self.answer
 
 
 def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
-    """What to ask before paying ``check``; None for an address that was paid before, or that
-    the user's own address book names. ``seed`` (the intent's id, hexadecimal) picks the group,
-    so that nobody knows it beforehand and a redraw does not change it.
-    """
+    """What to ask before paying ``check``; None for an address that was paid before or that the
+    address book names. ``seed`` (the intent's id, hexadecimal) picks the group, so that it cannot
+    be foreseen and stays when the screen is redrawn."""
     if not check.ok or not check.address or not check.first_use or check.label is not None:
         return None
     prefix = prefix_of(check.address)
@@ -552,30 +557,28 @@ def without(address: str, hidden: frozenset[int]) -> str:
 
 
 def paid_addresses(journal: Journal) -> Mapping[str, int]:
-    """Recipients of orders that completed, and how often; created or sent is not paid. Only what
-    was confirmed here and stayed so: an order that the service lists by itself, or made for
-    somebody else, never makes its recipient a known one."""
-    return {one.address: one.times for one in journal.orders.paid_recipients()}
+    """Recipients of completed orders, with the number of payments. Only orders confirmed here
+    count: one that the service lists by itself never makes its recipient a known one."""
+    return {payment.address: payment.times for payment in journal.orders.paid_recipients()}
 
 
 def last_paid(journal: Journal) -> Mapping[str, datetime]:
-    """When each of :func:`paid_addresses` was paid last, as far as the service said."""
-    found = journal.orders.paid_recipients()
-    return {one.address: one.last for one in found if one.last is not None}
+    """When each of :func:`paid_addresses` was paid last, where the service said."""
+    payments = journal.orders.paid_recipients()
+    return {payment.address: payment.last for payment in payments if payment.last is not None}
 
 
 def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
-    """Deposit addresses that this desk released, each after the kind of its chain: never a
-    recipient, never a refund address."""
+    """Deposit addresses that this desk released, each after its kind of chain: never a recipient or
+    refund address."""
     return journal.orders.released_deposits()
 
 
 def payee_check(
     catalog: Catalog, book: AddressBook, journal: Journal | None = None
 ) -> Callable[[str, Token], RecipientCheck]:
-    """:func:`check_recipient` by what this desk knows at each check. Without a journal that can be
-    read it is the address book alone: whoever confirms a payment has to read the journal anyhow.
-    """
+    """:func:`check_recipient` with what this desk knows at each check. Without a readable journal
+    the address book alone counts: whoever confirms a payment has to read the journal anyhow."""
 
     def check(text: str, token: Token) -> RecipientCheck:
         paid: Mapping[str, int] = {}

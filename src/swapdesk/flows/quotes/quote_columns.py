@@ -1,16 +1,13 @@
-"""What a quote is shown by: the columns of the quotes screen and of ``quote``, the best of each
-kind of route, and why a route pays what it pays; its JSON is ``QuoteDocument`` of
+"""The columns of the quotes screen and of the command ``quote``, the best route of each type, and
+the steps of a route from what is sent to what arrives. The JSON is ``QuoteDocument`` of
 ``cli.quotes``.
 
-A column is added here alone. The screen colours some cells; it takes heads, widths, sequence and
-the text of all others from this table, and so does the command.
+A column is added here alone: screen and command take heads, widths, sequence and texts from the
+table; the screen colours some cells. What is said of custody and knowledge follows from the type of
+the route (contract 1.25).
 
-A kind of route that is missing says why. Nothing here is a promise: what is said of custody and
-knowledge follows from how the kind of route works (contract 1.25).
-
-The lines of a route add up or say that they do not (contract 6.8: ``netAmountOut`` is ``amountOut``
-minus ``feeUsd``; gas is not in it). What the service does not state is said to be unknown and never
-set to zero.
+The steps of a route add up or say that they do not (contract 6.8: ``netAmountOut`` is ``amountOut``
+minus ``feeUsd``; gas is not in it). What the service does not state is unknown and never zero.
 """
 
 from __future__ import annotations
@@ -48,7 +45,6 @@ from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import MarkupType, Quote, RouteType
 
 NOTE_WIDTH = 6
-"""Cells of the notes at least."""
 
 ROUTE_TYPES = (RouteType.STANDARD, RouteType.PRIVATE, RouteType.DEX)
 _HUNDRED = Decimal(100)
@@ -61,12 +57,10 @@ _MARKUP_UNITS: dict[str, str] = {
 
 
 class QuoteColumn(Struct, frozen=True):
-    """``text`` is its cell, ``head`` its head in the table of ``quote``; None leaves it out there.
-
-    ``label`` is its head on the quotes screen, and may name the ``{token}`` that routes are
-    compared in; an empty one leaves it out. ``width`` is in cells; a ``point`` column is aligned
-    at the decimal point. The lowest ``priority`` above 0 leaves a narrow screen first; 0 stays.
-    """
+    """``head`` is the head in the table of ``quote``; None leaves the column out there. ``label``
+    is the head on the quotes screen and may name the ``{token}`` that routes are compared in; an
+    empty one leaves it out. ``width`` is in cells. Cells of a ``point`` column are aligned at the
+    decimal point. On a narrow screen the lowest ``priority`` above 0 leaves first; 0 stays."""
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]
@@ -79,26 +73,27 @@ class QuoteColumn(Struct, frozen=True):
     gap: int = 2
     grow: int = 0
 
-    def head_of(self, wish: QuoteRequest) -> str:
-        """Its head in the table of ``quote``."""
+    def head_of(self, request: QuoteRequest) -> str:
         head = self.head or ""
-        return head if isinstance(head, str) else head(wish)
+        return head if isinstance(head, str) else head(request)
 
 
-def value_text(board: QuoteResult, row: RankedQuote) -> str:
-    """``−0.4 %`` of the value sent, fees included."""
-    difference = board.value_difference(row)
+def value_text(result: QuoteResult, row: RankedQuote) -> str:
+    """The value that arrives against the value sent, fees included: ``−0.4 %``."""
+    difference = result.value_difference(row)
     return "not known" if difference.percent is None else percent(difference.percent)
 
 
 def provider_name(row: RankedQuote) -> str:
-    """The provider, or that there are two that are not named."""
+    """The provider of a route; a private route has two without names."""
     quote = row.quote
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
 
-def _net_head(wish: QuoteRequest) -> str:
-    return f"send {wish.token_in.symbol}" if wish.receive else f"net {wish.token_out.symbol}"
+def _net_head(request: QuoteRequest) -> str:
+    return (
+        f"send {request.token_in.symbol}" if request.receive else f"net {request.token_out.symbol}"
+    )
 
 
 def _fees(row: RankedQuote) -> str:
@@ -178,11 +173,10 @@ QUOTE_COLUMNS = (
     ),
     QuoteColumn("quote", lambda _, row: row.quote_id, head="quote"),
 )
-"""From left to right."""
 
 
 class RouteTypeBest(Struct, frozen=True):
-    """``best`` is the best valid route of its kind; without one ``missing`` says why."""
+    """``best`` is the best valid route of the type; without one ``missing`` says why."""
 
     kind: RouteType
     best: RankedQuote | None = None
@@ -191,43 +185,43 @@ class RouteTypeBest(Struct, frozen=True):
     missing: str = ""
 
 
-def compare_route_types(board: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
-    """Standard, private and on-chain, each by its best route that is still valid."""
-    return tuple(_way(board, kind, now) for kind in ROUTE_TYPES)
+def compare_route_types(result: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
+    """The best valid route of each type: standard, private, on-chain."""
+    return tuple(_way(result, kind, now) for kind in ROUTE_TYPES)
 
 
-def _way(board: QuoteResult, kind: RouteType, now: datetime) -> RouteTypeBest:
-    rows = [row for row in board.ranking.rows if row.quote.type == kind]
+def _way(result: QuoteResult, kind: RouteType, now: datetime) -> RouteTypeBest:
+    rows = [row for row in result.ranking.rows if row.quote.type == kind]
     best = next((row for row in rows if not row.expired(now)), None)
     if best is None:
-        return RouteTypeBest(kind, missing="expired" if rows else _why(board, kind))
-    holds, knows = _custody(board, best)
+        return RouteTypeBest(kind, missing="expired" if rows else _why(result, kind))
+    holds, knows = _custody(result, best)
     return RouteTypeBest(kind, best, holds, knows)
 
 
-def _custody(board: QuoteResult, row: RankedQuote) -> tuple[str, str]:
+def _custody(result: QuoteResult, row: RankedQuote) -> tuple[str, str]:
     quote = row.quote
     if quote.type == RouteType.STANDARD:
         name = quote.swap_name or quote.swap
         return f"one exchange{f', {name}' if name else ''}", "the exchange"
     if quote.type == RouteType.PRIVATE:
         return "two exchanges, one after the other", "each knows one side only"
-    return f"nobody; a contract on {board.token_in.chain_data.name}", "everyone, on the chain"
+    return f"nobody; a contract on {result.token_in.chain_data.name}", "everyone, on the chain"
 
 
-def _why(board: QuoteResult, kind: RouteType) -> str:
-    wish, private, dex = board.wish, kind is RouteType.PRIVATE, kind is RouteType.DEX
+def _why(result: QuoteResult, kind: RouteType) -> str:
+    request, private, dex = result.wish, kind is RouteType.PRIVATE, kind is RouteType.DEX
     reasons = (
-        (wish.same_token and not private, "the same token goes by private routes only"),
-        (wish.route_types and kind not in wish.route_types, "not asked for"),
-        (private and wish.providers, "not asked for: chosen providers leave it out"),
-        (dex and wish.markup is not None, "not asked for: a markup leaves it out"),
-        (dex and not wish.floating, "has no fixed rate"),
+        (request.same_token and not private, "the same token goes by private routes only"),
+        (request.route_types and kind not in request.route_types, "not asked for"),
+        (private and request.providers, "not asked for: chosen providers leave it out"),
+        (dex and request.markup is not None, "not asked for: a markup leaves it out"),
+        (dex and not request.floating, "has no fixed rate"),
     )
     reason = next((reason for holds, reason in reasons if holds), None)
     if reason is not None:
         return reason
-    entry = next((e for e in board.ranking.unusable if e.quote.type == kind), None)
+    entry = next((e for e in result.ranking.unusable if e.quote.type == kind), None)
     if entry is not None:
         return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason
     return "the service offers none for these tokens"
@@ -237,19 +231,18 @@ Known = Literal["you", "service", "derived", "unknown"]
 """Where a figure comes from: typed, a field of the answer, computed here, or nowhere."""
 
 Part = Literal["send", "line", "total", "check", "outside", "below"]
-"""Where a step stands: before the lines, a line that is summed, their total, its check, beside the
-total, or below it all."""
+"""The place of a step: before the lines, a summed line, their total, its check, beside the total,
+or below it."""
 
 Unit = Literal["sold", "bought", "usd", "percent"]
-"""What an amount is counted in."""
 
 SumVerdict = Literal["sums", "differs", "gross", "unstated"]
-"""``sums`` within half a percent; ``differs``; ``gross``: a fee is stated and not in net;
-``unstated``: net is less than what is paid out and nothing says why."""
+"""``sums``: within half a percent. ``gross``: a fee is stated and not taken from net. ``unstated``:
+net is less than the payout and no field says why."""
 
 
 class WaterfallStep(Struct, frozen=True):
-    """``amount`` in ``unit``, or ``word`` where there is none."""
+    """``amount`` in ``unit``; ``word`` where there is no amount."""
 
     PRINTED: ClassVar = {
         "label": "label", "part": "part", "amount": "printed_amount", "unit": "printed_unit",
@@ -278,10 +271,10 @@ class WaterfallStep(Struct, frozen=True):
 
 
 class Waterfall(Struct, frozen=True):
-    """From what is sent to what arrives, in order. ``lines`` is what the summed steps give, ``net``
-    what the service says.
+    """The steps from what is sent to what arrives. ``lines`` is the sum of the summed steps,
+    ``net`` what the service states.
 
-    ``gap`` is their difference in percent of what is paid out, None where that is nothing.
+    ``gap`` is their difference in percent of the payout; None without a payout.
     """
 
     PRINTED: ClassVar = {
@@ -310,15 +303,14 @@ class Waterfall(Struct, frozen=True):
 
 
 def _short(amount: Decimal) -> Decimal:
-    """Eighteen decimals of a quotient; amounts of the answer alone are exact."""
+    """A quotient cut to 18 decimals; exact amounts stay as they are."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= -_PLACES:
         return amount
     return ROUGH.quantize(amount, Decimal(1).scaleb(-_PLACES))
 
 
-def waterfall(board: QuoteResult, row: RankedQuote) -> Waterfall:
-    """The steps of one usable route of the board."""
+def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
     quote = row.quote
     out = quote.amount_out
     assert out is not None  # a quote that states no amount is not usable
@@ -330,53 +322,53 @@ def waterfall(board: QuoteResult, row: RankedQuote) -> Waterfall:
     away = ROUGH.subtract(row.key, lines)
     gap = ROUGH.multiply(ROUGH.divide(away, out), _HUNDRED) if out > 0 else None
     steps = [
-        _sends(board, row),
-        *_middle(board, quote),
+        _sends(result, row),
+        *_middle(result, quote),
         paid,
         fee,
         _markup(quote),
-        _total(board, row),
+        _total(result, row),
         _check(verdict, gap, summed=taken != 0),
         *_outside(quote),
-        _all_in(board, row),
-        _value(board, row),
+        _all_in(result, row),
+        _value(result, row),
     ]
     return Waterfall(row, tuple(steps), verdict, lines, row.key, gap)
 
 
-def remark(found: Waterfall, lines: str, net: str) -> str:
-    """The sentence when the lines do not give what the service says, or nothing is left.
+def remark(steps: Waterfall, lines: str, net: str) -> str:
+    """The sentence for lines that do not give the stated net, or leave nothing; empty for none.
 
-    ``lines`` and ``net`` are the two amounts as the screen writes them; empty for no remark.
+    ``lines`` and ``net`` are the two amounts as the screen writes them.
     """
-    size = percent(found.gap).lstrip("−+")
-    said = {
+    size = percent(steps.gap).lstrip("−+")
+    sentence = {
         "differs": f"Δ {size}: the lines give {lines}, the service says {net}."
         " Ranked by the service's number.",
         "gross": "The service took no fee out of this amount: it flatters the route.",
         "unstated": f"The service pays out {lines} and calls {net} net; it does not say why.",
         "sums": "",
-    }[found.verdict]
-    nothing_left = "The fees take more than the provider pays out." if found.net <= 0 else ""
-    return said or nothing_left
+    }[steps.verdict]
+    nothing_left = "The fees take more than the provider pays out." if steps.net <= 0 else ""
+    return sentence or nothing_left
 
 
-def _sends(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
-    amount, price = board.amount_in(row), board.token_in.price
-    value = board.value_difference(row).value_in_usd
+def _sends(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
+    amount, price = result.amount_in(row), result.token_in.price
+    value = result.value_difference(row).value_in_usd
     how = "no price known"
     if value is not None:
         how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"
-    known: Known = "service" if board.wish.receive else "you"
-    return WaterfallStep("You send", how, known, "send", amount, "sold")
+    source: Known = "service" if result.wish.receive else "you"
+    return WaterfallStep("You send", how, source, "send", amount, "sold")
 
 
-def _middle(board: QuoteResult, quote: Quote) -> list[WaterfallStep]:
-    """Where the two legs of a private route meet. No quote names it (contract 6.17); it is known
-    where the hop was pinned (contract 6.17)."""
+def _middle(result: QuoteResult, quote: Quote) -> list[WaterfallStep]:
+    """The place where the two legs of a private route meet: known only if the hop was pinned
+    (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
         return []
-    if board.wish.use_xmr is True:
+    if result.wish.use_xmr is True:
         return [WaterfallStep("Middle", "the legs meet on Monero", "you", "send", word="XMR")]
     how = "the service chooses where the legs meet"
     return [WaterfallStep("Middle", how, "unknown", "send", word="not told")]
@@ -402,7 +394,7 @@ def _fee(quote: Quote) -> WaterfallStep:
 
 
 def _gross(quote: Quote) -> bool:
-    """A fee is stated and net is the amount before it all the same."""
+    """True if a fee is stated and net is the amount before it all the same."""
     return bool(quote.fee_usd) and quote.net_amount_out == quote.amount_out
 
 
@@ -420,10 +412,10 @@ def _markup(quote: Quote) -> WaterfallStep:
     return WaterfallStep(label, inside, "service", "line", word=f"{applied.normalize():f}{unit}")
 
 
-def _total(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
+def _total(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
     stated = row.quote.net_amount_out is not None
     how = "netAmountOut" if stated else "amountOut, no net stated"
-    if board.wish.receive:
+    if result.wish.receive:
         how = f"{how}, as you asked"
     return WaterfallStep("You get, net", how, "service", "total", row.key)
 
@@ -439,7 +431,7 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """``summed``: whether there is anything to add to what is paid out."""
+    """``summed``: there are lines to add to the payout."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",
@@ -467,13 +459,13 @@ def _outside(quote: Quote) -> list[WaterfallStep]:
     return steps
 
 
-def _all_in(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
+def _all_in(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
     figure = all_in(row)
     if figure is None:
         return WaterfallStep(
             "All-in", "gas or its price is not known", "unknown", "below", word="?"
         )
-    place = all_in_places(board.ranking)[row.quote_id]
+    place = all_in_places(result.ranking)[row.quote_id]
     rank = f"rank stays {place}" if place == row.place else f"rank {row.place} → {place}"
     if row.quote.gas_usd is None:
         sum_ = "sent, no gas" if row.reverse else "net, no gas"
@@ -483,10 +475,10 @@ def _all_in(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     return WaterfallStep("All-in", f"{sum_}, {rank}", "derived", "below", figure, unit)
 
 
-def _value(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
-    found = board.value_difference(row)
+def _value(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
+    difference = result.value_difference(row)
     label = "Value difference"
-    if found.percent is None:
+    if difference.percent is None:
         return WaterfallStep(label, "a price is missing", "unknown", "below", word="?")
-    how = f"{usd(found.value_out_usd)} of {usd(found.value_in_usd)}"
-    return WaterfallStep(label, how, "derived", "below", found.percent, "percent")
+    how = f"{usd(difference.value_out_usd)} of {usd(difference.value_in_usd)}"
+    return WaterfallStep(label, how, "derived", "below", difference.percent, "percent")

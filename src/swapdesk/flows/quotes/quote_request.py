@@ -1,9 +1,8 @@
-"""What is asked of the service when quotes are wanted: one object from the line to the answer, its
-words (contract 6.6 to 6.28), and its options as a person types and keeps them.
+"""What is asked of the service when quotes are wanted (contract 6.6 to 6.28), and the options as a
+person types and keeps them.
 
-The same texts serve the form of the desk, the presets and the refusals, one short text for each
-option, read strictly; a command line has options of its own and the same words. Kept under a name
-is what a person typed, so that a file of an older desk is read and checked like typing.
+The form of the desk, the presets and the refusals share one short text for each option. A preset
+keeps what was typed, so that the file of an older desk is checked like typing.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ MOST_DEVIATION = Decimal(100)
 MOST_LOOKBACK = 100
 MOST_PROVIDERS = 100
 MOST_SLIPPAGE = Decimal(50)
-"""The API takes up to 100; its official tool stops at 50, and so does the desk."""
+"""In percent. The API takes up to 100; its official tool stops at 50, and so does the desk."""
 
 _PROVIDER_CODE = re.compile(r"[!-+\--~]{1,32}")
 MOST_PRESETS = 50
@@ -78,10 +77,10 @@ class LegFilter(Struct, frozen=True):
 class QuoteOptions(Struct, frozen=True, kw_only=True):
     """How quotes are asked for, whatever the tokens. Raises WishRefused.
 
-    ``fixed`` and ``floating`` say which rates; both are two calls, merged. ``types`` empty
-    means every route type, ``providers`` empty any provider: an allow-list that leaves private
-    routes out. ``markup`` in percent, None for the account's default. ``use_xmr`` True pins
-    the hop of a private route to XMR, None leaves it to the service.
+    ``fixed`` and ``floating`` choose the rates; both take two calls. Empty ``types`` mean every
+    route type. ``providers`` are an allow-list, which leaves private routes out; empty means any.
+    ``markup`` is in percent, None the account's default. ``use_xmr`` True pins the hop of a private
+    route to XMR, None leaves it to the service.
     """
 
     fixed: bool = False
@@ -94,9 +93,9 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
     in_leg: LegFilter = field(default_factory=LegFilter)
     out_leg: LegFilter = field(default_factory=LegFilter)
     slippage: Decimal | None = None
-    """Of on-chain routes, in percent; None to let the venue choose."""
+    """Of on-chain routes, in percent; None lets the venue choose."""
     account: str = ""
-    """Of the wallet, by name or address: who pays an on-chain route; empty for the first one."""
+    """Name or address of the wallet's account that pays an on-chain route; empty for the first."""
 
     def __post_init__(self) -> None:
         types = tuple(self.types)
@@ -149,14 +148,13 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def options(self) -> QuoteOptions:
-        """The options alone, without tokens and amount."""
         return QuoteOptions(
             **{name: getattr(self, name) for name in QuoteOptions.__struct_fields__}
         )
 
     @property
     def rates(self) -> tuple[bool, ...]:
-        """``fixed`` of each call that a question takes."""
+        """``fixed`` of each call."""
         return (*((False,) if self.floating else ()), *((True,) if self.fixed else ()))
 
     @property
@@ -166,12 +164,11 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def to_receive(self) -> QuoteOptions:
-        """The same of a question that states what is to be received: a rate that may move cannot
-        promise it (contract 6.10)."""
+        """The options for a stated output, which only a fixed rate can promise (contract 6.10)."""
         return replace(self.options, fixed=True, floating=False)
 
     def _route_options(self, *, fixed: bool) -> dict[str, Any]:
-        """What both kinds of quotes take; None for what was not chosen."""
+        """The parameters that both kinds of quotes take; None for what was not chosen."""
         turn = self.rotation
         rotation = {} if turn is None else {
             "rotate_payout_wallets": True,
@@ -192,20 +189,18 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
 
 
 def with_slippage(options: QuoteOptions, slippage: Decimal | None) -> QuoteOptions:
-    """``options`` with the slippage of a command, where it names one. Raises WishRefused."""
     return options if slippage is None else replace(options, slippage=slippage)
 
 
 PLAIN = QuoteOptions()
-"""Floating rates of every route, as the account has them."""
+"""Floating rates of every route, with the account's defaults."""
 
 
 class QuoteRequest(QuoteOptions, frozen=True):
-    """One question. ``amount`` is what is sold, or with ``receive`` what is to arrive, in token
-    units. The same token on both sides, and ``private_send``, ask for private routes only.
-    ``sender`` is the account that would sign an on-chain route and ``receiver`` who would be paid,
-    as far as they are known (contract 6.6).
-    """
+    """One question. ``amount``, in token units, is what is sold, or with ``receive`` what is to
+    arrive. The same token on both sides, and ``private_send``, ask for private routes only.
+    ``sender`` signs an on-chain route and ``receiver`` is paid, where they are known (contract
+    6.6)."""
 
     token_in: Token
     token_out: Token
@@ -239,7 +234,7 @@ class QuoteRequest(QuoteOptions, frozen=True):
         sender: str | None = None,
         receiver: str | None = None,
     ) -> QuoteRequest:
-        """The question with these options; those a private send does not know are left out."""
+        """The request with these options, less those that a private send does not take."""
         values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": (), "slippage": None, "account": ""}
@@ -251,18 +246,17 @@ class QuoteRequest(QuoteOptions, frozen=True):
 
     @property
     def route_types(self) -> tuple[RouteType, ...]:
-        """The route types to ask for; empty for all of them."""
         return (RouteType.PRIVATE,) if self.same_token else tuple(self.types)
 
     @property
     def asks_on_chain(self) -> bool:
-        """Whether on-chain routes are among what is asked for: they have floating rates only."""
+        """True if on-chain routes are asked for; they have floating rates only."""
         types = self.route_types
         alone = self.private_send or not self.floating
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """The same tokens and amount, asked for otherwise."""
+        """The same tokens and amount with other options."""
         return QuoteRequest.of(
             options,
             self.token_in,
@@ -334,7 +328,7 @@ def _rotation_in_words(turn: Rotation) -> str:
 
 
 def cost_in_words(asked: QuoteOptions, most: int = 1) -> str:
-    """``1 quote``, ``2 quotes``; ``1 to 3 quotes`` where each call may become ``most``."""
+    """``1 quote``, ``2 quotes``; ``1 to 3 quotes`` where a call may be repeated up to ``most``."""
     if most > 1:
         return f"{asked.cost} to {asked.cost * most} quotes"
     return counted(asked.cost, "quote")
@@ -350,7 +344,7 @@ def _leg_in_words(name: str, leg: LegFilter, named: Named) -> list[str]:
 
 
 class OptionText(Struct, frozen=True):
-    """``accepts`` says in words what may be typed; ``choices`` are walked through by a key."""
+    """``accepts`` says what may be typed; a key walks through the ``choices``."""
 
     label: str
     accepts: str
@@ -375,7 +369,8 @@ OPTIONS: dict[str, OptionText] = {
 
 
 def read_options(texts: Mapping[str, str]) -> QuoteOptions:
-    """The options of these texts; a missing one is empty. Raises WishRefused, naming the text."""
+    """The options of these texts; a missing text is empty. Raises WishRefused, which names the
+    text."""
 
     def text(name: str) -> str:
         return texts.get(name, "").strip()
@@ -491,7 +486,7 @@ def _rotation(text: str) -> Rotation | None:
 
 
 class QuotePresets(Struct, frozen=True):
-    """The file of one profile, readable by its owner alone."""
+    """The presets of one profile, in a file that its owner alone can read."""
 
     path: Path
 
@@ -503,7 +498,7 @@ class QuotePresets(Struct, frozen=True):
         return sorted(self._read())
 
     def find(self, name: str) -> QuoteOptions | None:
-        """The options of a name; None when there are none, or none that can be used."""
+        """The options of a preset; None if there is none, or none that can be used."""
         texts = self._read().get(name.lower())
         if texts is None:
             return None
@@ -513,7 +508,7 @@ class QuotePresets(Struct, frozen=True):
             return None
 
     def put(self, name: str, options: QuoteOptions) -> None:
-        """Keep options, replacing those of the same name. Raises WishRefused for a bad name."""
+        """Writes a preset, replacing one of the same name. Raises WishRefused for a bad name."""
         wanted = name.lower()
         if not _PRESET_NAME.fullmatch(wanted):
             raise WishRefused("preset", "A name has letters, digits and -, at most 24.")
@@ -525,16 +520,16 @@ class QuotePresets(Struct, frozen=True):
         write_private(self.path, text.encode(), replace=True)
 
     def _read(self) -> dict[str, Mapping[str, str]]:
-        """What is kept; a file that cannot be used is as good as an empty one."""
+        """The texts by name; an unusable file counts as empty."""
         try:
             kept = read_private(self.path, limit=_PRESETS_LIMIT)
             refuse_deep(kept)
-            found = json.loads(kept)
+            document = json.loads(kept)
         except (FileNotFoundError, UnsafePlace, ValueError):
             return {}
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             return {}
-        return {name: texts for name, texts in found.items() if _are_texts(texts)}
+        return {name: texts for name, texts in document.items() if _are_texts(texts)}
 
 
 def _are_texts(texts: object) -> bool:

@@ -1,11 +1,12 @@
-"""Asking for quotes: one call, every route, its age and its end on the desk's clock.
+"""Asks for quotes: one call for each kind of rate, with every route, its age and its end on the
+desk's clock.
 
-Nothing is asked by itself but what a key asked for and a 429 put off (:class:`AskingAgain`): quotes
-are scarce, and every ask is a key press at a shown cost (contract 2.9). Before it the digits of the
-amount and the limits of the pair are looked at (contract 6.1).
+Quotes are scarce: the desk asks when a key is pressed, at a shown cost, and again by itself only
+after a 429 (:class:`AskingAgain`; contract 2.9). The digits of the amount and the limits of the
+pair are checked before (contract 6.1).
 
-The value difference of a route is no price impact: everything between what goes in and what comes
-out is in it, fees included. A price that is not known is never taken for "no loss".
+The value difference of a route holds everything between what goes in and what comes out, fees
+included; it is no price impact. A missing price never counts as "no loss".
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 
 FLOATING_TYPES: tuple[RouteType, ...] = (RouteType.STANDARD, RouteType.PRIVATE)
-"""The route types the desk asks quotes for."""
+"""The route types whose limits bound an amount."""
 
 _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
     (Decimal(30), "refused"),
@@ -59,31 +60,31 @@ _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
 )
 _HUNDRED = Decimal(100)
 _BELIEVED = Decimal("0.8")
-"""Prices of the list may be a day old; a claim this much above them is no matter of age."""
+"""Prices of the list may be a day old; age does not explain a claim this far above them."""
 _MILLIONTH = Decimal("0.000001")
 VALIDITY = timedelta(seconds=60)
-"""How long a quote without ``validUntil`` is taken for valid, from the moment it was asked."""
+"""How long a quote without ``validUntil`` is valid after it was asked for."""
 LIMITS_AGE = 60.0
 _KEPT_LIMITS = 64
 _CLOCK_RESOLUTION = timedelta(seconds=2)
-"""Differences up to this are those of a ``Date`` without fractions."""
+"""Differences up to this come from a ``Date`` without fractions."""
 XMR = "xmr"
 ASKS = 3
-"""So often one key press asks at most."""
+"""Calls after one key press at most."""
 LONGEST_WAIT = 90.0
-"""Seconds that somebody waits for: of a later window only the time is told."""
+"""Seconds; a longer wait is shown and not sat out."""
 LATE = 5.0
-"""Seconds after which nobody waits any more: the page was not in view when the window opened."""
+"""Seconds after its time at which nothing is asked any more: the page was out of view."""
 
 
 class Bounds(Struct, frozen=True):
-    """Smallest and largest amount that some asked route takes; ``largest`` None for no bound."""
+    """Smallest and largest amount that a route takes; ``largest`` None for no bound."""
 
     smallest: Decimal
     largest: Decimal | None
 
     def broken_by(self, amount: Decimal) -> tuple[str, Decimal] | None:
-        """The bound that an amount is under or over, with its word; None within both."""
+        """The bound that the amount breaks, with its word; None within both."""
         if amount < self.smallest:
             return "smallest", self.smallest
         if self.largest is not None and amount > self.largest:
@@ -115,17 +116,17 @@ def bounds_of(
 ) -> Bounds | None:
     """The widest bounds over the route types; None when no type has any, or no limits are known.
 
-    ``receive``: of what arrives, where the service states that side (``minOut``, ``maxOut``).
+    With ``receive`` they bound what arrives (``minOut``, ``maxOut``).
     """
     if limits is None:
         return None
-    known = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
-    sides = [(b.min_out, b.max_out) if receive else (b.min, b.max) for b in known]
+    buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
+    sides = [(b.min_out, b.max_out) if receive else (b.min, b.max) for b in buckets]
     smallest = [low for low, _ in sides if low is not None]
-    if not known or len(smallest) < len(known):
+    if not buckets or len(smallest) < len(buckets):
         return None
     largest = [high for _, high in sides if high is not None]
-    return Bounds(min(smallest), max(largest) if len(largest) == len(known) else None)
+    return Bounds(min(smallest), max(largest) if len(largest) == len(buckets) else None)
 
 
 def outside_limits(
@@ -154,16 +155,16 @@ def _bucket(limits: PairLimits, kind: RouteType) -> Limits | None:
 
 
 DifferenceLevel = Literal["silent", "note", "amber", "typed", "refused"]
-"""Loss below 1 % silent, below 3 % a note, below 10 % amber, below 30 % typed, then refused."""
+"""By loss: below 1 % silent, below 3 % a note, below 10 % amber, below 30 % typed, then refused."""
 
 
 def share(percent: Decimal | None) -> Decimal | None:
-    """A derived percentage with six decimals; amounts alone are exact."""
+    """A derived percentage, with six decimals."""
     return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
 
 
 class ValueDifference(Struct, frozen=True):
-    """``percent`` is negative for a loss, None when a price is missing. USD where known."""
+    """``percent`` is negative for a loss, None where a price is missing. Values in USD."""
 
     PRINTED: ClassVar = {"percent": "share", "level": "level"}
 
@@ -178,7 +179,7 @@ class ValueDifference(Struct, frozen=True):
 
     @property
     def needs_consent(self) -> bool:
-        """An unknown difference is agreed to, a large one is typed."""
+        """True for a difference that is unknown or so large that it is typed."""
         return self.percent is None or self.level in ("typed", "refused")
 
     @property
@@ -198,8 +199,8 @@ def value_difference(
 ) -> ValueDifference:
     """``amountOutUsd`` less fees over ``amountInUsd`` (else amount times price), less one.
 
-    A claim far above what the token's own price makes of the amount received is not believed:
-    consent to a loss must not hang on one number of the answer that asks for it.
+    Where the claimed value is far above the token's own price times the amount received, the latter
+    counts: consent to a loss must not hang on one number of the answer that asks for it.
     """
     quote = row.quote
     value_in = quote.amount_in_usd
@@ -225,7 +226,7 @@ def _level(loss: Decimal) -> DifferenceLevel:
 
 
 def _value_out(row: RankedQuote) -> Decimal | None:
-    """USD of what is really received: ``amountOutUsd`` scaled to the net amount."""
+    """USD of what arrives: ``amountOutUsd`` scaled to the net amount."""
     usd, gross = row.quote.amount_out_usd, row.quote.amount_out
     if usd is None or gross is None or gross <= 0 or row.key == gross:
         return usd
@@ -233,11 +234,9 @@ def _value_out(row: RankedQuote) -> Decimal | None:
 
 
 class QuoteResult(Struct, frozen=True):
-    """One answer, ranked when it arrived. ``cost`` is what it took from the quote budget.
-
-    ``refused`` is why one of two calls (floating and fixed) brought nothing. ``limits`` of the
-    pair, where they were known without a call.
-    """
+    """One answer, ranked when it arrived. ``cost`` is in calls of the quote budget. ``refused`` is
+    the error of one of two calls (floating, fixed); ``limits`` are those of the pair, where they
+    were known without a call."""
 
     asked_at: datetime
     received_at: datetime
@@ -257,7 +256,7 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def amount(self) -> Decimal:
-        """What was asked for: the amount sold, or in reverse the amount to arrive."""
+        """The amount sold, or in reverse the amount to arrive."""
         return self.wish.amount
 
     @property
@@ -266,14 +265,13 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
-        """The lowest minimum among routes the amount was too small for, and whose it is.
+        """The lowest minimum of the routes that the amount was too small for, and its provider.
 
-        In reverse of the token received, where the limits of the pair state that side: a
-        quote's own minimum is of the token sold.
+        In reverse the minimum of what arrives, from the limits of the pair: a quote's own minimum
+        is of the token sold.
         """
         if self.wish.receive:
-            known = self.limits
-            arriving = bounds_of(known, receive=True)
+            arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
                 return None
             return arriving.smallest, None
@@ -286,14 +284,14 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def failed(self) -> int:
-        """How many routes the service gives another reason for than the amount (no answer in
-        time, no price), where that are most of them: asked again they may be usable."""
+        """Routes that the service refuses for another reason than the amount, if most are: asked
+        again they may be usable. Else 0."""
         failed = sum(entry.server_says for entry in self.ranking.unusable)
         return failed if 2 * failed > len(self.ranking.unusable) else 0
 
     @property
     def not_known(self) -> int:
-        """How many routes are of a type that this desk does not know, where that are most."""
+        """Routes of an unknown type, if most are; else 0."""
         unknown = sum(not is_known_kind(entry.quote) for entry in self.ranking.unusable)
         return unknown if 2 * unknown > len(self.ranking.unusable) else 0
 
@@ -304,7 +302,7 @@ class QuoteResult(Struct, frozen=True):
         return self.amount
 
     def value_difference(self, row: RankedQuote) -> ValueDifference:
-        """What the row loses in value, fees included, at the price of the token sold."""
+        """What the route loses in value, fees included."""
         return value_difference(
             self.amount_in(row), self.token_in.price, row, price_out=self.token_out.price
         )
@@ -319,37 +317,35 @@ class QuoteDesk:
         self._clock = clock
         self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
 
-    async def ask(self, wish: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
-        """Every route for the wish, ranked; one call for each kind of rate. ``on_repeat`` hears
-        of a call that is to be sent again.
+    async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
+        """Asks for every route, one call for each kind of rate; returns them ranked. ``on_repeat``
+        is told before a call is repeated.
 
-        Of two calls one may fail: its error stands in ``refused``. Raises ClientError when no
-        call brought an answer.
+        If one of two calls fails, its error stands in ``refused``. Raises ClientError if none was
+        answered.
         """
         rows: list[tuple[Quote, datetime]] = []
         asked_at: datetime | None = None
         refused: ClientError | None = None
-        for fixed in wish.rates:
+        for fixed in request.rates:
             try:
-                asked, answer = await self._call(wish, on_repeat, fixed=fixed)
+                asked, answer = await self._call(request, on_repeat, fixed=fixed)
                 asked_at, rows = asked_at or asked, [*rows, *answer]
             except ClientError as error:
-                if refused is not None or wish.cost == 1:
+                if refused is not None or request.cost == 1:
                     raise
                 refused = error
         assert asked_at is not None  # one call at least was answered
         received_at = self._clock.now()
-        ranking = rank(rows, wish, received_at)
-        limits = self.known_limits(wish.token_in, wish.token_out)
-        return QuoteResult(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
+        ranking = rank(rows, request, received_at)
+        limits = self.known_limits(request.token_in, request.token_out)
+        return QuoteResult(asked_at, received_at, ranking, request, request.cost, refused, limits)
 
     async def ask_rate(
         self, board: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
-        """The board with one kind of rate asked for, for the first time or again: one call.
-
-        Rows of the other kind stay as they are, with their own ends.
-        """
+        """Asks for one kind of rate, for the first time or again; rows of the other kind stay as
+        they are."""
         _, answer = await self._call(board.wish, on_repeat, fixed=fixed)
         before = board.ranking
         others = [
@@ -366,36 +362,36 @@ class QuoteDesk:
         return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
 
     async def _call(
-        self, wish: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
+        self, request: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
     ) -> tuple[datetime, list[tuple[Quote, datetime]]]:
-        """When it was asked, and each quote with its end."""
+        """Returns when it was asked, and each quote with its end."""
         asked = self._clock.monotonic()
         quotes: list[Quote]
-        if wish.private_send:
-            query = wish.private_send_query(fixed=fixed)
+        if request.private_send:
+            query = request.private_send_query(fixed=fixed)
             sent = await self._api.get_private_send_quotes(query, on_repeat=on_repeat)
             quotes = [_as_quote(quote) for quote in sent.quotes]
         else:
-            asked_for = wish.query(fixed=fixed)
+            asked_for = request.query(fixed=fixed)
             quotes = (await self._api.get_quotes(asked_for, on_repeat=on_repeat)).quotes
         # Counted back: the answer itself may have moved the desk's clock.
         passed = timedelta(seconds=self._clock.monotonic() - asked)
         ahead = self._api.server_now() - self._clock.now()
         named = [self._named(by_own_clock(quote, ahead)) for quote in quotes]
         asked_at = self._clock.now() - passed
-        if wish.private_send:
+        if request.private_send:
             # An item names no end in the specification, which gives each of them a minute.
             named = [
-                one.model_copy(update={"valid_until": one.valid_until or asked_at + VALIDITY})
-                for one in named
+                quote.model_copy(update={"valid_until": quote.valid_until or asked_at + VALIDITY})
+                for quote in named
             ]
         return asked_at, [(quote, end_of(quote, asked_at)) for quote in named]
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
         """Smallest and largest amounts of a pair, at most a minute old."""
-        known = self.known_limits(token_in, token_out)
-        if known is not None:
-            return known
+        recent = self.known_limits(token_in, token_out)
+        if recent is not None:
+            return recent
         pair = (token_in.id, token_out.id)
         limits = await self._api.get_pair_limits(
             PairLimitsQuery(token_id_from=token_in.id, token_id_to=token_out.id)
@@ -407,36 +403,36 @@ class QuoteDesk:
         return limits
 
     def known_limits(self, token_in: Token, token_out: Token) -> PairLimits | None:
-        """The limits of a pair if they were asked for within the last minute; no call."""
+        """The limits of a pair if they are less than a minute old; no call."""
         kept = self._limits.get((token_in.id, token_out.id))
         fresh = kept is not None and self._clock.monotonic() - kept[0] < LIMITS_AGE
         return kept[1] if kept is not None and fresh else None
 
     def _named(self, quote: Quote) -> Quote:
-        """With the provider's name from the list where the quote leaves it out."""
+        """Adds the provider's name from the list where the quote lacks it."""
         if quote.swap is None or quote.swap_name is not None:
             return quote
         return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
 
 
 def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
-    """The quote with its end by the desk's clock, whose difference to the service's is ``ahead``.
-    Otherwise every quote would be over at once on a machine whose clock is a minute fast."""
+    """The quote with its end on the desk's clock; the service's is ``ahead`` by that much.
+    Otherwise all quotes would be over at once on a machine whose clock is a minute fast."""
     if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
         return quote
     return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
 
 
 def end_of(quote: Quote, asked_at: datetime) -> datetime:
-    """When a quote ends on the desk's clock. A rate that is kept nobody says how long ends at once:
-    a create must not lean on a promise that was never made."""
+    """When a quote ends on the desk's clock. A fixed rate without an end ends at once: a create
+    must not lean on a promise that was never made."""
     if quote.valid_until is not None:
         return quote.valid_until
     return asked_at if quote.fixed else asked_at + VALIDITY
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:
-    """A private send as a row of the same table; it names neither provider nor net amount."""
+    """A private send as a row of the same table, without provider and net amount."""
     return Quote(
         quote_id=quote.quote_id,
         type=quote.type,
@@ -451,36 +447,31 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
     )
 
 
-def find_intermediate_token(catalog: Catalog, board: QuoteResult, row: RankedQuote) -> Token | None:
-    """XMR where the hop of a private route was pinned to it; None where the service chooses.
-
-    Only then is it known on which chain an intermediate refund address has to be
-    (contract 7.12).
-    """
-    if row.quote.type != RouteType.PRIVATE or board.wish.use_xmr is not True:
+def find_intermediate_token(
+    catalog: Catalog, result: QuoteResult, row: RankedQuote
+) -> Token | None:
+    """XMR where the hop of a private route was pinned to it, else None: only then is it known which
+    chain an intermediate refund address belongs to (contract 7.12)."""
+    if row.quote.type != RouteType.PRIVATE or result.wish.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
-    found = (catalog.token(one.id) for one in rows)
-    return next((t for t in found if t is not None and t.chain_data.kind == XMR), None)
+    tokens = (catalog.token(row_of_list.id) for row_of_list in rows)
+    return next((t for t in tokens if t is not None and t.chain_data.kind == XMR), None)
 
 
-def follow_route(board: QuoteResult, before: RankedQuote) -> RankedQuote | None:
-    """The row of the same provider and route, None when it is gone or pays nothing.
-
-    Private routes name no provider: the best one of the same kind of rate stands for the one
-    chosen before.
-    """
-    row = board.ranking.follow(before)
+def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
+    """The row of the same provider and route in a newer result; None if it is gone or pays nothing.
+    Private routes name no provider: the best of the same kind of rate takes their place."""
+    row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
-        rows = board.ranking.rows
-        row = next((one for one in rows if (one.quote.type, one.quote.fixed) == kind), None)
+        rows = result.ranking.rows
+        row = next((other for other in rows if (other.quote.type, other.quote.fixed) == kind), None)
     return row if row is not None and row.pays else None
 
 
 def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
-    """How much less the newer quote pays, in reverse how much more it takes; in percent above
-    zero, None when it is not worse."""
+    """By how much the newer quote is worse, in percent above zero; None if it is not."""
     worse = ROUGH.subtract(before.figure, after.figure)
     worse = -worse if before.reverse else worse
     if before.figure <= 0 or worse <= 0:
@@ -489,7 +480,7 @@ def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
 
 
 class AskingAgain:
-    """One question. Times are those of the desk's monotonic clock, in seconds."""
+    """The repeats of one question. Times are seconds of the desk's monotonic clock."""
 
     def __init__(self) -> None:
         self._asked = 0
@@ -499,24 +490,25 @@ class AskingAgain:
         """How many calls each call of the next question may become, and be charged as."""
 
     def begin(self, *, by_itself: bool = False) -> None:
-        """The question leaves: by a key, or ``by_itself`` once more."""
+        """A question leaves, by a key or ``by_itself``."""
         self._asked = self._asked + 1 if by_itself else 1
         self._repeat = self._due = None
 
     def may_repeat(self, repeat: Repeat) -> bool:
-        """Whether the client repeats a call. After a 429 it does not: the wait is told instead."""
+        """False after a 429, whose wait is shown instead; else the client repeats the call."""
         if isinstance(repeat.error, RateLimited):
             return False
         self._repeat, self.most = repeat, repeat.of
         return True
 
     def answered(self) -> None:
-        """An answer came; only calls that had to be repeated make the next question dearer."""
+        """An answer came; only calls that were repeated make the next question dearer."""
         if self._repeat is None:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """No answer came. ``budget_wait``: seconds until the desk's own count allows a call."""
+        """No answer came. ``budget_wait`` is in seconds, until the desk's own count allows another
+        call."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait
@@ -524,11 +516,12 @@ class AskingAgain:
             self._due = now + wait
 
     def left(self, now: float) -> float | None:
-        """Seconds until it is asked again by itself, None when it is not."""
+        """Seconds until it is asked again by itself; None if it is not."""
         return None if self._due is None else max(0.0, self._due - now)
 
     def is_due(self, now: float) -> bool:
-        """Whether it is to be asked now; asked about once a second while the page is in view."""
+        """True once it is time to ask again. Called about every second while the page is in
+        view."""
         if self._due is None or now < self._due:
             return False
         waited_for, self._due = now - self._due <= LATE, None
@@ -541,7 +534,7 @@ class AskingAgain:
 
     @property
     def turn(self) -> str:
-        """``2 of 3`` of a question that is asked again, or whose call is; else empty."""
+        """``2 of 3`` for a question or call that is repeated, else empty."""
         if self._repeat is not None:
             return f"{self._repeat.attempt} of {self._repeat.of}"
         return f"{self._asked} of {ASKS}" if self._asked > 1 else ""

@@ -1,20 +1,18 @@
 """Which route pays most, which routes cannot be used and why, and the order in which they are
 shown.
 
-Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8); reverse
-quotes pay out the same and are compared on ``amountIn``, lowest first. Only usable routes are
-ranked: a sort over everything would put an errored or filtered row first. A net amount above the
-amount that is paid out is not believed (contract 6.7, 6.21).
+Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8); reverse quotes pay
+out the same and are compared on ``amountIn``, lowest first. Only usable routes are ranked: a sort
+over all would put an errored or filtered row first. A net amount above the payout is not believed
+(contract 6.7, 6.21).
 
-All-in is net less gas, both in the output token (in reverse what is sent plus gas). It is never
-the default: ``netAmountOut`` leaves gas out (contract 6.8).
+All-in is net less gas, both in the output token (in reverse what is sent plus gas). It is never the
+default: ``netAmountOut`` leaves gas out (contract 6.8).
 
-Badges are short words beside the numbers of a usable route.
-``fixed``: the rate cannot move. ``gross``: fees are not in the ranking. ``differs``: net does
-not follow from amount and fees. ``pays nothing``: net at or below zero. ``refund address``: one
-is required, on every fixed route too (contract 6.12).
-``sign``, ``approve``, ``deposit``: how an on-chain route is paid. ``memo``: the deposit carries
-one. ``markup``: the route was priced with one. ``region``: not for everyone.
+Badges are short words beside the numbers of a usable route; ``MEANINGS`` explains them. ``gross``:
+fees are not in the ranking. ``differs``: net does not follow from amount and fees. ``refund
+address``: required, as on every fixed route (contract 6.12). ``sign``, ``approve``, ``deposit``:
+how an on-chain route is paid.
 """
 
 from __future__ import annotations
@@ -54,11 +52,11 @@ MEANINGS: dict[str, str] = {
 }
 _SHORT_WORDS = {"refund address": "refund", "pays nothing": "pays 0", "differs": "Δ"}
 _CONDITIONS = frozenset(("refund address", "memo", "markup", "region"))
-"""Of these it tells as much that a route does not have one."""
+"""Badges whose absence is noted where most routes have them."""
 _SAID_ONCE_FROM = 5
 
 TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
-"""Amounts are equal when they are to twelve digits: the service computes in doubles."""
+"""Amounts are equal if they are to twelve digits: the service computes in doubles."""
 _COMPARED = frozenset(RouteType)
 _SHORT = Decimal("0.0001")
 _NO_END = "it does not say until when its rate is kept"
@@ -68,11 +66,11 @@ _FILTERED: dict[str, str] = {
 }
 ALIKE_SHOWN = 3
 FEWEST_LEFT_OUT = 2
-"""A single row takes no more room than the row that would say that it is left out."""
+"""A single row takes no more room than the note that it is left out."""
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
-    """The words for a quote that pays ``key``, most important first."""
+    """The badges of a quote that pays ``key``, most important first."""
     fee, net = quote.fee_usd, quote.net_amount_out
     compared = fee is not None and fee > 0 and net is not None
     # No USD price: the service could not take its fee out of the amount.
@@ -100,16 +98,18 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """The badges as the last column writes them: ``approve`` first, as it costs a transaction;
+    """The badges as the last column writes them, ``approve`` first, as it costs a transaction;
     ``common`` ones only where they are missing."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
-    return " ".join([meaning_word(one) for one in own] + [f"no {meaning_word(m)}" for m in missing])
+    return " ".join(
+        [meaning_word(badge) for badge in own] + [f"no {meaning_word(m)}" for m in missing]
+    )
 
 
 def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
-    """What at least four of five routes bear, of five or more."""
+    """Badges of at least four in five routes; none for fewer than five routes."""
     if len(rows) < _SAID_ONCE_FROM:
         return frozenset()
     counts = Counter(badge for badges in rows for badge in noted(badges))
@@ -117,19 +117,18 @@ def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
 
 
 def meaning_word(badge: str) -> str:
-    """The word a badge has in the last column."""
+    """The word of a badge in the last column."""
     return _SHORT_WORDS.get(badge, badge)
 
 
 def fees_kind(quote: Quote) -> FeesKind:
-    """Where the fees of a quote are."""
     if quote.fee_usd is not None:
         return "usd"
     return "in price" if quote.type in (RouteType.STANDARD, RouteType.PRIVATE) else "unknown"
 
 
 def fee_in_output(quote: Quote) -> Decimal | None:
-    """``feeUsd`` in the output token, at the price of this quote; None without a price."""
+    """``feeUsd`` in the output token, at the quote's own price; None without a price."""
     return usd_in_output(quote, quote.fee_usd)
 
 
@@ -142,7 +141,7 @@ def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
 
 
 def _follows(quote: Quote) -> bool:
-    """Whether net is amount less fees, within half a percent; True where it cannot be told."""
+    """True if net is amount less fees within half a percent, or if that cannot be told."""
     fee, out, net = fee_in_output(quote), quote.amount_out, quote.net_amount_out
     if out is None or fee is None or net is None:
         return True
@@ -151,7 +150,8 @@ def _follows(quote: Quote) -> bool:
 
 
 class UnusableQuote(Struct, frozen=True):
-    """A route that is shown and cannot be chosen. ``server_says`` marks text of the service."""
+    """A route that is shown and cannot be chosen. ``server_says``: the reason is text of the
+    service."""
 
     MERGED: ClassVar = "quote"
     PRINTED: ClassVar = {"reason": "reason", "serverSays": "server_says", "quote": "quote"}
@@ -162,25 +162,25 @@ class UnusableQuote(Struct, frozen=True):
 
 
 def is_known_kind(quote: Quote) -> bool:
-    """Whether the route is of a type that this desk compares (an open set, contract 6.7)."""
+    """True if the desk compares routes of this type (an open set, contract 6.7)."""
     return quote.type in _COMPARED
 
 
 def _problem(
-    quote: Quote, end: datetime, wish: QuoteRequest, now: datetime, *, alone: bool
+    quote: Quote, end: datetime, request: QuoteRequest, now: datetime, *, alone: bool
 ) -> UnusableQuote | None:
-    """Why it is not ranked, None for a usable one. ``alone``: nothing else of the answer has its
-    id."""
+    """Why a quote is not ranked; None for a usable one. ``alone``: no other quote of the answer has
+    its id."""
     if quote.filtered:
-        known = _FILTERED.get(quote.filtered_reason or "")
-        reason = known or f"filtered: {quote.filtered_reason or 'no reason given'}"
-        return UnusableQuote(quote, reason, server_says=known is None)
+        reason_in_words = _FILTERED.get(quote.filtered_reason or "")
+        reason = reason_in_words or f"filtered: {quote.filtered_reason or 'no reason given'}"
+        return UnusableQuote(quote, reason, server_says=reason_in_words is None)
     if quote.error is not None:
-        bound = "" if wish.receive else _missed_bound(quote, wish)
+        bound = "" if request.receive else _missed_bound(quote, request)
         reason = bound or quote.error or "no reason given"
         return UnusableQuote(quote, reason, server_says=not bound)
     out, taken, paid = quote.amount_out, quote.amount_in, comparison_key(quote) or Decimal(0)
-    least = ROUGH.multiply(wish.amount, ROUGH.subtract(Decimal(1), _SHORT))
+    least = ROUGH.multiply(request.amount, ROUGH.subtract(Decimal(1), _SHORT))
     kept = not (quote.fixed and quote.valid_until is None)
     problems = (
         (quote.quote_id is None, "no quote id in the answer"),
@@ -191,28 +191,28 @@ def _problem(
             "the net amount exceeds what is paid out",
         ),
         (not alone, "another quote of this answer has the same id"),
-        (wish.receive and (taken is None or taken <= 0), "it does not say how much it takes"),
-        (wish.receive and not quote.fixed, "its rate is not fixed, so the amount may move"),
+        (request.receive and (taken is None or taken <= 0), "it does not say how much it takes"),
+        (request.receive and not quote.fixed, "its rate is not fixed, so the amount may move"),
         (
-            wish.receive and TIES.plus(paid) < TIES.plus(least),
-            f"it pays {exact_amount(paid)} {wish.token_out.symbol}, less than asked for",
+            request.receive and TIES.plus(paid) < TIES.plus(least),
+            f"it pays {exact_amount(paid)} {request.token_out.symbol}, less than asked for",
         ),
         (
-            quote.amount_type == (AmountType.SEND if wish.receive else AmountType.RECEIVE),
+            quote.amount_type == (AmountType.SEND if request.receive else AmountType.RECEIVE),
             "its amount is not the one that was asked about",
         ),
-        (not wish.floating and not quote.fixed, "its rate is not fixed"),
+        (not request.floating and not quote.fixed, "its rate is not fixed"),
         (end <= now, "expired: ask again" if kept else _NO_END),
     )
-    found = next((reason for wrong, reason in problems if wrong), None)
-    return None if found is None else UnusableQuote(quote, found)
+    problem = next((reason for wrong, reason in problems if wrong), None)
+    return None if problem is None else UnusableQuote(quote, problem)
 
 
-def _missed_bound(quote: Quote, wish: QuoteRequest) -> str:
-    symbol = wish.token_in.symbol
-    if quote.min is not None and wish.amount < quote.min:
+def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
+    symbol = request.token_in.symbol
+    if quote.min is not None and request.amount < quote.min:
         return f"below minimum: this route takes {exact_amount(quote.min)} {symbol} or more"
-    if quote.max is not None and quote.max < wish.amount:
+    if quote.max is not None and quote.max < request.amount:
         return f"above maximum: this route takes {exact_amount(quote.max)} {symbol} or less"
     return ""
 
@@ -220,9 +220,9 @@ def _missed_bound(quote: Quote, wish: QuoteRequest) -> str:
 class RankedQuote(Struct, frozen=True):
     """A usable route. ``key`` is what it pays, in the token received.
 
-    ``vs_best_percent`` and ``vs_best_amount`` are 0 for the best row and negative below it,
-    or positive where ``reverse`` rows ask for more; the percentage is None when the best pays
-    nothing. ``badges`` are words of :mod:`swapdesk.flows.quotes.ranking`.
+    ``vs_best_percent`` and ``vs_best_amount`` are 0 for the best row and negative below it;
+    ``reverse`` rows, which ask for more, have positive ones. The percentage is None if the best
+    pays nothing.
     """
 
     place: int
@@ -236,7 +236,7 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def figure(self) -> Decimal:
-        """What it is ranked on: what it pays, or in reverse what it takes."""
+        """The amount it is ranked on: what it pays, or in reverse what it takes."""
         return _figure(self.quote, self.reverse)
 
     @property
@@ -246,13 +246,12 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def pays(self) -> bool:
-        """Whether anything is left of the amount after its fees: what pays nothing is never chosen
-        unasked."""
+        """True if the fees leave anything; a route that pays nothing is never chosen unasked."""
         return self.key > 0
 
     @property
     def on_chain(self) -> bool:
-        """Whether the wallet signs for it: nothing is deposited by hand."""
+        """True if the wallet signs the payment: nothing is deposited by hand."""
         return self.quote.type == RouteType.DEX
 
     def expired(self, now: datetime) -> bool:
@@ -268,22 +267,22 @@ class Ranking(Struct, frozen=True):
         return self.rows[0] if self.rows else None
 
     def best_at(self, now: datetime) -> RankedQuote | None:
-        """The best row still valid: it carries the mark once a better one has expired."""
+        """The best row that is still valid."""
         return next((row for row in self.rows if not row.expired(now)), None)
 
     def default_at(self, now: datetime, *, signs: bool = True) -> RankedQuote | None:
-        """The row to stand on: valid and paying something. Never one that pays nothing, nor one
-        on a chain where the wallet ``signs`` nothing."""
-        found = (one for one in self.rows if one.pays and (signs or not one.on_chain))
-        return next((one for one in found if not one.expired(now)), None)
+        """The row to select at first: valid and paying something, on a chain only if the wallet
+        ``signs``."""
+        candidates = (row for row in self.rows if row.pays and (signs or not row.on_chain))
+        return next((row for row in candidates if not row.expired(now)), None)
 
     def find(self, quote_id: str) -> RankedQuote | None:
         return next((row for row in self.rows if row.quote.quote_id == quote_id), None)
 
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
-        """After a refresh: the row of the same quote, else of the same provider and route.
+        """After a refresh, the row of the same quote, else of the same provider and route.
 
-        Private rows name no provider, so only the quote itself is the same row.
+        Private rows name no provider: only the quote itself is the same row.
         """
         same = self.find(chosen.quote_id)
         if same is not None or chosen.quote.swap is None:
@@ -292,34 +291,36 @@ class Ranking(Struct, frozen=True):
         return next((row for row in self.rows if _identity(row.quote) == wanted), None)
 
 
-def rank(offered: Sequence[tuple[Quote, datetime]], wish: QuoteRequest, now: datetime) -> Ranking:
-    """Usable rows by what they pay, best first, and the others with their reason.
+def rank(
+    offered: Sequence[tuple[Quote, datetime]], request: QuoteRequest, now: datetime
+) -> Ranking:
+    """Ranks the usable rows, best first; returns the others with their reason.
 
-    ``offered`` are quotes with their ends on the desk's clock. Where ``wish`` says what is to
-    arrive, the route that takes least is first. What is named by an id must be one quote: others of
-    the same id cannot be told from it.
+    ``offered`` are quotes with their ends on the desk's clock. With a stated output the route that
+    takes least is first. Quotes that share an id with another one are refused: nobody could tell
+    which is executed.
     """
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
     distinct = _without_repeats(offered)
     named = Counter(quote.quote_id for quote, _ in distinct)
     for quote, end in distinct:
-        problem = _problem(quote, end, wish, now, alone=named[quote.quote_id] == 1)
+        problem = _problem(quote, end, request, now, alone=named[quote.quote_id] == 1)
         if problem is None:
             usable.append((quote, end))
         else:
             unusable.append(problem)
-    usable.sort(key=lambda entry: _order(entry[0], wish.receive))
-    return Ranking(_placed(usable, wish), tuple(unusable))
+    usable.sort(key=lambda entry: _order(entry[0], request.receive))
+    return Ranking(_placed(usable, request), tuple(unusable))
 
 
 def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Quote, datetime]]:
-    """Drops exact duplicates; of a quote that two answers repeat the earlier end counts."""
-    known: dict[str | None, list[Quote]] = {}
+    """Drops exact duplicates; of a quote in two answers the earlier end counts."""
+    by_id: dict[str | None, list[Quote]] = {}
     ends: dict[str | None, datetime] = {}
     distinct: list[Quote] = []
     for quote, end in offered:
-        same = known.setdefault(quote.quote_id, [])
+        same = by_id.setdefault(quote.quote_id, [])
         if quote.quote_id is None or quote not in same:
             same.append(quote)
             distinct.append(quote)
@@ -333,7 +334,7 @@ def comparison_key(quote: Quote) -> Decimal | None:
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Quote id to former place, for the rows of ``after`` that moved (``3 was 5``)."""
+    """Former place by quote id, for the rows of ``after`` that moved."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:
@@ -350,7 +351,8 @@ def _figure(quote: Quote, reverse: bool) -> Decimal:
 
 
 def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, str, str]:
-    """Equal to 12 digits is a tie: then shorter, then fixed, then the provider's name."""
+    """Amounts equal to 12 digits tie; then shorter, then fixed, then by the name of the
+    provider."""
     figure = TIES.plus(_figure(quote, reverse))
     return (
         figure if reverse else -figure,
@@ -363,7 +365,7 @@ def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, s
 
 
 def time_key(quote: Quote) -> tuple[bool, Decimal]:
-    """Shortest first; an unknown duration comes last."""
+    """Sorts by duration, unknown ones last."""
     return (quote.duration is None, quote.duration or Decimal(0))
 
 
@@ -372,9 +374,9 @@ def _identity(quote: Quote) -> tuple[str, str | None, bool]:
 
 
 def _placed(
-    usable: Iterable[tuple[Quote, datetime]], wish: QuoteRequest
+    usable: Iterable[tuple[Quote, datetime]], request: QuoteRequest
 ) -> tuple[RankedQuote, ...]:
-    reverse, memo = wish.receive, bool(wish.token_in.chain_data.memo_needed)
+    reverse, memo = request.receive, bool(request.token_in.chain_data.memo_needed)
     rows: list[RankedQuote] = []
     best: Decimal | None = None
     for place, (quote, expires_at) in enumerate(usable, start=1):
@@ -401,20 +403,18 @@ def _placed(
 
 
 def share_of(away: Decimal, best: Decimal) -> Decimal | None:
-    """``away`` in percent of ``best``; None when the best is nothing."""
+    """``away`` in percent of ``best``; None if the best is nothing."""
     return ROUGH.multiply(ROUGH.divide(away, best), Decimal(100)) if best > 0 else None
 
 
 QuoteOrder = Literal["net", "all-in", "time"]
-"""``NET`` is the ranking itself; ``TIME`` keeps its places."""
+"""``net`` is the ranking itself; ``time`` keeps its places."""
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the order that is shown.
-
-    ``figure`` is what the order compares, None where the gas is not known: such a row comes
-    last. The differences are those to the best row that is still valid, None without a figure.
-    """
+    """A route in the order that is shown. ``figure`` is the amount that is compared; None where the
+    gas is unknown, and such rows come last. The differences are to the best row that is still
+    valid; None without a figure."""
 
     row: RankedQuote
     place: int
@@ -425,8 +425,8 @@ class PlacedQuote(Struct, frozen=True):
 
 
 class Arrangement(Struct, frozen=True):
-    """What the keys of the table choose; ``only`` None shows every route type. ``whole``: of
-    routes that nobody can tell apart all are shown."""
+    """What the keys of the table choose. ``only`` None shows every route type; with ``whole``
+    indistinguishable routes are all shown."""
 
     order: QuoteOrder = "net"
     only: RouteType | None = None
@@ -437,50 +437,54 @@ class Arrangement(Struct, frozen=True):
         return self.order == "all-in"
 
     def sorted_on(self) -> Arrangement:
-        """The next order: net, all-in, time."""
+        """The next order."""
         orders: tuple[QuoteOrder, ...] = get_args(QuoteOrder)
         return replace(self, order=orders[(orders.index(self.order) + 1) % len(orders)])
 
     def switched(self) -> Arrangement:
-        """All-in instead of net, and back."""
+        """All-in in place of net, and back."""
         return replace(self, order="net" if self.all_in else "all-in")
 
     def narrowed(self, only: RouteType | None) -> Arrangement:
-        """One route type, or all again when it is the one already."""
+        """One route type; all of them if it is shown already."""
         return replace(self, only=None if only is self.only else only)
 
     def unfolded(self, whole: bool = True) -> Arrangement:
-        """With all routes that are alike, or with the first of them alone."""
+        """Shows all indistinguishable routes, or the first of them."""
         return replace(self, whole=whole)
 
     def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
-        """Those of ``placed`` that are not shown: of routes that name no provider, and so differ
-        in nothing but their amount, the first three of each kind of rate are, and the best one."""
+        """The routes of ``placed`` that are not shown. Routes without a provider differ in their
+        amount alone; the first three of each kind of rate are shown, and the best."""
         if self.whole or self.only is RouteType.PRIVATE:
             return ()
         alike: dict[bool, list[PlacedQuote]] = {}
-        for one in placed:
-            if one.row.quote.type == RouteType.PRIVATE and one.row.quote.swap is None:
-                alike.setdefault(one.row.quote.fixed, []).append(one)
-        found = [one for rows in alike.values() for one in rows[ALIKE_SHOWN:] if not one.best]
-        if len(found) < FEWEST_LEFT_OUT:
+        for route in placed:
+            if route.row.quote.type == RouteType.PRIVATE and route.row.quote.swap is None:
+                alike.setdefault(route.row.quote.fixed, []).append(route)
+        hidden = [
+            route for rows in alike.values() for route in rows[ALIKE_SHOWN:] if not route.best
+        ]
+        if len(hidden) < FEWEST_LEFT_OUT:
             return ()
-        places = {one.place for one in found}
-        return tuple(one for one in placed if one.place in places)
+        places = {route.place for route in hidden}
+        return tuple(route for route in placed if route.place in places)
 
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
         """The rows to show. A filter hides rows and changes neither places nor the best."""
         placed = _compared(ranking, self.all_in, now)
         if self.order == "time":
-            placed = sorted(placed, key=lambda one: time_key(one.row.quote))
-        return tuple(one for one in placed if self.only is None or one.row.quote.type == self.only)
+            placed = sorted(placed, key=lambda route: time_key(route.row.quote))
+        return tuple(
+            route for route in placed if self.only is None or route.row.quote.type == self.only
+        )
 
 
 def all_in(row: RankedQuote) -> Decimal | None:
     """Net less gas in the output token, in reverse the amount sent plus gas in its token.
 
-    None when an on-chain route does not say its gas, or no price turns it into the token.
-    Centralized routes have no gas of their own.
+    None if an on-chain route states no gas, or no price converts it. Centralized routes have no gas
+    of their own.
     """
     quote, gas = row.quote, row.quote.gas_usd
     if gas is None:
@@ -499,7 +503,7 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Quote id to place by all-in; rows of unknown gas come last in their old order."""
+    """Place by all-in for each quote id; rows of unknown gas come last, in their old order."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

@@ -1,8 +1,8 @@
-"""What this desk asked before, as intent lines to ask again, and what became of its orders at each
-provider, as the journal knows them.
+"""Earlier questions of this desk as intent lines to ask again, and how its orders ended at each
+provider, as the journal has them.
 
-Standard orders alone are counted: a private order names no provider. Nothing is asked of the
-service, and nothing is said of orders of other desks.
+Standard orders alone are counted: a private order names no provider. The service is not asked, and
+orders of other desks do not count.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
 LOOKED_AT = 1_000
-"""So many newest intents tell what is asked now; the journal has those of years."""
+"""The newest intents that are read; the journal may hold years of them."""
 
 _WIDE = Context(prec=80)
 _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, DisplayStatus.FAILED})
 
 
 class Recent(Struct, frozen=True):
-    """``text`` resolves to the same tokens again; ``at`` is when the intent was frozen."""
+    """``text`` resolves to the same tokens again; ``at`` is when the intent was confirmed."""
 
     text: str
     route: Route
@@ -39,22 +39,24 @@ class Recent(Struct, frozen=True):
 
 
 def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> list[Intent]:
-    """What was confirmed here, newest first; of one instant always in the same sequence."""
-    found = [(one.intent, one.service_id) for one in orders if one.intent is not None]
-    newest = heapq.nsmallest(most, found, key=lambda one: (-one[0].frozen_at.timestamp(), one[1]))
+    """The intents confirmed here, newest first; the order id breaks ties."""
+    intents = [(order.intent, order.service_id) for order in orders if order.intent is not None]
+    newest = heapq.nsmallest(
+        most, intents, key=lambda order: (-order[0].frozen_at.timestamp(), order[1])
+    )
     return [intent for intent, _ in newest]
 
 
 def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
     """Each text once, in the sequence of ``intents``."""
     lines: dict[str, Recent] = {}
-    told: set[tuple[object, ...]] = set()
+    seen: set[tuple[object, ...]] = set()
     for intent in intents:
         # Whoever asks the same every day has it written and looked up once.
-        said = _said(intent)
-        if said in told:
+        facts = _said(intent)
+        if facts in seen:
             continue
-        told.add(said)
+        seen.add(facts)
         private = intent.kind is IntentKind.PRIVATE_SEND
         line = Recent(_text(intent, catalog), intent.route, intent.frozen_at, private)
         lines.setdefault(line.text, line)
@@ -64,17 +66,17 @@ def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) ->
 
 
 def token_spec(token: TokenFacts, catalog: Catalog) -> str:
-    """The shortest way to write a token that resolves to it."""
+    """The shortest text that resolves to the token."""
     symbol = token.symbol.lower()
     for spec in (symbol, f"{symbol}.{token.chain}"):
-        found = resolve(spec, catalog).token
-        if found is not None and found.id.lower() == token.id:
+        resolved = resolve(spec, catalog).token
+        if resolved is not None and resolved.id.lower() == token.id:
             return spec
     return token.id
 
 
 def _said(intent: Intent) -> tuple[object, ...]:
-    """All that :func:`_text` is made of."""
+    """All facts that :func:`_text` writes: it is slow, and the same intents repeat."""
     private = intent.kind is IntentKind.PRIVATE_SEND
     return (
         intent.kind,
@@ -99,11 +101,11 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 
 
 class ProviderRecord(Struct, frozen=True):
-    """Ends of orders that a provider received a deposit for.
+    """How orders ended at a provider that received their deposit.
 
-    ``minutes`` is the median from creation to payout of the completed ones, ``said`` of what
-    the provider had estimated for them; ``to_quote`` the median, in percent, of what arrived
-    above or below the quoted payout. None where no order tells.
+    ``minutes`` is the median from creation to payout of completed orders, ``said`` of the
+    provider's estimates; ``to_quote`` the median difference of payout and quote, in percent of the
+    quote. None where no order tells.
     """
 
     completed: int
@@ -119,60 +121,59 @@ class ProviderRecord(Struct, frozen=True):
 
 
 def provider_records(orders: Iterable[TrackedOrder]) -> dict[str, ProviderRecord]:
-    """The record of every provider that ended an order of this desk, by its short code."""
+    """The record of each provider that ended an order of this desk, by its code."""
     by_code: dict[str, list[TrackedOrder]] = {}
-    for one in orders:
-        code = one.order.in_
-        if one.intent is None or code is None or one.not_signed:
+    for order in orders:
+        code = order.order.in_
+        if order.intent is None or code is None or order.not_signed:
             continue
-        if display_of(one.order) in _ENDS:
-            by_code.setdefault(code, []).append(one)
+        if display_of(order.order) in _ENDS:
+            by_code.setdefault(code, []).append(order)
     return {code: _record(ended) for code, ended in by_code.items()}
 
 
 def _record(ended: list[TrackedOrder]) -> ProviderRecord:
-    displays = [display_of(one.order) for one in ended]
-    done = [one for one in ended if display_of(one.order) == DisplayStatus.SWAP_COMPLETED]
+    displays = [display_of(order.order) for order in ended]
+    done = [order for order in ended if display_of(order.order) == DisplayStatus.SWAP_COMPLETED]
     return ProviderRecord(
         completed=len(done),
         refunded=displays.count(DisplayStatus.REFUNDED),
         failed=displays.count(DisplayStatus.FAILED),
-        minutes=_median(_minutes(one) for one in done),
-        said=_median(_estimated(one) for one in done),
-        to_quote=_median(_to_quote(one) for one in done),
+        minutes=_median(_minutes(order) for order in done),
+        said=_median(_estimated(order) for order in done),
+        to_quote=_median(_to_quote(order) for order in done),
     )
 
 
-def _minutes(one: TrackedOrder) -> Decimal | None:
-    begun, finished = one.begun, one.order.order_finished_received
+def _minutes(order: TrackedOrder) -> Decimal | None:
+    begun, finished = order.begun, order.order.order_finished_received
     if begun is None or finished is None or finished < begun:
         return None
     return Decimal(int((finished - begun).total_seconds())) / 60
 
 
-def _estimated(one: TrackedOrder) -> Decimal | None:
-    """Minutes that the service expected, from the deposit on (contract 8.17)."""
-    eta, created, begun = one.order.eta, one.order.created, one.begun
+def _estimated(order: TrackedOrder) -> Decimal | None:
+    """Minutes from the deposit on, as the service estimated them (contract 8.17)."""
+    eta, created, begun = order.order.eta, order.order.created, order.begun
     if eta is None or created is None or begun is None:
         return eta
     left = _WIDE.subtract(eta, Decimal(int((begun - created).total_seconds())) / 60)
     return left if left > 0 else eta
 
 
-def _to_quote(one: TrackedOrder) -> Decimal | None:
-    paid, quoted = one.order.out_amount, one.intent.amount_out if one.intent else None
+def _to_quote(order: TrackedOrder) -> Decimal | None:
+    paid, quoted = order.order.out_amount, order.intent.amount_out if order.intent else None
     if paid is None or not quoted:
         return None
     return _WIDE.divide(_WIDE.subtract(paid, quoted) * 100, quoted)
 
 
 def _median(values: Iterable[Decimal | None]) -> Decimal | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+    present = [value for value in values if value is not None]
+    return median(present) if present else None
 
 
 def record_lines(record: ProviderRecord | None) -> list[tuple[str, str]]:
-    """The record in words, as labels and values."""
     if record is None:
         return [("Your orders there", "none has ended yet")]
     mishaps = (("Refunded", record.refunded), ("Failed", record.failed))
@@ -181,8 +182,8 @@ def record_lines(record: ProviderRecord | None) -> list[tuple[str, str]]:
         *((label, str(count)) for label, count in mishaps if count),
     ]
     if record.minutes is not None:
-        said = f", said {expected(_seconds(record.said))}" if record.said is not None else ""
-        lines.append(("Took, median", f"{duration(_seconds(record.minutes))}{said}"))
+        promise = f", said {expected(_seconds(record.said))}" if record.said is not None else ""
+        lines.append(("Took, median", f"{duration(_seconds(record.minutes))}{promise}"))
     if record.to_quote is not None:
         lines.append(("Paid to the quote", percent(record.to_quote)))
     return lines

@@ -143,7 +143,7 @@ class CaseFacts(Struct, frozen=True):
             swap_payment=None,
             own_payment=None,
             away=None,
-            payments=tuple(one for one in self.tracked.payments if one.seen_at <= at),
+            payments=tuple(paid for paid in self.tracked.payments if paid.seen_at <= at),
             gone=False,
             paid_at=self.tracked.paid_at if (self.tracked.paid_at or at) < at else None,
         )
@@ -268,7 +268,7 @@ _CUSTOMER = (
 
 def _unless_sent(status: OrderStatus) -> str:
     """The service saw no deposit, but one may have been sent."""
-    unpaid = status.said is WAITING and status.money == WAITING.money
+    unpaid = status.reported is WAITING and status.money == WAITING.money
     return UNLESS_SENT if unpaid else status.money
 
 
@@ -286,7 +286,6 @@ def _owner(status: OrderStatus, tracked: TrackedOrder) -> Owner:
 def _overdue(
     diagnosis: Diagnosis, status: OrderStatus, known: DeskFacts, pass_on: str
 ) -> Diagnosis:
-    """Returns the diagnosis of an order under way that is over its expected time."""
     passed, due = status.elapsed, status.expected
     if passed is not None and due is not None and passed >= due * MUCH_LATER:
         diagnosis = replace(diagnosis, owner="you", acts=f"you: {pass_on}")
@@ -564,13 +563,11 @@ class SupportCase(Struct, frozen=True):
 
     @property
     def order(self) -> Order:
-        """The service's order, without a withheld deposit address."""
         tracked = self.facts.tracked
         return shown_order(tracked.order, withheld=tracked.withheld)
 
 
 def case_sentence(case: SupportCase) -> str:
-    """Returns the order and its diagnosis as one line."""
     diagnosis = case.diagnosis
     head = order_head(case.facts.tracked, case.facts.status)
     return f"{head}: {diagnosis.cause} Money: {diagnosis.money} Next {diagnosis.acts}"
@@ -714,11 +711,11 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
-        """Labels and texts of the diagnosis."""
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
-    def facts_of_order(self, *, whole: bool = False) -> list[CaseRow]:
-        """Returns payout, refund and other facts; ``whole`` draws every character of an address."""
+    def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
+        """Returns labels and texts of payout, refund and other facts, each with its role in the
+        palette, empty for plain text. ``whole`` draws every character of an address."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
@@ -727,22 +724,14 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
             refund = grouped_address(refund) if whole else short_address(refund)
         old = "older than 48 h: the service no longer answers for it" if self.archived else ""
         rows = (
-            CaseRow("Payout", pays),
-            CaseRow("Memo", self.memo or ""),
-            CaseRow("Refund", refund),
-            CaseRow("Request", self.request_id or "not made at this desk"),
-            CaseRow("Time", self.time, "status-trouble" if self.late else ""),
-            CaseRow("Known", old, "status-waiting"),
+            ("Payout", pays, ""),
+            ("Memo", self.memo or "", ""),
+            ("Refund", refund, ""),
+            ("Request", self.request_id or "not made at this desk", ""),
+            ("Time", self.time, "status-trouble" if self.late else ""),
+            ("Known", old, "status-waiting"),
         )
-        return [row for row in rows if row.text]
-
-
-class CaseRow(Struct, frozen=True):
-    """``role`` is one of the palette; empty for plain text."""
-
-    label: str
-    text: str
-    role: str = ""
+        return [(label, text, role) for label, text, role in rows if text]
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
@@ -785,7 +774,6 @@ class TimelineEntry(Struct, frozen=True):
 
 
 def timeline(record: CaseRecord) -> Iterator[TimelineEntry]:
-    """Yields updates and requests, newest first."""
     entries: list[tuple[str, CaseMoment | LoggedCall, datetime]] = [
         *((f"call {at}", call, call.at) for at, call in enumerate(record.calls)),
         *((f"update {at}", moment, moment.happened) for at, moment in enumerate(record.moments)),

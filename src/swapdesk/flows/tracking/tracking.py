@@ -135,13 +135,12 @@ class Tracker:
         self.past_known = True
 
     def recall(self, service_id: str) -> TrackedOrder | None:
-        """Returns the order, from the journal if it is not loaded."""
-        known = self._known.get(service_id)
-        if known is None:
-            known = self._from_journal(service_id, None)
-            if known is not None:
-                self._put(known)
-        return known
+        tracked = self._known.get(service_id)
+        if tracked is None:
+            tracked = self._from_journal(service_id, None)
+            if tracked is not None:
+                self._put(tracked)
+        return tracked
 
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)
@@ -189,7 +188,6 @@ class Tracker:
         return self._stream.state
 
     def stream_age(self) -> float:
-        """Seconds since the last message or answer."""
         return self._stream.age()
 
     # What this desk did
@@ -333,9 +331,9 @@ class Tracker:
 
     async def _follow(self) -> None:
         self._stream.watch(
-            known.service_id
-            for known in self._known.values()
-            if not known.ended and not known.archived(self._clock.now())
+            tracked.service_id
+            for tracked in self._known.values()
+            if not tracked.ended and not tracked.archived(self._clock.now())
         )
         async with self._stream as events:
             async for event in events:
@@ -356,8 +354,8 @@ class Tracker:
         elif isinstance(event, OrderMissing):
             # Within 48 hours 404 is not the end of an order, and one server of several may be
             # behind: only what stays unknown counts.
-            known = self._known.get(event.service_id)
-            if known is not None and known.archived(self._clock.now()):
+            tracked = self._known.get(event.service_id)
+            if tracked is not None and tracked.archived(self._clock.now()):
                 self._stream.unwatch([event.service_id])
             since = self._missing.setdefault(event.service_id, event.at)
             if event.at - since > FRESH:
@@ -377,10 +375,9 @@ class Tracker:
             self._announce()
 
     def _not_known(self, service_id: str) -> None:
-        """The service said that it does not know the order."""
-        known = self._known.get(service_id)
-        if known is not None and not known.gone:
-            self._put(replace(known, gone=True))
+        tracked = self._known.get(service_id)
+        if tracked is not None and not tracked.gone:
+            self._put(replace(tracked, gone=True))
             self._announce([service_id])
 
     def _unlisted(self, since: datetime) -> list[str]:
@@ -421,16 +418,16 @@ class Tracker:
         self._looked = self._clock.monotonic()
         return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
-    def _changed(self, member: str, told: Mapping[str, object]) -> list[str]:
+    def _changed(self, member: str, values: Mapping[str, object]) -> list[str]:
         """Sets ``member`` of the loaded orders to the journal's values; returns the ids that
         changed."""
         moved = [
             name
-            for name, value in told.items()
+            for name, value in values.items()
             if name in self._known and getattr(self._known[name], member) != value
         ]
         for name in moved:
-            self._put(replace(self._known[name], **{member: told[name]}))
+            self._put(replace(self._known[name], **{member: values[name]}))
         return moved
 
     def _newest(self, service_id: str) -> TrackedOrder | None:
@@ -440,11 +437,8 @@ class Tracker:
         service_id = tracked.service_id
         self._known[service_id] = tracked
         stands = group_of(tracked)
-        for group, names in self._groups.items():
-            if group is not stands:
-                names.discard(service_id)
-        self._groups[stands].add(service_id)
         for names, belongs in (
+            *((names, group is stands) for group, names in self._groups.items()),
             (self._troubled, tracked.trouble is not None),
             (self._unpaid, awaits_own_deposit(tracked)),
         ):
@@ -456,10 +450,9 @@ class Tracker:
             self._batched.put(tracked)
 
     def _apply(self, order: Order, source: Source) -> None:
-        """Merges a sighting of an order."""
         service_id = order.service_id
         self._missing.pop(service_id, None)
-        known = before = self._newest(service_id)
+        shown = before = self._newest(service_id)
         if before is None or (before.withheld is not None and source != "stream"):
             # Another desk of this home may have created, released or refused it meanwhile. The
             # stream does not ask: an order that stays hidden a little longer does no harm.
@@ -472,7 +465,7 @@ class Tracker:
         if before is None:
             after = self._first_seen(order, source)
             self._writes.put(Writing(after.order, source, after.ended))
-            self._keep(after, known, written=True)
+            self._keep(after, shown, written=True)
             return
         before = self._batched.with_batch(before, order)
         withheld, reason = before.withheld, contradicts(before.order, order)
@@ -504,7 +497,7 @@ class Tracker:
             )
             put = self._writes.put_figures if figures else self._writes.put
             put(Writing(kept, source, after.ended))
-        self._keep(after, known, written=write)
+        self._keep(after, shown, written=write)
         if before.withheld != withheld:
             # Whether its address may be shown is not for the commit to wait for.
             self._announce([service_id])
@@ -554,10 +547,10 @@ class Tracker:
         )  # fmt: skip
         return self._batched.with_batch(new, order)
 
-    def _keep(self, after: TrackedOrder, known: TrackedOrder | None, *, written: bool) -> None:
+    def _keep(self, after: TrackedOrder, shown: TrackedOrder | None, *, written: bool) -> None:
         """Shows the order, unless it ended and the journal does not have that yet."""
         service_id, over = after.service_id, ended(display_of(after.order))
-        was_over = known is not None and ended(display_of(known.order))
+        was_over = shown is not None and ended(display_of(shown.order))
         if (written and over and not was_over) or service_id in self._over:
             self._over[service_id] = after
         else:

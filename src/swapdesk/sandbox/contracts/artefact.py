@@ -1,8 +1,8 @@
-"""Compiled contracts as they are shipped, and where Vyper keeps what in their storage.
+"""Compiled contracts as shipped, and the layout of their storage by Vyper.
 
 Genesis writes the storage that a constructor would. A value takes its slot; a text its length and
-then 32 bytes a slot; an entry of a map lies at ``keccak256(slot ‖ key)``, and a map of maps does
-that again.
+then 32 bytes a slot; an entry of a map is at ``keccak256(slot ‖ key)``, and a map of maps does that
+again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from swapdesk.chain.addresses.evm import keccak
 
 
 class Artefact(Struct, frozen=True):
-    """One contract. ``code`` is its runtime code; ``slots`` are the first ones of its variables,
-    named as in the source, those of a module as ``module.variable``."""
+    """One contract.
+
+    ``code`` is its runtime code; ``slots`` are the first slots of its variables, named as in the
+    source, those of a module as ``module.variable``.
+    """
 
     code: bytes
     abi: tuple[dict[str, Any], ...]
@@ -28,7 +31,7 @@ class Artefact(Struct, frozen=True):
 
 @cache
 def artefact(name: str) -> Artefact:
-    """The compiled contract of this name. Raises FileNotFoundError for one that is not shipped."""
+    """Returns the compiled contract. Raises FileNotFoundError for one that is not shipped."""
     text = files(__package__).joinpath("artefacts", f"{name}.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return Artefact(
@@ -44,7 +47,7 @@ Storage = dict[int, int]
 
 @lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
-    """The slot of ``map[key]…[key]`` for a map at ``slot``; keys are numbers or addresses."""
+    """Returns the slot of ``map[key]…[key]`` for a map at ``slot``; keys: numbers or addresses."""
     for key in keys:
         slot = int.from_bytes(
             keccak(slot.to_bytes(32, "big") + number(key).to_bytes(32, "big")), "big"
@@ -53,7 +56,7 @@ def entry(slot: int, *keys: int | str) -> int:
 
 
 def text(slot: int, value: str) -> Storage:
-    """What a text at ``slot`` takes: its length in bytes, then the bytes."""
+    """Returns the words of a text at ``slot``: its length in bytes, then the bytes."""
     data = value.encode()
     words = {
         slot + 1 + i // 32: int.from_bytes(data[i : i + 32].ljust(32, b"\0"), "big")
@@ -63,5 +66,5 @@ def text(slot: int, value: str) -> Storage:
 
 
 def number(value: int | str) -> int:
-    """A number or an address as it lies in a slot."""
+    """Returns a number or an address as a storage word."""
     return int(value, 16) if isinstance(value, str) else value

@@ -39,28 +39,28 @@ from swapdesk.sandbox.world import WorldToken, asset_of, find_token, seed_bytes,
 TREASURY = "treasury"
 """Holds every token that nobody else does, and gives them away."""
 SOLVER = "isthmus"
-"""Settles orders of Isthmus out of its inventory."""
+"""Settles orders of Isthmus from its inventory."""
 RELAYER = "meridian"
 """Pays out what Meridian's portal took on another chain."""
 BUNDLER = "bundler"
-"""Sends bundles of UserOperations, and is paid back for their gas."""
+"""Sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR
-"""Moves pools after the market."""
+"""Moves pools with the market."""
 
 COINS = 10**6 * 10**18
-"""Wei of each from block 0, for gas."""
+"""Wei that each of them has for gas in block 0."""
 
 
 PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
 
 
 def parties_of(key: bytes) -> dict[str, str]:
-    """Their addresses by name in the sandbox with this key; the same on every chain."""
+    """Returns their addresses by name for this sandbox key; the same on every chain."""
     return {name: checksummed("0x" + sandbox_key(key, name).address.hex()) for name in PARTIES}
 
 
 class TokenContractKind(StrEnum):
-    """The contracts a token may have; the value is the artefact's name."""
+    """Token contracts; the value is the artefact's name."""
 
     TOKEN = "Token"
     PERMIT = "PermitToken"
@@ -74,8 +74,7 @@ class TokenContractKind(StrEnum):
 
 
 class TokenContract(Struct, frozen=True):
-    """``name`` and ``version`` are those of the contract; ``version`` is empty where the
-    contract has no domain."""
+    """``name`` and ``version`` of the contract; ``version`` is empty without a domain."""
 
     kind: TokenContractKind
     name: str
@@ -89,7 +88,7 @@ WRAPPED_NATIVE = {
     "polygon": "WPOL",
     "bsc": "WBNB",
 }
-"""By chain: the token that the coin becomes where a contract needs one."""
+"""The wrapped native token, by chain."""
 
 
 def _dollar(name: str, version: str = "2") -> TokenContract:
@@ -133,8 +132,10 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 
 def contract_of(token: WorldToken) -> TokenContract:
-    """The contract of a token that is not native. A namesake of a known token, whose address is
-    not the known one, has a plain contract."""
+    """Returns the contract of a token that is not native.
+
+    A namesake of a known token at another address has a plain contract.
+    """
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
         return plain
@@ -147,7 +148,7 @@ BASALT, FATHOM = "ba", "fa"
 """Codes of the venues that have pools."""
 
 STEADY_SWING = 30
-"""Basis points: what drifts less than this is traded against USDC."""
+"""Basis points; tokens that drift less are traded against USDC."""
 
 _FEES = {(BASALT, False): 30, (BASALT, True): 5, (FATHOM, False): 25, (FATHOM, True): 4}
 """Parts of 10,000, by venue and by whether both tokens are steady."""
@@ -157,14 +158,16 @@ _SHALLOW = 1_500_000
 _CHAIN_PARTS = {"ethereum": 1, "base": 2, "arbitrum": 2, "bsc": 2, "polygon": 8}
 _FATHOM_PARTS = 25
 _SUPPLY_PARTS = 20
-"""A pool holds no more than this part of what there is of a token."""
+"""Divisor of a token's supply that bounds a pool."""
 _FATHOM_BOUGHT = 5
-"""How many volatile tokens without permits Fathom has pools for, on each chain."""
+"""Volatile tokens without permits that Fathom has pools for, on each chain."""
 
 
 class Pool(Struct, frozen=True, dict=True):
-    """One pool; ``token0`` has the lower address. ``fee`` is in parts of 10,000 and ``depth``
-    in dollars on each side at base prices."""
+    """One pool; ``token0`` has the lower address.
+
+    ``fee`` is in parts of 10,000 and ``depth`` in dollars on each side at base prices.
+    """
 
     chain: str
     venue: str
@@ -180,19 +183,19 @@ class Pool(Struct, frozen=True, dict=True):
 
     @cached_property
     def reserves(self) -> tuple[int, int]:
-        """Those of block 0, in units of ``token0`` and ``token1``."""
+        """Reserves of block 0, in units of ``token0`` and ``token1``."""
         return units_for(self.token0, self.depth), units_for(self.token1, self.depth)
 
 
 def address_of(token: WorldToken) -> str:
-    """The contract. Raises ValueError for a coin."""
+    """Returns the contract's address. Raises ValueError for a coin."""
     if token.address is None:
         raise ValueError(f"{token.row.symbol} on {token.row.chain} has no contract")
     return token.address
 
 
 def units_for(token: WorldToken, dollars: int) -> int:
-    """So many dollars in the token's smallest unit, at its base price, rounded down."""
+    """Converts dollars to the token's smallest unit, at its base price, rounded down."""
     worth = Fraction(dollars) / Fraction(asset_of(token).price)
     return int(worth * 10**token.row.decimals)
 
@@ -203,7 +206,7 @@ def wrapped_native(chain: str) -> WorldToken:
 
 @lru_cache(maxsize=8)
 def pools_of(chain: str) -> tuple[Pool, ...]:
-    """Every pool of a chain, always in the same order."""
+    """Returns every pool of a chain, always in the same order."""
     return (*_basalt(chain), *_fathom(chain))
 
 
@@ -212,7 +215,6 @@ def pools_on(chain: str, venue: str) -> tuple[Pool, ...]:
 
 
 def _traded(chain: str) -> list[WorldToken]:
-    """Tokens with a contract that stand in pools, best rank first."""
     tokens = [
         token
         for token in world_tokens().values()
@@ -285,8 +287,10 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """A token of any kind with its ``units`` by holder. The supply of a wrapped coin is the coin
-    it holds, not a word."""
+    """Returns the storage of a token of any kind with its ``units`` by holder.
+
+    The supply of a wrapped coin is its coin balance, not a word.
+    """
     slots = artefact(contract.kind).slots
     storage: Storage = {
         **text(slots["ledger.name"], contract.name),
@@ -328,7 +332,7 @@ def router_storage(
 
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
-    """A contract whose only words at first are addresses, by variable."""
+    """Returns the storage of a contract that holds only addresses, by variable."""
     slots = artefact(name).slots
     return {slots[variable]: number(address) for variable, address in addresses.items()}
 
@@ -346,13 +350,11 @@ NOBODY = "0x000000000000000000000000000000000000dEaD"
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
-"""Dollars that solver and relayer hold of every token that is traded."""
+"""Dollars that solver and relayer hold of every traded token."""
 _INVENTORY_PARTS = 25
-"""But no more than this part of what there is of it."""
 _KEEPER_TIMES = 3
-"""The keeper's contract holds so many times what is in the pools."""
+"""Holdings of the keeper's contract, as a multiple of what is in the pools."""
 _WRAPPED = 10**6
-"""Coins in wrapped form that the treasury holds."""
 _UNKNOWN_SUPPLY = 10**9
 
 _VENUES = {venue.role: venue.address for venue in SANDBOX_VENUES}
@@ -363,7 +365,7 @@ Contracts = dict[str, tuple[str, Storage]]
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
-    """Tokens that have a contract on an embedded chain: every enabled one of the table."""
+    """Returns the tokens with a contract on an embedded chain: every enabled one of the table."""
     return tuple(
         token
         for token in world_tokens().values()
@@ -378,7 +380,7 @@ _HONEST = frozenset(HONEST_ROWS)
 
 
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
-    """Contracts and accounts of a chain by address, for the sandbox with this key."""
+    """Returns contracts and accounts of a chain by address, for the sandbox with this key."""
     parties = parties_of(key)
     allocations = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
@@ -392,7 +394,6 @@ def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
 
 
 def _coins(chain: str) -> dict[str, int]:
-    """Wei of the exchanges' wallets by name; some hold tokens alone."""
     coins: dict[str, int] = {}
     for token in world_tokens().values():
         if token.row.chain == chain and token.row.enabled and token.row in _HONEST:
@@ -420,7 +421,7 @@ def _contracts(chain: str, parties: Mapping[str, str]) -> Contracts:
 
 
 def account_contracts() -> Contracts:
-    """What UserOperations need: the EntryPoint, and smart accounts with their factory."""
+    """Returns what UserOperations need: the EntryPoint, and smart accounts with their factory."""
     return {
         ENTRY_POINT: _of("EntryPoint", creator=SENDER_CREATOR),
         SENDER_CREATOR: ("SenderCreator", {}),
@@ -442,7 +443,7 @@ def _router(chain: str, name: str, venue: str) -> tuple[str, Storage]:
 
 
 def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, Allocation]:
-    """A wrapped coin has the coins for what is held of it."""
+    """The contract of a wrapped coin owns coins for all holdings."""
     pooled = _pooled(chain)
 
     @cache
@@ -464,7 +465,6 @@ def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, A
 
 
 def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
-    """Pools and what they hold, by token id."""
     holdings: dict[str, list[tuple[str, int]]] = {}
     for pool in pools_of(chain):
         for token, units in zip(pool.tokens, pool.reserves, strict=True):
@@ -475,8 +475,11 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Who holds a token in block 0. Of what circulates the treasury has what nobody else holds;
-    what the exchanges trade with comes on top, as their books have it."""
+    """Returns the holders of a token in block 0.
+
+    Of what circulates the treasury has what nobody else holds; what the exchanges trade with is
+    added, as their books have it.
+    """
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:
@@ -495,7 +498,7 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Units in circulation, those of the asset on every chain it is on."""
+    """Returns the units in circulation: those of the asset, on every chain."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 

@@ -1,8 +1,8 @@
 """Keeps the pools of the embedded chains at the market: one transaction at a time on each.
 
-Which pools move, and by how much, is a pure function of reserves and prices (``plan``). A chain
-that nobody asks anything is left alone, so that a sandbox nobody looks at grows by nothing; a
-request wakes the keeper. ``give`` pays tokens out of the treasury.
+Which pools move, and by how much, is a pure function of reserves and prices (``plan``). An unused
+chain is left alone, so that an idle sandbox does not grow; a request wakes the keeper. ``give``
+pays tokens out of the treasury.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from swapdesk.sandbox.world import WorldToken, asset_of
 logger = logging.getLogger(__name__)
 
 PARTS = 10_000
-"""A pool's fee is so many of these."""
 
 
 def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """What a pool pays for ``amount_in``, rounded down as the contract does."""
+    """Returns the pool's payout for ``amount_in``, rounded down as the contract does."""
     kept = amount_in * (PARTS - fee)
     return kept * reserve_out // (reserve_in * PARTS + kept)
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """How much to swap in so that ``reserve_in`` over ``reserve_out`` becomes ``ratio``, fee
-    included; rounded down, and 0 when the ratio is there already or on the other side.
+    """Returns the amount to swap in so that ``reserve_in`` over ``reserve_out`` becomes ``ratio``,
+    fee included.
 
-    With ``a`` swapped in, ``(x + a)(10000 x + k a) = ratio * y * 10000 x`` for ``k`` the parts
-    that are kept: a quadratic in ``a``.
+    Rounded down; 0 when the ratio is reached or exceeded already. With ``a`` swapped in, ``(x +
+    a)(10000 x + k a) = ratio * y * 10000 x`` for ``k`` the parts that are kept: a quadratic in
+    ``a``.
     """
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
@@ -66,39 +66,37 @@ def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> i
 BAND = Fraction(15, 10_000)
 """A pool further than this from the market is moved back."""
 MOST_STEPS = 32
-"""What one transaction of ``contracts/sources/Arbitrage.vy`` takes."""
+"""Most steps of a transaction of ``contracts/sources/Arbitrage.vy``."""
 
 
 class PoolState(Struct, frozen=True):
-    """A pool with its reserves, in units of its two tokens."""
-
     pool: Pool
     reserve0: int
     reserve1: int
 
 
 PoolSwap = tuple[str, str, int]
-"""The pool, the token that is swapped in there, and how many units of it."""
+"""The pool, the token that is swapped in there, and its units."""
 
 
 def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
-    """What ``reserve0`` over ``reserve1`` is at the market's prices, by asset."""
+    """Returns ``reserve0`` over ``reserve1`` at the market's prices, by asset."""
     return Fraction(_unit_price(pool.token1, prices)) / _unit_price(pool.token0, prices)
 
 
 def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
-    """How far a pool is from the market: 0 when it stands there, 1 when it is off by all."""
+    """Returns the distance of a pool from the market, from 0 to 1."""
     return abs(Fraction(reserve0, reserve1) / ratio - 1)
 
 
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """The steps that bring pools outside the band back to the market, the furthest first.
+    """Returns the steps that bring pools outside the band back to the market, the furthest first.
 
-    ``prices`` are dollars by asset, ``held`` what the keeper's contract has by token contract: a
-    pool it has too little for is moved as far as it goes. Of what a step pays out nothing is
-    counted on. A step that would not bring its pool nearer is left out.
+    ``prices`` are dollars by asset, ``held`` the balances of the keeper's contract by token
+    contract: a pool it has too little for is moved as far as it goes. Payouts of steps are not
+    reused. A step that would not bring its pool nearer is omitted.
     """
     left = dict(held)
     off = [
@@ -139,22 +137,22 @@ def _step(
 
 
 def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
-    """Dollars for the smallest unit of a token."""
     return Fraction(prices[asset_of(token).code]) / Fraction(10**token.row.decimals)
 
 
 EVERY_SECONDS = 5.0
-"""Between two looks at a chain."""
+"""Interval of looks at a chain."""
 STALE_SECONDS = 15.0
-"""Pools that nobody looked at for so long are brought to the market before a request is
-answered: what is quoted from them must still hold a moment later."""
+"""Age from which pools are brought to the market before a request is answered: a quote from them
+must hold a moment later.
+"""
 BEAT_SECONDS = 3.0
 """A block that is further ahead than this is not waited for: where blocks are slow, requests are
 answered as the pools stand. While one is made they wait, on a busy machine too."""
 WAKING_SECONDS = 10.0
-"""Nothing waits longer for its pools: a chain that cannot make a block answers as it stands."""
+"""Longest wait for pools: a chain that cannot make a block answers as it is."""
 _GAS, _STEP_GAS = 100_000, 160_000
-"""Bounds of one transaction; what it does not need is not paid."""
+"""Bounds of one transaction; unused gas is not paid."""
 
 
 class _Watched(Struct):
@@ -172,7 +170,7 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Moves the pools of a node's chains, each as long as somebody asks it something."""
+    """Moves the pools of a node's chains, each while it is used."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -181,8 +179,10 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Somebody asks a chain something: its pools are looked at, if they were not just now.
-        Waits for stale ones, as far as the blocks that are due now bring them to the market."""
+        """Records the use of a chain: its pools are checked, unless they were just now.
+
+        Waits for stale ones, as far as the blocks that are due now bring them to the market.
+        """
         watched = self._chains[chain]
         now = self._clock.monotonic()
         age = now - watched.looked
@@ -203,7 +203,6 @@ class Keeper:
                 watched.moving.cancel()
 
     async def _move(self, chain: str) -> None:
-        """Step by step, each mined, until there is nothing to move, or no block to move it in."""
         watched = self._chains[chain]
         live = watched.live
         try:
@@ -219,8 +218,10 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Move the pools of a chain that are outside the band; the hash, or None when there is
-        nothing to do or the transaction before still waits. Raises Problem."""
+        """Moves the pools of a chain that are outside the band; returns the hash.
+
+        None when nothing is to do or the transaction before still waits. Raises Problem.
+        """
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):
@@ -273,8 +274,10 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
-    """Send units of the token with this contract; returns the hash at once. Raises Problem,
-    also when the treasury holds less."""
+    """Sends units of the token with this contract; returns the hash at once.
+
+    Raises Problem, also when the treasury holds less.
+    """
     return await node.account(chain, TREASURY).send(
         bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)
     )

@@ -88,7 +88,6 @@ class Database:
         return transaction(self.connection)
 
     def insert(self, table: str, columns: Mapping[str, object]) -> int | None:
-        """The id of the new row."""
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         query = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
         return self.connection.execute(query, tuple(columns.values())).lastrowid
@@ -133,22 +132,25 @@ _IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
 
 
 def faults_of(row: sqlite3.Row) -> frozenset[str]:
-    """The faults that wait for the next steps of a leg."""
+    """Returns the faults that wait for the next steps of a leg."""
     return frozenset((row["fault"] or "").split())
 
 
 def written(faults: Iterable[str]) -> str | None:
-    """Faults as the column holds them."""
+    """Returns faults as the column holds them."""
     return " ".join(sorted(faults)) or None
 
 
 _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
-"""What an exchange keeps for itself."""
+"""Columns that an exchange does not report."""
 
 
 class AccountRows:
-    """The table of accounts. Changes run inside a transaction of the caller; ``on_change`` hears
-    venue and key of what changed, before the transaction ends."""
+    """The table of accounts.
+
+    Changes run inside a transaction of the caller; ``on_change`` gets venue and key of what
+    changed, before the transaction ends.
+    """
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
         self.on_change: Callable[[str, str], None] = lambda venue, key: None
@@ -163,7 +165,7 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """The account a payment belongs to; a tag on an address that has none changes nothing.
+        """Returns the account of a payment; a tag is ignored on an address that has none.
 
         A static address belongs to the open account that holds it, else to the last one.
         """
@@ -173,15 +175,14 @@ class AccountRows:
         return row
 
     def taken(self, chain: str, address: str, tag: str) -> bool:
-        """Whether any account ever had this address with this tag."""
+        """Returns whether any account ever had this address with this tag."""
         return self._one(_AT, chain, address, tag) is not None
 
     def held(self, chain: str, address: str) -> bool:
-        """Whether an account that has not ended holds this address."""
         return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
     def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
-        """Legs of an order: ``<serviceId>:<side>`` and its repeats, oldest first."""
+        """Returns legs of an order: ``<serviceId>:<side>`` and its repeats, oldest first."""
         key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
             "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
@@ -189,11 +190,10 @@ class AccountRows:
         return [row for row in rows if side is None or row["key"][len(key) :][:1] in ("", "#")]
 
     def any_on(self, chain: str) -> bool:
-        """Whether a leg was ever to be paid on a chain."""
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
     def of_cause(self, cause: str) -> sqlite3.Row | None:
-        """The leg that a payment was made for; None for one that no exchange made."""
+        """Returns the leg that a payment was made for; None for one that no exchange made."""
         kind, _, name = cause.partition(":")
         if kind == "late":
             query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
@@ -201,7 +201,7 @@ class AccountRows:
         return self.by_id(int(name)) if kind in _PAID_FOR_LEGS else None
 
     def count(self, deposit: sqlite3.Row) -> bool:
-        """A deposit has its confirmations; whether no other in time lacks them."""
+        """Records a confirmed deposit; returns whether all others in time are confirmed."""
         self._connection.execute(
             "UPDATE payments SET counted = 1, due_world = NULL, due_now = NULL WHERE id = ?",
             (deposit["id"],),
@@ -210,12 +210,12 @@ class AccountRows:
         return self._one(query, deposit["account"]) is None
 
     def held_at(self, venue: str) -> list[sqlite3.Row]:
-        """Legs a venue has put on hold."""
+        """Returns legs that a venue has put on hold."""
         query = "SELECT * FROM accounts WHERE venue = ? AND status = ?"
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
-        """A new state: nothing is due that the new state does not say."""
+        """Sets a new state, with what is due in it."""
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
@@ -224,18 +224,20 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """A leg has news that its own row does not show."""
+        """Reports news of a leg that its own row does not show."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
-        """Base units that arrived in time."""
+        """Returns base units that arrived in time."""
         rows = self._connection.execute(
             "SELECT units FROM payments WHERE account = ? AND late = 0", (account,)
         )
         return sum(int(row["units"]) for row in rows)
 
     def next_due(self, here: Moment) -> tuple[str, sqlite3.Row] | None:
-        """The row of ``accounts`` or ``payments`` that has been due longest, with its table."""
+        """Returns the row of ``accounts`` or ``payments`` that has been due longest, with its
+        table.
+        """
         due = [
             (table, row)
             for table in ("accounts", "payments")
@@ -245,7 +247,6 @@ class AccountRows:
         return min(due, key=lambda due_row: self.due_at(due_row[1]).now, default=None)
 
     def due_at(self, row: sqlite3.Row) -> Moment:
-        """When a row became due."""
         return self._clock.at(row["due_world"], row["due_now"])
 
     def _one(self, query: str, *values: object) -> sqlite3.Row | None:

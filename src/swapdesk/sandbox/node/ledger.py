@@ -38,7 +38,9 @@ from swapdesk.sandbox.world import (
 
 class SignedPayment(Struct, frozen=True):
     """``raw`` is written down before anybody else sees it; ``hash`` as the chain spells it.
-    ``expires`` is the last height at which it may be executed, None where it waits for ever."""
+
+    ``expires`` is the last height at which it may be executed, None where it waits for ever.
+    """
 
     raw: bytes
     hash: str
@@ -46,8 +48,11 @@ class SignedPayment(Struct, frozen=True):
 
 
 class IncomingPayment(Struct, frozen=True):
-    """A payment in a block. ``position`` tells payments of one transaction apart; ``token`` is
-    the contract (mint on Solana), None for the coin; ``seconds`` is the block's time."""
+    """A payment in a block.
+
+    ``position`` identifies a payment within its transaction; ``token`` is the contract (mint on
+    Solana), None for the coin; ``seconds`` is the block's time.
+    """
 
     hash: str
     position: int
@@ -60,59 +65,64 @@ class IncomingPayment(Struct, frozen=True):
 
 
 Inclusion = tuple[int, bool]
-"""Height of the block that a transaction is in, and whether it did what it was to do."""
+"""Height of a transaction's block, and whether it succeeded."""
 
 
 class ChainWallets(Protocol):
-    """One embedded chain. All but ``address`` and ``is_open`` open it."""
+    """The sandbox's wallets on one embedded chain.
+
+    All but ``address`` and ``is_open`` open it.
+    """
 
     name: str
     began: int
     """Height before the first block in which anybody can have paid."""
     at_once: int
-    """Blocks that are read at a time; so often it is noted how far the chain was read."""
+    """Blocks that are read at a time; progress is recorded as often."""
 
     @property
     def is_open(self) -> bool:
-        """Whether anybody can have paid on it: what is stored is open from the start, anything
-        else from when it is first needed."""
+        """True if anybody can have paid on it.
+
+        A stored chain is open from the start, a new one from its first use.
+        """
 
     def address(self, wallet: str) -> str:
-        """Of one of the sandbox's own wallets."""
+        """Address of one of the sandbox's own wallets."""
 
     def sign(
         self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
     ) -> SignedPayment:
-        """The wallet's payment ``number`` (from 0)."""
+        """Signs the wallet's payment ``number`` (from 0)."""
 
     def submit(self, raw: bytes) -> None:
-        """Hand in a payment; the same one any number of times."""
+        """Submits a payment; repeating it is harmless."""
 
     def mined(self, transaction_hash: str) -> Inclusion | None:
-        """None while it is in no block."""
+        """Returns None while it is in no block."""
 
     def refusal(self, transaction_hash: str) -> str | None:
-        """Why the chain does not execute a payment that was submitted, where it says so."""
+        """Returns why the chain does not execute a submitted payment, where it says so."""
 
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block."""
 
     @property
     def height(self) -> int:
-        """Of the newest block to which nothing more is added."""
+        """Height of the newest final block."""
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Every payment in these blocks, in their order."""
+        """Returns every payment in these blocks, in their order."""
 
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
-"""What each hot wallet and each faucet holds of a token at genesis, in US dollars."""
+"""US dollars of each token that hot wallets and faucets hold at genesis."""
 
 _MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
 ISSUER = ""
-"""Where the books keep the debt of what was issued."""
+"""Account of the debt for what was issued."""
 
 PAYER = "payer of deposits"
 """Pays deposits on the embedded chains in place of a trader."""
@@ -124,17 +134,16 @@ def hot_wallet_name(venue: str, number: int = 0) -> str:
 
 
 CUSTOMER = "customer "
-"""Before the name of a customer of the sandbox: an account of theirs."""
+"""Prefix of an account of a customer of the sandbox."""
 
 
 def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
-    """(wallet, base units) at genesis; nothing of what has no price."""
+    """Returns (wallet, base units) at genesis; nothing for a token without a price."""
     for venue, number, units in _reserves(token):
         yield PAYER if venue is None else hot_wallet_name(venue, number), units
 
 
 def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
-    """Exchange and number of a wallet, or None for the faucet, with its base units."""
     if token.asset is None:
         return
     for venue in VENUE_ROWS:
@@ -145,15 +154,17 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Base units of a wallet at genesis, whole tokens at the asset's base price. Tokens on Solana
-    are counted in 64 bits, and half of them are for these wallets. Raises ValueError without a
-    price."""
+    """Returns base units of a wallet at genesis, whole tokens at the asset's base price.
+
+    Tokens on Solana are counted in 64 bits, and half of them are for these wallets. Raises
+    ValueError without a price.
+    """
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
 
 def _digest() -> str:
-    """Of everything that decides who gets how much of what."""
+    """Digest of everything that decides the distribution."""
     lines = [f"{FAUCET_DOLLARS} {VENUE_DOLLARS} {PAYOUT_WALLETS}"]
     for token in world_tokens().values():
         if (asset := token.asset) is not None:
@@ -167,11 +178,12 @@ def _digest() -> str:
 
 
 class Payment(Struct, frozen=True, kw_only=True):
-    """A row of the table. ``units`` are base units; ``height`` is the block it is in.
+    """A row of the table.
 
-    One that a wallet of ours signed has its ``wallet`` with the ``number`` of the payment there,
-    ``expires``, the last height at which it may be executed, and ``raw`` while it is in no block.
-    One that reached a leg has its ``account``, and is ``counted`` once it has its confirmations.
+    ``units`` are base units; ``height`` is the block it is in. A payment that a wallet of ours
+    signed has its ``wallet``, the ``number`` there, ``expires``, the last height at which it may be
+    executed, and ``raw`` while it is in no block. A deposit of a leg has its ``account``, and is
+    ``counted`` once it has its confirmations.
     """
 
     id: int = 0
@@ -210,25 +222,25 @@ class Ledger:
         self._clock = clock
         self.seed = seed
         self.embedded = embedded or {}
-        """Wallets of the chains that are real, by short name; all others are kept here."""
+        """Wallets of the real chains, by short name; all others are kept here."""
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Payment, Moment], None] = lambda payment, at: None
-        """Told of what reached an address, within its transaction."""
+        """Called with each deposit, within its transaction."""
 
     # Wallets
 
     def hot_wallet(self, venue: str, chain: ChainRow, number: int = 0) -> str:
-        """One of the wallets an exchange pays from; the first also takes what is deposited."""
+        """Returns a wallet that an exchange pays from; the first also takes deposits."""
         place = ("hot wallet", venue, chain.short_name, *([number] if number else []))
         return self._wallet(chain, place, hot_wallet_name(venue, number))
 
     def faucet(self, chain: ChainRow) -> str:
-        """The wallet that pays deposits in place of a trader."""
+        """Returns the wallet that pays deposits in place of a trader."""
         return self._wallet(chain, ("faucet", chain.short_name), PAYER)
 
     def customer(self, chain: ChainRow, name: str) -> str:
-        """An account of a customer of the sandbox, on an embedded chain."""
+        """Returns an account of a customer of the sandbox, on an embedded chain."""
         place = ("customer", name, chain.short_name)
         return self._wallet(chain, place, CUSTOMER + name)
 
@@ -239,7 +251,7 @@ class Ledger:
         return self._wallets[place]
 
     def address(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
-        """Of the wallet of this name on an embedded chain, on any other one made from the seed."""
+        """Returns the address of a wallet, on a ledger chain derived from the seed."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is not None:
             return wallets.address(name)
@@ -248,8 +260,11 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """Issue every token that has a price to the exchanges that trade it and to the faucet, at
-        the beginning of a world. Raises OtherWorld where that was done from other tables."""
+        """Issues every token that has a price to the exchanges that trade it and to the faucet,
+        when a world begins.
+
+        Raises OtherWorld where that was done from other tables.
+        """
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:
@@ -260,7 +275,6 @@ class Ledger:
             raise OtherWorld("it was begun with other coins or exchanges")
 
     def _issue(self, token: WorldToken) -> None:
-        """As a debt of the issuer."""
         chain, units = token.chain, {}
         for venue, number, held in _reserves(token):
             wallet = self.faucet(chain) if venue is None else self.hot_wallet(venue, chain, number)
@@ -302,8 +316,10 @@ class Ledger:
         cause: str,
         at: Moment,
     ) -> Payment:
-        """Move units; the same cause moves once. On an embedded chain it is signed and leaves once
-        this is durable. Raises Problem."""
+        """Moves units; the same cause moves once.
+
+        On an embedded chain the payment is signed and sent once this is durable. Raises Problem.
+        """
         done = self.paid(cause)
         if done is not None:
             asked = (token.token_id, receiver, tag, units)
@@ -360,7 +376,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Book what was read in a block for an exchange."""
+        """Books a payment to an exchange that was read in a block."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -376,7 +392,7 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Sign a payment anew that has expired unseen. The books stay as they are."""
+        """Signs a payment anew that has expired unseen. The books stay unchanged."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]
@@ -386,7 +402,7 @@ class Ledger:
         self.change(payment, hash=signed.hash, raw=signed.raw, expires=signed.expires)
 
     def bounce(self, payment: Payment) -> None:
-        """A payment moved nothing: it is booked back, and its cause may be paid for again."""
+        """Reverses a failed payment; its cause may be paid for again."""
         token = world_tokens()[payment.token]
         if _is_exchange(payment.wallet or ""):
             self._move(token, self.faucet(token.chain), payment.sender, payment.units)
@@ -400,7 +416,7 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Deposits on an embedded chain that have their confirmations are due now."""
+        """Makes confirmed deposits on an embedded chain due."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -409,18 +425,16 @@ class Ledger:
         )
 
     def paid(self, cause: str) -> Payment | None:
-        """The payment that was made for a cause."""
+        """Returns the payment that was made for a cause."""
         return next(iter(self._found("cause = ?", cause)), None)
 
     def find(self, transaction_hash: str) -> Payment | None:
         return next(iter(self._found("hash = ?", transaction_hash)), None)
 
     def waiting(self, chain: str) -> list[Payment]:
-        """Payments that are in no block, in the order in which they were signed."""
         return self._found("chain = ? AND raw IS NOT NULL", chain)
 
     def deposits(self, account: int) -> list[Payment]:
-        """What reached a leg, in the order in which it came."""
         return self._found("account = ?", account)
 
     def _found(self, condition: str, value: object) -> list[Payment]:
@@ -447,7 +461,7 @@ class Ledger:
         return max(0, height - payment.height + 1)
 
     def height(self, chain: ChainRow) -> int | None:
-        """Of the newest block; None while an embedded chain is not open."""
+        """Returns the height of the newest block; None while an embedded chain is not open."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is None:
             return self._clock.height(chain, self._clock.moment())
@@ -455,5 +469,5 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Whether the books say what a wallet holds: of the faucet and of customers they do not."""
+    """True if the books have the wallet's balance: not for the faucet and customers."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

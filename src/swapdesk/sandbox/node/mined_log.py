@@ -1,9 +1,9 @@
-"""What a chain keeps on disk: the newest snapshot of its state, and a log of what was mined since.
+"""A chain on disk: the newest snapshot of its state, and a log of what was mined since.
 
 ``NAME.snapshot`` starts with the number of the log that continues it, ``NAME.N.log``. Both hold
-frames: length, checksum, payload. What a payload means is the chain's affair. A snapshot is
-written whole beside the old one and takes its place by one rename, so a kill at any moment leaves
-one snapshot with the log that belongs to it.
+frames: length, checksum, payload. The chain defines the payload. A snapshot is written whole beside
+the old one and takes its place by one rename, so a kill at any moment leaves one snapshot with the
+log that belongs to it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _LARGEST = 1 << 28
 
 
 def chains_in(directory: Path) -> Path:
-    """Where the chains of a data directory are kept."""
+    """Returns the directory of the chains in a data directory."""
     return directory / "chains"
 
 
 def chain_files(directory: Path, name: str) -> list[Path]:
-    """Those of a chain, also those of another release."""
+    """Returns the files of a chain, also of other releases."""
     return sorted(chains_in(directory).glob(f"{name}.*"))
 
 
@@ -60,7 +60,7 @@ class MinedLog:
         self._end = 0
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
-        """The snapshot, None before the first, and every payload appended since, in order.
+        """Returns the snapshot, None before the first, and every payload appended since, in order.
 
         The last frame of the log may be cut short by a kill: nobody was told of it, so it is
         dropped. Raises LogDamaged for any other difference.
@@ -92,7 +92,7 @@ class MinedLog:
         self._end += len(frame)
 
     def replace(self, snapshot: bytes) -> None:
-        """The state as of now; the log starts anew. Raises OSError, and then the old one stands."""
+        """Writes a snapshot and starts a new log. Raises OSError, and then the old one stands."""
         number = self._number + 1
         fresh = self._directory / f"{self._name}.snapshot.new"
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -129,7 +129,7 @@ class MinedLog:
         return self._file
 
     def snapshot(self) -> bytes | None:
-        """The newest, None before the first. Raises LogDamaged."""
+        """Returns the newest snapshot, None before the first. Raises LogDamaged."""
         path = self._snapshot_path
         try:
             content = path.read_bytes()

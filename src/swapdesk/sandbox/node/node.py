@@ -66,12 +66,12 @@ logger = logging.getLogger(__name__)
 
 
 PACE_KEPT_MS = 60_000
-"""How often an idle node notes its time, against a wall clock that is set back."""
+"""Interval at which an idle node records its time, against a wall clock that is set back."""
 
 
 _FEE_WEI = 10**17
 _GIFT_TIMES = 4
-"""A customer's account is given so many times what it pays first."""
+"""Multiple of its first payment that a customer's account is given."""
 
 
 class OtherTerms(Exception):
@@ -82,7 +82,7 @@ class OtherTerms(Exception):
 
 
 def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
-    """The chains a call reads or moves money on."""
+    """Returns the chains on which a call reads or moves money."""
     tokens: list[str] = []
     if isinstance(params, OpenLeg):
         tokens = [params.token_in, params.token_out]
@@ -99,12 +99,15 @@ def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[s
 
 
 Handler = tuple[type[RequestModel], Callable[[Any], Any]]
-"""The parameters of a method, and what answers it."""
+"""The parameters of a method, and its implementation."""
 
 
 class Node:
-    """One world in one database. ``seed`` and ``speed`` default to what is stored; chains that
-    are not ``embedded`` are kept in the ledger alone."""
+    """One world in one database.
+
+    ``seed`` and ``speed`` default to what is stored; chains that are not ``embedded`` are kept in
+    the ledger alone.
+    """
 
     def __init__(
         self,
@@ -144,8 +147,7 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Note what the world is begun with. Raises OtherTerms where it was begun with something
-        else."""
+        """Records the terms of the world. Raises OtherTerms if it was begun with others."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -153,16 +155,14 @@ class Node:
             raise OtherTerms(f"{name} {stored}")
 
     def step(self) -> None:
-        """Do what is due."""
         if self.accounts.step() or self.clock.moment().now - self._kept > PACE_KEPT_MS:
             with self.database.transaction():
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """The result of one method, or what is awaited for it; everything due is done before, but
-        for who only watches.
+        """Returns the result of a method, or an awaitable of it.
 
-        Raises Problem.
+        Everything due is done before, except for methods that only watch. Raises Problem.
         """
         if method != "venue_legs":
             self.step()
@@ -173,24 +173,22 @@ class Node:
         return self.handlers[method][1](params)
 
     def application(self, token: str) -> NodeApp:
-        """The node behind its token, and its chains."""
+        """Returns the application: the node behind its token, and its chains."""
         return NodeApp(self, token, Door(self.faults, self.chains.call, self.solana.call))
 
     def tell(self, sender: EventSender) -> None:
-        """Have a sender told of what the service may want to ask about."""
         self.accounts.rows.on_change = lambda venue, key: sender.tell(venue, "orderId", key)
         self.chains.on_inclusion = lambda operation_hash: sender.tell(
             BUNDLER, "userOpHash", operation_hash
         )
 
     async def end(self) -> None:
-        """Close it with its chains."""
         await self.chains.close()
         self.solana.close()
         self.close()
 
     def close(self) -> None:
-        """Close one that carries no chains."""
+        """Closes a node that carries no chains."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()
@@ -258,7 +256,7 @@ class Node:
         }
 
     def _add_fault(self, params: FaultAdd) -> None:
-        """The control has looked whether there is such a fault, and what it selects."""
+        """The control has checked the fault, and what it selects."""
         if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
@@ -286,16 +284,18 @@ class Node:
     async def _pay_as(
         self, customer: str, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
-        """From an account of a customer, which is filled where it holds too little; the payment
-        waits until that is in a block."""
+        """Pays from a customer's account, which is filled first where it holds too little."""
         account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Coins for fees, and more than the payment: what comes in tells nothing of it. Returns
-        once that is in a block; within one block the payment could come first, and fail."""
+        """Funds a customer with coins for fees, and more tokens than the payment, which hides its
+        amount.
+
+        Returns once that is in a block; within one block the payment could come first, and fail.
+        """
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
@@ -358,8 +358,10 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """One request, one method. Only whoever knows the token is answered, but for the paths of
-    ``chains``, which answer for themselves."""
+    """One request, one method.
+
+    Requires the token, except on the paths of ``chains``, which answer for themselves.
+    """
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node
@@ -445,8 +447,10 @@ def open_node(
     ids: ChainIds = "sandbox",
     pools: bool = True,
 ) -> Node:
-    """The node of a data directory; the ``pools`` of its chains follow the market. Raises
-    OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
+    """Opens the node of a data directory; the ``pools`` of its chains follow the market.
+
+    Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged.
+    """
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)
@@ -479,14 +483,14 @@ def open_node(
 
 
 async def keep_stepping(node: Node, clock: SystemClock, seconds: float = TICK_SECONDS) -> None:
-    """Let time do its work until cancelled; ``seconds`` lie between two looks."""
+    """Does what is due every ``seconds`` until cancelled."""
     while True:
         node.step()
         await clock.sleep(seconds)
 
 
 MOST_WAITING = 1_000
-"""Of more the oldest are forgotten."""
+"""Beyond this the oldest are dropped."""
 WAITS = (0.2, 0.5, 1.0, 2.0)
 """Seconds between two tries; after the last one more."""
 DEADLINE = 5.0
@@ -495,7 +499,6 @@ _TYPES = {"orderId": "order.updated", "userOpHash": "operation.included"}
 
 
 _News = tuple[str, str, str]
-"""Source, and name and value of what has news."""
 
 
 class EventSender:
@@ -518,14 +521,14 @@ class EventSender:
         self._told = asyncio.Event()
 
     def tell(self, source: str, name: str, value: str) -> None:
-        """Have the service told; returns at once."""
+        """Queues an event; returns at once."""
         self._waiting.setdefault((source, name, value))
         if len(self._waiting) > MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]
         self._told.set()
 
     async def run(self) -> None:
-        """Send until cancelled, one event after the other."""
+        """Sends until cancelled, one event after the other."""
         # On use: a node that tells nobody needs no client.
         import httpx2
 

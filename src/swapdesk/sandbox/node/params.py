@@ -92,7 +92,7 @@ class OpenLeg(AccountOf):
 
 
 class SendOn(AccountOf):
-    """Where what arrived for a failed leg shall go."""
+    """Where the deposit of a failed leg is forwarded."""
 
     address: Address
     tag: Tag | None = None

@@ -1,12 +1,11 @@
-"""What happens to the money of a leg: credited, swapped, paid out, given back or sent on.
+"""The money of a leg: credited, swapped, paid out, refunded or forwarded.
 
 Every method of ``Settlement`` runs inside one transaction of the caller and moves each sum at most
 once. What a venue keeps of a refund goes to its own wallet, so that every unit stays accounted for.
-
-``ChainBooks`` is told by the embedded chains of deposits in blocks, confirmations, and what became
-of payments. Nothing is remembered but how far a chain was read, in the transaction that books what
-was found there. A payment that no block has is handed in again, the same bytes; one that expired in
-no block is signed anew. A block stays: nothing that was mined is unwound.
+``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. It
+stores only how far a chain was read, in the transaction that books what was found there. A payment
+that no block has is submitted again, the same bytes; one that expired in no block is signed anew. A
+block stays: nothing that was mined is unwound.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """A payment reached an address. Without the right tag and token nobody is credited."""
+        """Credits a payment to an address. Without the right tag and token nobody is credited."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -62,8 +61,9 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
-        """World time at which a payment counts; on an embedded chain its blocks say so
-        (ChainBooks)."""
+        """Returns when a payment counts, in world time; on an embedded chain its blocks decide
+        (ChainBooks).
+        """
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
         chain = chains_by_name()[payment.chain]
@@ -72,7 +72,7 @@ class Settlement:
     # Steps that time makes
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
-        """The step of a leg that has become due, but for ``accept``."""
+        """Takes the step of a leg that has become due, except ``accept``."""
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -83,8 +83,10 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """A deposit counts: it is swapped, or sent back where it is too little. One that is not
-        ``verified`` the venue looks into, and keeps until it is told to go on."""
+        """Accepts a deposit: it is swapped, or refunded where it is too little.
+
+        One that is not ``verified`` is held by the venue for a check.
+        """
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
         elif verified:
@@ -93,7 +95,7 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Swap what arrived; a fixed leg swaps what was asked for and gives back the rest."""
+        """Swaps the deposit; a fixed leg swaps its amount and refunds the rest."""
         swapped, paying = _swapped(row, arrived)
         excess = arrived - swapped
         refund = None
@@ -113,13 +115,14 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """The venue keeps what arrived until somebody decides; one that ``declined`` to swap it
-        waits to be told where it shall go."""
+        """The venue keeps the deposit until somebody decides; with ``declined`` it waits for an
+        address to forward it to.
+        """
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Back to the refund address, less the venue's fee; without one the venue keeps it."""
+        """Refunds less the venue's fee; without a refund address the venue keeps it."""
         refund = None
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
@@ -128,7 +131,7 @@ class Settlement:
         self._rows.settle(row, status=status, arrived=str(arrived))
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
-        """What a failed leg holds goes to an address named later; the same one only once."""
+        """Forwards what a failed leg holds to an address; repeating the same is harmless."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:
@@ -153,7 +156,6 @@ class Settlement:
         cause: str,
         at: Moment,
     ) -> Payment | None:
-        """Move ``units`` less the fee to an address; None when nothing would be left of them."""
         percent = _VENUES[row["venue"]].refund_fee
         fee = int((units * percent / 100).to_integral_value(ROUND_DOWN))
         if units <= fee:
@@ -165,19 +167,20 @@ class Settlement:
         return self._ledger.pay(token, source, *to, units - fee, cause=cause, at=at)
 
     def _holder(self, row: sqlite3.Row) -> str:
-        """Where the deposit is: at its own address, or swept to the venue's wallet."""
         if self._ledger.paid(f"sweep:{row['id']}") is None:
             return self._paid_to(row)
         return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
-        """Whose balance a deposit is booked on: on an embedded chain at once the venue's."""
+        """Returns the balance that a deposit is booked on: on an embedded chain at once the
+        venue's.
+        """
         if row["chain"] in self._ledger.embedded:
             return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
         return str(row["address"])
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
-        """What the venue still has of a deposit: an excess that went back is gone."""
+        """Returns what the venue still has of a deposit, without a refunded excess."""
         if self._ledger.paid(f"excess:{row['id']}") is None:
             return arrived
         return _swapped(row, arrived)[0]
@@ -217,8 +220,10 @@ class Settlement:
     def _paying_wallet(
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """The leg's own hot wallet, else the next one that holds enough; None when none does.
-        The first ``skipped`` of them are passed over."""
+        """Returns the leg's own hot wallet, else the next one that holds enough; None without one.
+
+        The first ``skipped`` of them are passed over.
+        """
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS
@@ -230,7 +235,7 @@ class Settlement:
     # Deposits after the deadline
 
     def return_late(self, row: sqlite3.Row, deposit: sqlite3.Row, at: Moment) -> None:
-        """A deposit after the deadline goes back when somebody said where to, else it is held."""
+        """Refunds a deposit after the deadline if there is an address, else holds it."""
         refund = None
         if row["refund_address"] is not None:
             units, cause = int(deposit["units"]), f"late:{deposit['id']}"
@@ -243,7 +248,7 @@ class Settlement:
     # What became of payments
 
     def refunds(self, row: sqlite3.Row) -> list[Payment]:
-        """What went back as the end of a leg, or as the excess of it."""
+        """Returns refunds that ended a leg, or returned its excess."""
         causes = [f"{kind}:{row['id']}" for kind in ("excess", "refund", "send on")]
         returned = [payment for cause in causes if (payment := self._ledger.paid(cause))]
         if returned or row["status"] != LegStatus.REFUNDED:
@@ -254,19 +259,18 @@ class Settlement:
         return [payment for payment in late if payment is not None][:1]
 
     def included(self, payment: Payment) -> None:
-        """A payment is in a block: a payout is done."""
         row = self._rows.of_cause(payment.cause)
         if row is not None and row["status"] == LegStatus.SENDING:
             self.advance(row, self._clock.moment())
 
     def renewed(self, payment: Payment) -> None:
-        """A payment was signed anew: it has another hash."""
+        """Records the new hash of a payment that was signed anew."""
         row = self._rows.of_cause(payment.cause)
         if row is not None:
             self._rows.tell(row)
 
     def bounced(self, payment: Payment) -> None:
-        """A payment moves nothing: the venue holds what it was to pay, and somebody decides."""
+        """Handles a failed payment: the venue holds the money, and somebody decides."""
         row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
         if row is None:
             return
@@ -280,7 +284,6 @@ class Settlement:
 
 
 def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
-    """How much of what arrived is swapped, and what it pays, in base units."""
     asked = int(row["asked_in"])
     swapped = min(arrived, asked) if row["fixed"] else arrived
     return swapped, int(row["asked_out"]) * swapped // asked
@@ -291,7 +294,7 @@ def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
 
 
 class ChainBooks:
-    """The books' side of all embedded chains. ``follow`` is called before anything that is due."""
+    """The books' side of all embedded chains. Call ``follow`` before anything that is due."""
 
     def __init__(
         self,
@@ -307,11 +310,10 @@ class ChainBooks:
         self._rows = rows
         self._settlement = settlement
         self._read: dict[str, int] = {}
-        """Up to which block each chain was read."""
+        """Block up to which each chain was read."""
 
     def follow(self) -> None:
-        """Bring the books up to the newest block of every chain that is open, and hand in what
-        was signed."""
+        """Reads every open chain up to its newest block, and submits signed payments."""
         for name, wallets in self._ledger.embedded.items():
             if wallets.is_open:
                 self._read_blocks(name, wallets)
@@ -341,14 +343,13 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Where reading went on to in an earlier run; what was before the first leg is nothing."""
+        """Returns where an earlier run stopped reading; blocks before the first leg are skipped."""
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)
         return wallets.began if self._rows.any_on(name) else wallets.height
 
     def _paid(self, chain: str, arrival: IncomingPayment) -> sqlite3.Row | None:
-        """The account whose token arrived at its address."""
         row = self._rows.by_deposit(chain, arrival.receiver, None)
         if row is None or arrival.units <= 0:
             return None

@@ -29,7 +29,7 @@ from swapdesk.wire.orders import LegStatus
 HOLD, RELEASE, EXPIRE, FALLBACK = "hold", "release", "expire", "fallback"
 _NOT_CREDITED = (LegStatus.NEW, LegStatus.WAITING, LegStatus.CONFIRMING)
 _MAY_YET = (*_NOT_CREDITED, LegStatus.EXCHANGING, LegStatus.VERIFYING)
-"""A leg in one of these has not paid out yet."""
+"""A leg in one of these states has not paid out yet."""
 
 
 ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = {
@@ -38,12 +38,14 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""What the exchange does with the base units that arrived in time, in place of swapping them; at
-once where they have arrived already. The first one that a leg has decides."""
+"""What the exchange does with a deposit in place of the swap, at once if it has arrived already.
+
+The first fault of a leg decides.
+"""
 
 
 class OrderFaults:
-    """The faults that wait for legs, and those of legs that exist."""
+    """Faults of legs, and those that wait for new legs."""
 
     def __init__(
         self,
@@ -59,9 +61,9 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Apply it to the leg that exists, else wait for the next ``times`` legs opened.
+        """Applies a fault to the leg that exists, else to the next ``times`` legs opened.
 
-        Raises Problem when the order or the exchange has nothing the fault could meet.
+        Raises Problem when the order or the exchange has nothing the fault could apply to.
         """
         with self._database.transaction():
             if fault.fault == RELEASE:
@@ -75,7 +77,7 @@ class OrderFaults:
                 self.waiting.set(fault.fault, *chosen, times=fault.times, leg=fault.leg)
 
     def clear(self) -> None:
-        """Forget all faults: a leg that has not yet failed will not, and no hold goes on."""
+        """Forgets all faults: a leg that has not yet failed will not, and no hold goes on."""
         self.waiting.active.clear()
         with self._database.transaction() as connection:
             connection.execute("UPDATE accounts SET fault = NULL WHERE fault IS NOT NULL")
@@ -84,8 +86,7 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Spend the faults that wait for this leg, each kind once: what its row says because of
-        them."""
+        """Spends the faults that wait for this leg, each kind once; returns their columns."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()
@@ -100,7 +101,7 @@ class OrderFaults:
         return columns
 
     def confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        """The deposit of a leg counts."""
+        """Applies faults to a confirmed deposit of a leg."""
         arrived = self._rows.credited(row["id"])
         for name, on_deposit in ON_DEPOSIT.items():
             if name in faults_of(row):
@@ -109,11 +110,10 @@ class OrderFaults:
         self._settlement.accept(row, arrived, at)
 
     def skipped_wallets(self, row: sqlite3.Row) -> int:
-        """How many wallets do not pay the leg out though they should."""
+        """Returns how many wallets fail to pay the leg out."""
         return 1 if FALLBACK in faults_of(row) else 0
 
     def _leg(self, service_id: str, side: str | None) -> sqlite3.Row | None:
-        """The newest leg on a side of an order; None before the order has any."""
         side = side or "in"
         legs = self._rows.legs_of(service_id, side)
         if legs:
@@ -123,7 +123,6 @@ class OrderFaults:
         return None
 
     def _apply(self, name: str, row: sqlite3.Row) -> None:
-        """To a leg that exists."""
         status = LegStatus(row["status"])
         if status not in _MAY_YET:
             raise Problem(f"too late: this leg is {status.name}")
@@ -138,7 +137,7 @@ class OrderFaults:
             ON_DEPOSIT[name](self._settlement, row, int(row["arrived"]), here)
 
     def _release(self, fault: FaultAdd) -> None:
-        """End the holds of an order or of an exchange, also those that have not begun."""
+        """Ends the holds of an order or of an exchange, also future ones."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:
@@ -156,7 +155,6 @@ class OrderFaults:
             self.waiting.active.remove(hold)
 
     def _go_on(self, row: sqlite3.Row) -> None:
-        """A check has passed: the exchange begins, or begins anew."""
         here = self._clock.moment()
         if row["paying"] is None:
             self._settlement.exchange(row, int(row["arrived"]), here)
@@ -166,7 +164,7 @@ class OrderFaults:
 
 
 def selected_by(fault: FaultAdd) -> tuple[str, str]:
-    """The selector and its value: of an order, or of an exchange."""
+    """Returns the selector and its value: of an order, or of an exchange."""
     if fault.venue is not None:
         return "venue", fault.venue
     return "serviceId", fault.service_id or ""
@@ -178,11 +176,11 @@ _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Address and tag of a new leg. Raises Problem where every static address of the exchange
-    on the chain waits for an open leg.
+    """Returns address and tag of a new leg.
 
-    On a chain with memos most exchanges have one address for all and a memo for each leg;
-    numbers are memos on every such chain.
+    On a chain with memos most exchanges have one address for all and a memo for each leg; numbers
+    are memos on every such chain. Raises Problem where every static address of the exchange on the
+    chain waits for an open leg.
     """
     name = chain.short_name
     if venue.static_deposits:
@@ -208,7 +206,7 @@ _VENUES = {row.code: row for row in VENUE_ROWS}
 
 
 class VenueAccounts:
-    """Accounts of all exchanges over one ledger. Raises Problem for what cannot be."""
+    """Accounts of all exchanges over one ledger. Methods raise Problem."""
 
     def __init__(self, database: Database, ledger: Ledger, clock: WorldClock) -> None:
         self._database = database
@@ -223,7 +221,9 @@ class VenueAccounts:
     # What clients ask
 
     def open(self, leg: OpenLeg) -> dict[str, object] | None:
-        """Create the account, or find what the same key created before: where and what to pay."""
+        """Creates the account, or finds what the same key created before; returns the deposit to
+        make.
+        """
         existing = self._rows.by_key(leg.venue, leg.key)
         if existing is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")
@@ -275,7 +275,7 @@ class VenueAccounts:
         return None if row is None else _instruction(row)
 
     def report(self, venue: str, key: str) -> dict[str, object] | None:
-        """State of a leg; amounts in base units of the token on their side."""
+        """Returns the state of a leg; amounts in base units of the token on their side."""
         row = self._rows.by_key(venue, key)
         if row is None:
             return None
@@ -312,7 +312,7 @@ class VenueAccounts:
         }
 
     def send_on(self, asked: SendOn) -> Payment:
-        """Have what arrived for a failed leg sent to an address."""
+        """Forwards the deposit of a failed leg to an address."""
         row = self._rows.by_key(asked.venue, asked.key)
         if row is None:
             raise Problem("the exchange knows no such leg")
@@ -322,7 +322,7 @@ class VenueAccounts:
     # What time does
 
     def step(self) -> int:
-        """Do everything that is due, oldest first. Returns the number of steps."""
+        """Does everything that is due, oldest first. Returns the number of steps."""
         steps = 0
         self.chains.follow()
         while (due := self._rows.next_due(self._clock.moment())) is not None:
@@ -339,7 +339,6 @@ class VenueAccounts:
         self._settlement.advance(row, self._rows.due_at(row), skipped_wallets=skipped)
 
     def _count(self, deposit: sqlite3.Row) -> None:
-        """A deposit has its confirmations."""
         at = self._rows.due_at(deposit)
         is_last = self._rows.count(deposit)
         row = self._rows.by_id(deposit["account"])

@@ -24,7 +24,7 @@ class Moment(Struct, frozen=True):
 
 
 class ClockRecord(Struct, frozen=True):
-    """What the node keeps on disk of its time. ``offset`` is milliseconds ahead of the wall."""
+    """The stored time of the node. ``offset`` is milliseconds ahead of the wall clock."""
 
     offset: int
     speed: Decimal
@@ -53,7 +53,7 @@ class WorldClock:
 
     @property
     def pace(self) -> ClockRecord:
-        """What to store now."""
+        """Returns the record to store now."""
         pace = self._pace
         return ClockRecord(pace.offset, pace.speed, pace.anchor, self.moment().now)
 
@@ -71,14 +71,14 @@ class WorldClock:
         return self.moment().now
 
     def advance(self, milliseconds: int) -> None:
-        """Jump forward; the world lives through the time it skips."""
+        """Jumps forward; the world lives through the time it skips."""
         pace = self._pace
         offset = pace.offset + milliseconds
         self._pace = ClockRecord(offset, pace.speed, pace.anchor, self.moment().now)
         self._clock.advance_to(offset / 1000)
 
     def set_speed(self, speed: Decimal) -> None:
-        """Go on at another speed from here; what has happened stays."""
+        """Changes the speed from now on; the past stays."""
         if not SLOWEST <= speed <= FASTEST:
             raise ValueError(f"speed is {SLOWEST} to {FASTEST}")
         here = self.moment()
@@ -86,8 +86,7 @@ class WorldClock:
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, world: int | None, now: int | None = None) -> Moment:
-        """The instant at which something past became ready: at a world time, or at a sandbox
-        time."""
+        """Returns when something past became ready: at a world time, or a sandbox time."""
         here, anchor = self.moment(), self._pace.anchor
         if world is not None:
             since = int((world - anchor.world) / self._pace.speed)
@@ -100,5 +99,7 @@ class WorldClock:
         return chain.first_height + at.world // chain.block_ms
 
     def confirmed(self, chain: ChainRow, included: int, confirmations: int) -> int:
-        """World time at which a transfer in block ``included`` has that many confirmations."""
+        """Returns the world time at which a transfer in block ``included`` has that many
+        confirmations.
+        """
         return (included + confirmations - 1 - chain.first_height) * chain.block_ms

@@ -245,7 +245,6 @@ USUAL_USD = Decimal(100)
 """First amount of the search; one whole token if it has no price."""
 
 _STARTS = ((1, 1), (1, 16), (16, 1), (1, 256), (256, 1))
-"""Factors by which the first amount is multiplied and divided while no venue pays for it."""
 _STEP = 4
 _MOST_STEPS = 40
 _HALVINGS = 6
@@ -283,7 +282,6 @@ class DexLimits:
         return None
 
     async def _end(self, start: int, outward: Callable[[int], int]) -> int:
-        """Returns the last amount outward that can be swapped, to about a hundredth."""
         good, bad = start, outward(start)
         for _ in range(_MOST_STEPS):
             if not await self._pays(bad):

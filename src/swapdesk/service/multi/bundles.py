@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.3
 _IDLE_SECONDS = 1.0
-"""Seconds until a bundle that another process submitted is found."""
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
 """Codes that reject the operation itself; others concern the bundler's own state."""
 _NO_GAS = "AA21"

@@ -137,7 +137,6 @@ class OrderDesk(Room):
         request: ExchangeRequest | PrivateSendRequest,
         purpose: Purpose,
     ) -> StoredQuote:
-        """Returns the quote as this request executes it. Raises ServiceError when it must not."""
         quote = usable(found, purpose, self._clock.now())
         if quote.fixed and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")

@@ -357,7 +357,6 @@ class Worker(Room):
     def _rarely(
         self, order: StoredOrder, now: datetime, waits: tuple[timedelta, timedelta], age: timedelta
     ) -> datetime | None:
-        """Returns when to look at an order that ended this long ago; None after 48 h."""
         haste = min(1.0, self._venues.pace(order.legs[0]) / _USUAL_PACE)
         least, most = (wait * haste for wait in waits)
         due = now + sorted((least, most, age / 10))[1]

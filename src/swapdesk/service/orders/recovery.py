@@ -46,7 +46,6 @@ _UNDER_WAY = (
     OrderStatusCode.ANONYMIZING,
 )
 _MOVES = 4
-"""Most venues that a deposit moves through."""
 
 _WRITTEN = ("move", "moveFrom", "moveKey", "moveIn", "moveOut")
 """Members of ``detail`` for a move under way: the leg, its former venue and the amount."""
@@ -131,7 +130,6 @@ class Recovery(Room):
         return replace(order, detail=kept, modified=self._clock.now())
 
     async def _without(self, order: StoredOrder, position: Position, code: str) -> StoredOrder:
-        """Handles a venue's refusal: another venue, or a refund by the one with the money."""
         tried = replace(
             order, detail={**order.detail, "moves": ",".join([*codes_of(order, "moves"), code])}
         )

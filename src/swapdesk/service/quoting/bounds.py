@@ -59,8 +59,6 @@ Found = TypeVar("Found")
 
 
 class _FirstLeg(Struct, frozen=True):
-    """A venue and an intermediary, and the bounds of its payout."""
-
     venue: GuardedVenue
     middle: Token
     own: VenueLimits
@@ -341,7 +339,6 @@ def _unit(amount: Decimal, token: Token) -> Decimal:
 FIXED = Terms(fixed=True)
 
 _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
-"""Share of an end's payout by which each try goes further inside."""
 
 
 class ReceiveBounds(Room):

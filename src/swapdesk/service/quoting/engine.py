@@ -84,7 +84,6 @@ def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> l
 
 
 def _inside(routes: list[Route], question: RouteQuestion, limits: VenueLimits) -> list[Route]:
-    """Returns the routes, or refuses each for an amount received outside ``limits``."""
     outside = _outside(routes, question.amount, limits)
     if outside is None:
         return routes

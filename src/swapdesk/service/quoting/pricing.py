@@ -362,7 +362,6 @@ class PayoutRotation(Room):
         return replace(quote, payout_wallet=wallet)
 
     def _unused(self, code: str, used: Collection[tuple[str, int]]) -> int | None:
-        """Draws a wallet of the venue that was not used lately."""
         venue = self._venues.by_code(code)
         wallets = 0 if venue is None else venue.traits.payout_wallets
         left = [wallet for wallet in range(wallets) if (code, wallet) not in used]
@@ -382,7 +381,6 @@ RESERVE = 0.4
 
 _DIGITS = 5
 _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
-"""Shares of the figure by which each try goes further inside."""
 
 
 class Beyond(Struct, frozen=True):

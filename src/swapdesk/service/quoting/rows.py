@@ -96,7 +96,6 @@ def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimit
 
 
 def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> dict[str, Any]:
-    """Returns the figures of both row types; ``amountInUsd`` on exact-out quotes only."""
     figures: dict[str, Any] = {
         "quote_id": stored.quote_id,
         "duration": stored.minutes,

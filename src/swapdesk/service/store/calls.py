@@ -112,7 +112,6 @@ class _Counts(Struct, frozen=True):
 
 
 async def _count(db: Transaction, call: Counting) -> None:
-    """Counts the call; the transaction holds its line."""
     line = _line(call.counted, call.rate_class)
     counts = db.tallies.get(line)
     if isinstance(counts, _Counts):

@@ -233,7 +233,6 @@ class Subject:
         self._database = database
 
     async def _value(self, read: Callable[[Any], T], statement: str, **values: Any) -> T | None:
-        """Returns the one column of the first row; None for no row, and for null."""
         rows = await self._database.look(statement, values)
         value = next(iter(rows[0])) if rows else None
         return None if value is None else read(value)

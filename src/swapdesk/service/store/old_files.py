@@ -237,7 +237,6 @@ _FILLED = {
     ("orders", "finished_day"): f"substr({_FINISHED}, 1, 10)",
     ("commissions", "day"): "strftime('%Y-%m-%d', booked / 1000000, 'unixepoch')",
 }
-"""Values of columns that schema 13 adds."""
 
 
 def to_last(connection: sqlite3.Connection, version: int) -> None:

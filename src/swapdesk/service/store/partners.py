@@ -283,7 +283,6 @@ async def _find(db: Transaction, which: str) -> StoredPartner:
 
 
 async def _note(db: Transaction, act: Act, action: str, partner_id: str) -> None:
-    """Increments the counter of changes and records this one."""
     await db.run(_CHANGED)
     await note_act(db, act, action, partner_id)
 

@@ -85,7 +85,6 @@ _ANSWER_SECONDS = 5.0
 _COMMAND_SECONDS = 10.0
 """Time without an answer after which the server counts as gone; it ends a statement before."""
 _LONG_SECONDS = 600.0
-"""Time limit of a statement after ``take_time``."""
 _SETTINGS = {
     "application_name": "swapdesk",
     "statement_timeout": "5000",
@@ -94,7 +93,6 @@ _SETTINGS = {
     "idle_in_transaction_session_timeout": "10000",
 }
 _TURN_SECONDS = 20.0
-"""Longest wait for ``exclusive``."""
 _PATIENT = _SETTINGS | {
     "statement_timeout": "0",
     "lock_timeout": "0",
@@ -129,7 +127,6 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 
 class PostgresTransaction(Transaction):
     _seconds: float | None = None
-    """Overrides the timeout of the connection."""
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         text, asked = _asked(statement, values)
@@ -563,4 +560,3 @@ def _said(error: BaseException) -> str:
 
 
 _OTHER_HOST = (62, 64)
-"""OpenSSL's message for a certificate of another name or address."""

@@ -468,7 +468,6 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
-    """Creates the tables in a new file, or checks and migrates an old one. Raises SchemaError."""
     connection.row_factory = sqlite3.Row
     _add_functions(connection)
 

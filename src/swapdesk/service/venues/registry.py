@@ -142,7 +142,6 @@ class Deadlines:
         self._clock = clock
         self._seconds = seconds
         self._due: dict[asyncio.Future[Any], float] = {}
-        """Open answers, the first to end first."""
         self._watch: asyncio.Task[None] | None = None
 
     def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:

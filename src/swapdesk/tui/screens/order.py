@@ -405,7 +405,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 def told_line(summary: OrderStatus) -> Line:
     """What happened to an order that did not go its plain way; empty otherwise."""
-    plain = summary.level in ("waiting", "moving") or summary.said is COMPLETED
+    plain = summary.level in ("waiting", "moving") or summary.reported is COMPLETED
     if plain and not summary.notes:
         return []
     sign = sign_span(summary)

@@ -57,11 +57,10 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     if sheet.earlier:
         rows.append([Span(f"  {sheet.earlier} earlier ones: h", "muted")])
     rows.append([])
-    for row in sheet.facts_of_order():
-        if row.label == "Time":
+    for label, text, role in sheet.facts_of_order():
+        if label == "Time":
             rows.append([])
-        text = Span(row.text, row.role or "foreground")
-        rows += facts_lines([Fact(row.label, text)], width, FACT_LABEL)
+        rows += facts_lines([Fact(label, Span(text, role or "foreground"))], width, FACT_LABEL)
     return rows
 
 

@@ -412,8 +412,8 @@ def simulation_succeeds(case: Case) -> Objections:
 @refuses("SIMULATION_TAKES_MORE")
 def no_more_leaves(case: Case) -> Objections:
     """On Solana the changes include the fee and the rent of new accounts."""
-    simulation, promise = case.facts.simulation, case.promise
-    if simulation is None or simulation.failure is not None:
+    simulation, promise = case.facts.executed, case.promise
+    if simulation is None:
         return
     paying = case.claim.act in ("order", "swap", "pay")
     bounds: dict[str | None, int] = defaultdict(int)
@@ -433,8 +433,8 @@ def no_more_leaves(case: Case) -> Objections:
 
 @refuses("SIMULATION_MOVES_OTHERS")
 def nothing_else_moves(case: Case) -> Objections:
-    simulation, promise = case.facts.simulation, case.promise
-    if simulation is None or simulation.failure is not None:
+    simulation, promise = case.facts.executed, case.promise
+    if simulation is None:
         return
     meant = {promise.sell.contract}
     if case.claim.act in ("order", "swap"):
@@ -443,23 +443,23 @@ def nothing_else_moves(case: Case) -> Objections:
             meant.add(None)
     if case.claim.solana:
         meant.add(None)
-    if any(token not in meant for token in moved_by(simulation, case.policy.account)):
-        yield Objection("A token moves that has nothing to do with the swap.")
     moved = moved_by(simulation, case.policy.account)
+    if any(token not in meant for token in moved):
+        yield Objection("A token moves that has nothing to do with the swap.")
+    if case.claim.act in ("nothing", "deploy") and moved:
+        yield Objection("Something moves although nothing should.")
     if case.claim.solana:
         # Another rule bounds the fee.
         moved.pop(None, None)
     if case.claim.act == "allow" and moved:
         yield Objection("Tokens move although it only allows something.")
-    if case.claim.act in ("nothing", "deploy") and moved_by(simulation, case.policy.account):
-        yield Objection("Something moves although nothing should.")
 
 
 @refuses("SIMULATION_ARRIVES_LESS")
 def simulation_pays_enough(case: Case) -> Objections:
     """Only where the payout is on the same chain: another chain's part cannot be simulated."""
-    simulation, promise = case.facts.simulation, case.promise
-    if simulation is None or simulation.failure is not None:
+    simulation, promise = case.facts.executed, case.promise
+    if simulation is None:
         return
     if case.claim.act == "swap" and promise.chain_out == promise.chain:
         arrived = moved_by(simulation, promise.recipient).get(promise.buy.contract, 0)

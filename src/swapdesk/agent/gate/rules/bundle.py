@@ -19,7 +19,7 @@ from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import NO_SALT, EntryPointVersion, nonce_key
-from swapdesk.wallet.promise import DepositPromise, Purpose
+from swapdesk.wallet.promise import Purpose
 
 _ENTRY_POINTS = {
     f"{SHAPE} {EntryPointVersion.V07}": ENTRY_POINT,
@@ -28,14 +28,9 @@ _ENTRY_POINTS = {
 _PAYING: frozenset[Act] = frozenset({"bundle", "pay", "swap", "order"})
 
 
-def _deposits(case: Case) -> tuple[DepositPromise, ...]:
-    bundle = case.promise.bundle
-    return () if bundle is None else bundle.deposits
-
-
 @refuses("BUNDLE_MISSING")
 def there_are_deposits_to_pay(case: Case) -> Objections:
-    if not _deposits(case):
+    if not case.promise.bundled:
         yield Objection("No deposits were confirmed that this operation could pay.")
     if case.promise.sell_units <= 0 or case.promise.gas_units <= 0:
         yield Objection("The confirmed amounts make no bundle.")
@@ -102,7 +97,7 @@ def nonce_is_the_groups_next(case: Case) -> Objections:
 
 @refuses("BUNDLE_CALLS_DIFFER", "payee", "sold units")
 def it_makes_the_promised_payments_alone(case: Case) -> Objections:
-    deposits, paid = _deposits(case), len(case.claim.outflows)
+    deposits, paid = case.promise.bundled, len(case.claim.outflows)
     if paid > len(deposits):
         yield Objection(f"It makes {paid} payments; {len(deposits)} were confirmed.")
     elif paid < len(deposits):
@@ -112,7 +107,7 @@ def it_makes_the_promised_payments_alone(case: Case) -> Objections:
 @refuses("BUNDLE_RECIPIENT_DIFFERS", "payee")
 def each_payment_goes_to_its_deposit_address(case: Case) -> Objections:
     payees = list(case.claim.of("payee"))
-    for field, deposit in zip_longest(payees, _deposits(case)):
+    for field, deposit in zip_longest(payees, case.promise.bundled):
         if field is not None and deposit is None:
             yield Objection("It pays somebody whom no order of the group names.", field)
         elif field is not None and field.value != deposit.address:
@@ -122,7 +117,7 @@ def each_payment_goes_to_its_deposit_address(case: Case) -> Objections:
 @refuses("BUNDLE_AMOUNT_DIFFERS", "sold units")
 def each_payment_is_of_its_orders_amount(case: Case) -> Objections:
     sell = case.promise.sell
-    for flow, deposit in zip(case.claim.outflows, _deposits(case), strict=False):
+    for flow, deposit in zip(case.claim.outflows, case.promise.bundled, strict=False):
         if flow.units != deposit.units:
             yield Objection(
                 f"It pays {amount(flow.units, sell)} instead of {amount(deposit.units, sell)}.",
@@ -170,7 +165,7 @@ def nobody_is_paid_who_keeps_it_for_ever(case: Case) -> Objections:
 @refuses("BUNDLE_ORDER_EXPIRED")
 def every_order_still_waits(case: Case) -> Objections:
     earliest = case.facts.now + LEAST_LEFT
-    late = sum(deposit.expires < earliest for deposit in _deposits(case))
+    late = sum(deposit.expires < earliest for deposit in case.promise.bundled)
     if late:
         yield Objection(f"{late} of its orders wait for less than 30 seconds or no longer.")
 
@@ -179,7 +174,7 @@ def every_order_still_waits(case: Case) -> Objections:
 def no_order_needs_a_memo(case: Case) -> Objections:
     """An operation carries no memo and a transaction one for all: a deposit without its tag is
     credited to nobody."""
-    if any(deposit.tag for deposit in _deposits(case)):
+    if any(deposit.tag for deposit in case.promise.bundled):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
 
@@ -252,13 +247,12 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
     """Opening a token account costs its payer a rent that the owner of that account can
     withdraw."""
-    bundle, token = case.promise.bundle, case.promise.sell.contract
-    owners = {deposit.address for deposit in bundle.deposits} if bundle is not None else set()
+    owners = {deposit.address for deposit in case.promise.bundled}
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
             yield Objection("An account is opened at your cost for somebody else.", field)
     for field, mint in case.claim.texts("rent token"):
-        if mint != token:
+        if mint != case.promise.sell.contract:
             yield Objection("An account is opened at your cost for another token.", field)
 
 
@@ -274,7 +268,7 @@ def the_chain_would_do_exactly_this(case: Case) -> Objections:
         yield Objection("The transaction would fail on the chain as it is now.")
         return
     token, wanted = promise.sell.contract, defaultdict[str, int](int)
-    for deposit in promise.bundle.deposits if promise.bundle is not None else ():
+    for deposit in promise.bundled:
         wanted[deposit.address] += deposit.units
     moved = defaultdict[tuple[str, str | None], int](int)
     for change in simulation.changes:

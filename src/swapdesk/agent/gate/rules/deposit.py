@@ -223,12 +223,11 @@ def _payments(case: Case) -> list[Outflow]:
 @refuses("WITHDRAWAL_MISSING")
 def there_is_something_to_take_out(case: Case) -> Objections:
     promise, whole = case.promise, confirmed(case.promise)
-    held = promise.withdrawal.taken if promise.withdrawal is not None else ()
     if not whole:
         yield Objection("Nothing was confirmed that the smart account should pay you.")
     elif (
         any(payment.units <= 0 for payment in whole)
-        or len({payment.asset.contract for payment in held}) < len(held)
+        or len({payment.asset.contract for payment in promise.taken}) < len(promise.taken)
         or promise.gas_units <= 0
     ):
         yield Objection("The confirmed amounts make no withdrawal.")
@@ -282,8 +281,8 @@ def the_entry_point_alone_gives_back(case: Case) -> Objections:
 def nothing_else_moves(case: Case) -> Objections:
     """In the simulation the smart account loses what was confirmed and the owner receives all of
     it."""
-    simulation, whole = case.facts.simulation, case.promise.withdrawal
-    if simulation is None or simulation.failure is not None or whole is None:
+    simulation, whole = case.facts.executed, case.promise.withdrawal
+    if simulation is None or whole is None:
         return
     lost: dict[str | None, int] = defaultdict(int)
     for payment in whole.taken:

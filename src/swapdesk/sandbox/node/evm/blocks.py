@@ -1,5 +1,5 @@
-"""Blocks with their transactions and logs, as they lie in memory and in the log of the chain, and
-as the Ethereum JSON-RPC shows them.
+"""Blocks with their transactions and logs, in memory, in the log of the chain, and in Ethereum
+JSON-RPC.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Log(Struct, frozen=True, gc=False, array_like=True):
 
 
 class MinedTransaction(Struct, frozen=True, array_like=True):
-    """An executed transaction. ``created`` is the contract that it made, if it made one."""
+    """An executed transaction. ``created`` is the contract that it created, if any."""
 
     raw: bytes
     hash: bytes
@@ -52,19 +52,21 @@ _decoded = lru_cache(maxsize=1_024)(PragueTransactionBuilder.decode)
 
 
 def kind_of(transaction: Any) -> int:
-    """Its type (EIP-2718); 0 for the old form."""
     return transaction.type_id or 0
 
 
 def price_at(transaction: Any, base_fee: int) -> int:
-    """Wei per gas that its sender pays in a block with this base fee."""
+    """Returns wei per gas that its sender pays in a block with this base fee."""
     tip = transaction.max_priority_fee_per_gas
     return int(min(transaction.max_fee_per_gas, base_fee + tip))
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """A header with what it is the header of. ``slot`` is the interval of world time that it was
-    made in, ``awaited`` how many more blocks shall follow it even if nothing is sent."""
+    """A header with its content.
+
+    ``slot`` is the interval of world time that it was made in, ``awaited`` how many blocks shall
+    follow it even if nothing is sent.
+    """
 
     number: int
     timestamp: int
@@ -85,7 +87,7 @@ class Block(Struct, frozen=True, array_like=True):
     transactions: tuple[MinedTransaction, ...] = ()
 
     def sealed(self) -> Block:
-        """With its hash: that of the RLP of a header of Prague."""
+        """Returns the block with its hash: that of the RLP of a header of Prague."""
         return replace(self, hash=keccak(rlp.encode(self._header)))
 
     @property
@@ -125,7 +127,6 @@ class Block(Struct, frozen=True, array_like=True):
 
 
 def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) -> Block:
-    """Block 0."""
     return Block(
         number=0,
         timestamp=timestamp,
@@ -139,8 +140,10 @@ def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) 
 
 
 def next_block(terms: ChainTerms, parent: Block, timestamp: int) -> Block:
-    """The block after ``parent``, still empty and without a hash. It is never before its parent:
-    blocks closer than a second share one."""
+    """Returns an empty block after ``parent``, without a hash.
+
+    It is never before its parent: blocks closer than a second share one.
+    """
     return Block(
         number=parent.number + 1,
         timestamp=max(parent.timestamp, timestamp),
@@ -168,7 +171,6 @@ Document = dict[str, Any]
 
 
 quantity = hex
-"""``0x`` and the shortest digits of a number."""
 
 
 def data(octets: bytes) -> str:
@@ -177,7 +179,7 @@ def data(octets: bytes) -> str:
 
 @lru_cache(maxsize=4_096)
 def address(octets: bytes) -> str | None:
-    """An address in mixed case, or None for no address."""
+    """Returns a checksummed address, or None for no address."""
     return to_checksum_address(octets) if octets else None
 
 

@@ -74,7 +74,7 @@ _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
 
 
 def refused(failed: FailedOp) -> Problem:
-    """The EntryPoint's own words under the code that stands for them."""
+    """Maps the EntryPoint's error to its code."""
     code = _CODES.get(failed.code, BundlerCode.REJECTED)
     if failed.code.startswith("AA3"):
         code = BundlerCode.PAYMASTER
@@ -85,11 +85,11 @@ def refused(failed: FailedOp) -> Problem:
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000
-"""Gas of a bundle around its operations that no limit of theirs covers, its bytes left out."""
+"""Gas of a bundle besides its operations' limits, without the bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
-"""Of one bundle: others want into the block too."""
+"""Gas limit of one bundle: others want into the block too."""
 _NOBODY = "the sender does not stand"
-"""The EntryPoint says nothing of a sender without code."""
+"""The EntryPoint says nothing about a sender without code."""
 MOST_DATA = 16_384
 MOST_SIGNATURE = 1_024
 MOST_FACTORY_DATA = 1_004
@@ -100,8 +100,9 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """A limit with which no operation is short of the gas it was promised: of what is left at a
-    call one part in 64 stays behind."""
+    """Returns a limit that gives each operation the gas it was promised: a call keeps back one part
+    in 64.
+    """
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -110,7 +111,7 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """What a bundle of this operation alone costs before and around its own limits."""
+    """Returns what a bundle of this operation alone costs before and around its own limits."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
@@ -141,10 +142,12 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Execute a bundle on the newest block, and leave nothing behind. Returns by place which
-    operations are not good as they are: those whose calls would fail, or, where the EntryPoint
-    refuses one, that and all behind it. Raises Problem for a bundle that fails without a word for
-    any of them."""
+    """Executes a bundle on the newest block, and discards it.
+
+    Returns by place which operations fail: those whose calls would fail, or, where the EntryPoint
+    refuses one, that and all behind it. Raises Problem for a bundle that fails without naming any
+    of them.
+    """
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -189,11 +192,13 @@ def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
 
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
 _Entry = list[tuple[bytes, dict[str, Any] | None]]
-"""Operations that were taken, and without a document those that came to an end."""
 
 
 async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
-    """The receipt of an operation (ERC-7769); None while it is in no block. Raises Problem."""
+    """Returns the receipt of an operation (ERC-7769); None while it is in no block.
+
+    Raises Problem.
+    """
     words = (ENTRY_POINT_OCTETS, _EVENT, operation_hash)
     logs = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
     if not logs:
@@ -203,8 +208,9 @@ async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Of one operation out of that of its bundle: with the logs of its own calls, and what they
-    said when they failed."""
+    """Extracts the receipt of one operation from its bundle's: its own logs, and the error of its
+    calls.
+    """
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -237,12 +243,14 @@ def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
 
 
 MIN_BUMP_PERCENT = 10
-"""By how much both fees of a replacement must be higher."""
+"""Least percentage by which both fees of a replacement are higher."""
 
 
 class TakenOperations:
-    """Operations of one chain that were taken and came to no end yet, oldest first. They are on
-    the disk before anybody hears of them."""
+    """Accepted operations of one chain that have not ended, oldest first.
+
+    They are on the disk before anybody is told.
+    """
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
@@ -274,7 +282,7 @@ class TakenOperations:
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
-        """``replaced`` gives way to it. Raises OSError, and then nothing has changed."""
+        """Replaces ``replaced`` by it. Raises OSError, and then nothing has changed."""
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
@@ -291,10 +299,10 @@ class TakenOperations:
 
 
 class ChainBundler:
-    """The bundler of one chain, paid for by ``account``; ``included`` hears the hash of each
-    operation that came into a block, once or again after a restart.
+    """The bundler of one chain, paid for by ``account``.
 
-    What is in a bundle is kept in memory alone: after a crash nobody has the bundle, and the
+    ``included`` gets the hash of each operation that came into a block, once or again after a
+    restart. The current bundle is kept in memory alone: after a crash it is lost, and the
     EntryPoint executes no operation twice.
     """
 
@@ -312,7 +320,6 @@ class ChainBundler:
             "eth_getUserOperationReceipt": (self._receipt, 1, 1),
             "eth_supportedEntryPoints": (constant([ENTRY_POINT]), 0, 0),
         }
-        """What it answers."""
         self._included = included
         self.chain = chain
         self.taken = taken
@@ -325,7 +332,6 @@ class ChainBundler:
         self._running = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """What was taken is taken up at the next start."""
         self._running.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
         self.taken.close()
@@ -334,8 +340,7 @@ class ChainBundler:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
 
     async def take(self, operation: UserOperation) -> bytes:
-        """Take a signed operation; its hash. One that is taken or executed already is taken.
-        Raises Problem."""
+        """Accepts a signed operation, also repeatedly; returns its hash. Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
             if operation_hash in self.taken.held:
@@ -358,7 +363,6 @@ class ChainBundler:
         return operation_hash
 
     async def _run(self) -> None:
-        """Send and follow bundles, for ever."""
         for operation_hash in list(self.taken.held):
             if await sighted(self.chain, operation_hash) is not None:
                 self._landed([operation_hash])
@@ -378,7 +382,6 @@ class ChainBundler:
                 await self._wake.wait()
 
     def _replaced(self, operation: UserOperation) -> bytes | None:
-        """The operation that this one takes the nonce of. Raises Problem."""
         for operation_hash, other in self.taken.of_sender(operation.sender).items():
             if other.nonce != operation.nonce:
                 continue
@@ -430,7 +433,7 @@ class ChainBundler:
                 self._bundled = frozenset()
 
     async def _chosen(self) -> dict[bytes, UserOperation]:
-        """What goes into the next bundle; what can be executed no more is given up."""
+        """Returns the next bundle; drops what can no longer be executed."""
         chosen: dict[bytes, UserOperation] = {}
         for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:
@@ -512,24 +515,26 @@ async def _first_of(*waits: Awaitable[object]) -> None:
 
 
 VERIFICATION_AROUND = 120_000
-"""What the EntryPoint itself takes of the verification's gas, the prefund's payment included.
-What is left of it is given back whole."""
+"""Gas that the EntryPoint itself takes from the verification's, with the prefund's payment.
+
+Unused gas is refunded.
+"""
 _PART_GAS = 8_000_000
 _SAMPLE = bytes.fromhex(
     "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
     "7aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1c"
 )
-"""A signature of the right form by nobody, so that checking it costs what a good one's does."""
+"""A signature of the right form by nobody, which costs as much to check as a good one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""What is executed one after the other; the value is the EntryPoint's word for its failure."""
+"""A part that is executed separately; the value is the EntryPoint's code for its failure."""
 
 
 async def estimate(
     chain: LiveChain, operation: UserOperation, overrides: Any
 ) -> tuple[int, int, int]:
-    """Pre-verification, verification and call gas. Raises Problem."""
+    """Returns pre-verification, verification and call gas. Raises Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)
     operation_hash = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)

@@ -48,8 +48,10 @@ _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
 
 
 def override_state(state: Any, value: Any) -> None:
-    """Change accounts of a machine's state by ``{address: {balance, nonce, code, state,
-    stateDiff}}``. Raises Problem."""
+    """Applies ``{address: {balance, nonce, code, state, stateDiff}}`` to a state.
+
+    Raises Problem.
+    """
     if value is None:
         return
     if not isinstance(value, dict):
@@ -86,14 +88,13 @@ _BLOCK = ("stateOverrides", "calls")
 _VM_ERROR = -32015
 
 _REASONS = (bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71"))
-"""Selectors of ``Error(string)`` and ``Panic(uint256)``."""
 
 CALL_SECONDS = 5.0
-"""Of one call; the reader's thread serves everybody."""
+"""Time limit of one call; the reader's thread serves everybody."""
 
 
 class ExecutionOutcome(Struct, frozen=True):
-    """What a call came to. ``error`` is None for success."""
+    """The result of a call. ``error`` is None for success."""
 
     gas_used: int
     refund: int
@@ -102,7 +103,7 @@ class ExecutionOutcome(Struct, frozen=True):
     logs: tuple[Log, ...]
 
     def require(self) -> bytes:
-        """The output, or Problem as geth tells a failure."""
+        """Returns the output; raises Problem for a failure, as geth reports it."""
         if self.error is None:
             return self.output
         raise failure(self.error, self.output)
@@ -116,13 +117,18 @@ class CallExecutor:
         self._clock = clock
 
     def call(self, block: Block, request: CallRequest, overrides: Any = None) -> ExecutionOutcome:
-        """What a request does after a block. Raises Problem where nothing could be executed at
-        all."""
+        """Returns the outcome of a request after a block.
+
+        Raises Problem if it cannot be executed at all.
+        """
         limit = min(request.gas or block.gas_limit, block.gas_limit)
         return self._attempt(block, request, overrides, limit)
 
     def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
-        """The least gas, or a little more, with which the request succeeds. Raises Problem."""
+        """Returns the least gas, or a little more, with which the request succeeds.
+
+        Raises Problem.
+        """
         most = min(request.gas or block.gas_limit, block.gas_limit)
         if request.max_fee_per_gas:
             state = self.state(block, block, overrides)
@@ -161,14 +167,14 @@ class CallExecutor:
         return shown
 
     def state(self, block: Block, context: Block, overrides: Any) -> CallState:
-        """A fresh state after ``block``, with overrides, for what is executed in ``context``."""
+        """Returns a fresh state after ``block``, with overrides, for execution in ``context``."""
         state = self._chain.state(CallState, context, block)
         state.limit(self._clock.monotonic, CALL_SECONDS)
         override_state(state, overrides)
         return state
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
-        """Run a request in a state and leave what it changed there. Raises Problem."""
+        """Runs a request in a state and keeps its changes there. Raises Problem."""
         needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(
@@ -213,7 +219,6 @@ class CallExecutor:
     def _simulated(
         self, state: CallState, parent: Block, now: int, asked: Mapping[str, Any]
     ) -> tuple[Block, Document]:
-        """One block that is executed in ``state``, and as it is shown."""
         terms = self._chain.terms
         block = next_block(terms, parent, max(parent.timestamp + 1, now))
         block = replace(block, base_fee_per_gas=0).sealed()
@@ -233,7 +238,7 @@ class CallExecutor:
 
 
 def failure(error: VMError, output: bytes) -> Problem:
-    """Why an execution failed, in geth's words."""
+    """Returns why an execution failed, in geth's words."""
     if isinstance(error, Revert):
         # Libraries show the reason out of the message, and read own errors of a contract.
         reason = f": {revert_words(output)}" if output[:4] in _REASONS else ""

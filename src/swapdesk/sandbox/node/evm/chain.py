@@ -1,11 +1,10 @@
-"""One chain: its blocks and what its accounts hold in memory, and on disk the log of both.
+"""One chain: its blocks and accounts in memory, and the log of both on disk.
 
-``mine`` and ``rest`` run in the writer's thread. They execute, and put what came of it into the
-log; nothing else changes there. What they return is durable, and ``add`` makes it part of the
-chain on the event loop: whoever asks there sees a block whole or not at all, and none that a kill
-could take back. Blocks are due in slots of world time and have the seconds of sandbox time.
-
-A directory is opened only by what began its chains.
+``mine`` and ``rest`` run in the writer's thread. They execute, and append the result to the log;
+nothing else changes there. What they return is durable, and ``add`` makes it part of the chain on
+the event loop: readers there see a block whole or not at all, and none that a kill could take back.
+Blocks are due in slots of world time and have the seconds of sandbox time. A directory is opened
+only with the genesis that began its chains.
 """
 
 from __future__ import annotations
@@ -60,8 +59,10 @@ from swapdesk.sandbox.tables import ChainTerms
 
 
 class Beginning(Struct, frozen=True):
-    """The snapshot that the log of a chain continues. ``genesis`` is the digest of its content,
-    the rest is when it began."""
+    """The snapshot that the log of a chain continues.
+
+    ``genesis`` is the digest of its content, the rest is when it began.
+    """
 
     chain_id: int
     genesis: str
@@ -71,7 +72,7 @@ class Beginning(Struct, frozen=True):
 
 
 def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginning | None:
-    """None before the chain has begun. Raises ChainFileMismatch, and LogDamaged."""
+    """Returns None before the chain has begun. Raises ChainFileMismatch, and LogDamaged."""
     place = chains_in(directory) / terms.short_name
     if place.with_suffix(".db").exists():
         raise _mismatch(place, "was made by another release")
@@ -95,15 +96,15 @@ def _mismatch(place: Path, problem: str) -> ChainFileMismatch:
 
 
 BLOCK_SECONDS = 5.0
-"""After this long a block is closed; a transaction that takes longer is not executed."""
+"""Time limit of a block; a transaction that exceeds it is not executed."""
 MOST_LOGS = 10_000
 MOST_ANCESTORS = 256
-"""Whose hashes a contract can see."""
+"""Ancestors whose hashes a contract can see."""
 
 Mined = list[tuple[Block, Changes]]
-"""Blocks with what they changed: what one entry of the log holds."""
+"""Blocks with their changes: one entry of the log."""
 LogWords = Sequence[frozenset[bytes] | None]
-"""Of a log that is looked for: which addresses and which topics match, by place, None for any."""
+"""Filter of logs: addresses and topics by place, None for any."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
@@ -145,13 +146,13 @@ class EvmChain:
 
     @property
     def head(self) -> Block:
-        """The newest block."""
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """One block with what of ``batch`` can be executed, in that order; none where nothing
-        can be. With it the hashes of those that cannot, with the reason; what is in neither did
-        not fit."""
+        """Executes what of ``batch`` is possible, in that order; returns a block if there is any.
+
+        Also returns the hashes of those that fail, with the reason; what is in neither did not fit.
+        """
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
         done: list[MinedTransaction] = []
@@ -198,7 +199,7 @@ class EvmChain:
         return self._kept([(sealed, changes)]), refused
 
     def rest(self, beats: Sequence[Beat]) -> Mined:
-        """Empty blocks, one for each beat, so that what was sent before is confirmed."""
+        """Makes empty blocks, one for each beat, so that earlier transactions are confirmed."""
         blocks, parent = [], self.head
         for beat in beats:
             block = next_block(self.terms, parent, beat.timestamp)
@@ -208,7 +209,6 @@ class EvmChain:
         return self._kept(blocks)
 
     def add(self, mined: Mined) -> None:
-        """Make blocks part of the chain."""
         for block, changes in mined:
             self.states.add(block.number, changes)
             for position, transaction in enumerate(block.transactions):
@@ -217,11 +217,11 @@ class EvmChain:
             self.blocks.append(block)
 
     def state(self, kind: type[S], block: Block, before: Block) -> S:
-        """What a transaction of ``block`` meets, after the block ``before``."""
+        """Returns the state for transactions of ``block``, after the block ``before``."""
         return kind(self.states.at(before.number), self.context(block), before.state_root)  # type: ignore[arg-type]
 
     def context(self, block: Block) -> ExecutionContext:
-        """What contracts see of the block that they are executed in."""
+        """Returns what contracts see of the block that they are executed in."""
         first = max(0, block.number - MOST_ANCESTORS)
         ancestors = self.blocks[first : max(0, block.number - 1)]
         return ExecutionContext(
@@ -244,13 +244,12 @@ class EvmChain:
         return self._by_hash.get(block_hash)
 
     def find(self, transaction_hash: bytes) -> tuple[Block, int] | None:
-        """The block that has a transaction, and its place there."""
+        """Returns the block of a transaction, and its place there."""
         place = self._transactions.get(transaction_hash)
         return None if place is None else (self.blocks[place[0]], place[1])
 
     def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Those that match, in the order of the chain. Raises Problem for more
-        than one answer may hold."""
+        """Returns matching logs in the order of the chain. Raises Problem for too many."""
         logs: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:
@@ -309,8 +308,6 @@ LONGEST_SLEEP = 0.1
 
 
 class Beats:
-    """The beat of one chain over the node's clock."""
-
     def __init__(self, clock: WorldClock, block_ms: int) -> None:
         self._clock = clock
         self._block_ms = block_ms
@@ -320,12 +317,12 @@ class Beats:
         return Beat(moment.now // 1000, moment.world // self._block_ms)
 
     def at(self, slot: int) -> Beat:
-        """The beat of a slot that has begun."""
+        """Returns the beat of a slot that has begun."""
         moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
 
     def left(self, slot: int) -> float:
-        """Seconds until a slot begins as the clock goes now."""
+        """Returns seconds until a slot begins at the current speed."""
         missing = slot * self._block_ms - self._clock.moment().world
         return max(0.0, missing / 1000 / float(self._clock.speed))
 
@@ -338,8 +335,9 @@ _LOWEST_TIP_PART = 20
 
 
 def usual_tip(chain: EvmChain) -> int:
-    """A priority fee in wei per gas: what 60 % of the newest transactions paid no more than, at
-    least a twentieth of the lowest base fee."""
+    """Returns a priority fee in wei per gas: the 60th percentile of recent transactions, at least a
+    twentieth of the lowest base fee.
+    """
     least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
     tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))
     return max(least, tips[(len(tips) - 1) * _USUAL // 100]) if tips else least
@@ -348,8 +346,11 @@ def usual_tip(chain: EvmChain) -> int:
 def fee_history(
     chain: EvmChain, count: int, newest: Block, percentiles: Sequence[float]
 ) -> dict[str, Any]:
-    """``eth_feeHistory``: base fees of the blocks and of the one after them, how full they were,
-    and with percentiles the tips they paid. Raises Problem."""
+    """``eth_feeHistory``: base fees of the blocks and of the next one, their fill, and tips by
+    percentile.
+
+    Raises Problem.
+    """
     if any(not 0 <= percentile <= 100 for percentile in percentiles):
         raise Problem("invalid reward percentile")
     if any(high <= low for low, high in pairwise(percentiles)):
@@ -372,7 +373,6 @@ def fee_history(
 
 
 def _rewards(block: Block, percentiles: Sequence[float]) -> list[int]:
-    """The tip at each percentile of the block's gas."""
     paid = sorted(_tips(block))
     if not paid:
         return [0] * len(percentiles)
@@ -384,7 +384,6 @@ def _rewards(block: Block, percentiles: Sequence[float]) -> list[int]:
 
 
 def _tips(block: Block) -> list[tuple[int, int]]:
-    """Tip and gas of every transaction of a block."""
     base_fee = block.base_fee_per_gas
     return [
         (price_at(transaction.signed, base_fee) - base_fee, transaction.gas_used)

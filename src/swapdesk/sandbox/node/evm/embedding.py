@@ -40,9 +40,9 @@ OPERATOR_WEI = 10**6 * 10**18
 
 
 def first_state(terms: ChainTerms, key: bytes) -> Genesis:
-    """Block 0 of a chain in the sandbox with this ``sandbox.key``.
+    """Returns block 0 of a chain in the sandbox with this ``sandbox.key``.
 
-    Whoever changes what it returns makes another world, which refuses the data of the one before.
+    Changing it makes another world, which refuses the data of the one before.
     """
     faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
     accounts = {
@@ -54,10 +54,10 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 
 class Embedding:
-    """The chains of one data directory, on a running loop. Raises ChainFileMismatch when it holds
-    other ones, and what ``open`` raises.
+    """The chains of one data directory, on a running loop.
 
-    With a ``market`` the pools follow it, as long as somebody asks the chain something.
+    Raises ChainFileMismatch when it holds other ones, and what ``open`` raises. With a ``market``
+    the pools follow it, while the chain is used.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Embedding:
         self._keeper: Keeper | None = None
         self._bundlers: list[ChainBundler] = []
         self.on_inclusion: Callable[[str], None] = lambda operation_hash: None
-        """Hears the hash of each operation that came into a block."""
+        """Gets the hash of each operation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._node: EvmNode | None = None
         if any(chain_files(directory, name) for name in self.terms):
@@ -89,12 +89,14 @@ class Embedding:
 
     @property
     def is_open(self) -> bool:
-        """Whether anybody can have paid on the chains."""
+        """True if anybody can have paid on the chains."""
         return self._node is not None
 
     def open(self) -> EvmNode:
-        """The node, which is opened when this is first called. Raises ChainFileMismatch,
-        LogDamaged, OSError, sqlite3.Error."""
+        """Returns the node, opened on the first call.
+
+        Raises ChainFileMismatch, LogDamaged, OSError, sqlite3.Error.
+        """
         if self._node is not None:
             return self._node
         from swapdesk.sandbox.evm_world.keeper import Keeper
@@ -131,8 +133,9 @@ class Embedding:
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
-        """Pay coins from the faucet, or the token with this contract from the treasury;
-        ``{"hash"}``. Raises Problem."""
+        """Pays coins from the faucet, or tokens of this contract from the treasury; returns
+        ``{"hash"}``. Raises Problem.
+        """
         node = self.open()
         from swapdesk.sandbox.evm_world.keeper import give
 
@@ -143,7 +146,7 @@ class Embedding:
         return {"hash": "0x" + sent.hex()}
 
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
-        """Wait until a transaction is in a block. Raises Problem."""
+        """Waits until a transaction is in a block. Raises Problem."""
         await self.open().confirmed(chain, bytes.fromhex(transaction_hash[2:]))
 
     async def close(self) -> None:
@@ -156,7 +159,7 @@ class Embedding:
         await self._node.close()
 
     async def call(self, chain: str, method: str, params: Any) -> Any:
-        """The result of a JSON-RPC method. Raises Problem."""
+        """Returns the result of a JSON-RPC method. Raises Problem."""
         self.open()
         if self._keeper is not None:
             await self._keeper.attend(chain)

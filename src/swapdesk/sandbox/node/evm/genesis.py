@@ -16,8 +16,10 @@ from swapdesk.chain.addresses.evm import keccak
 
 
 class Allocation(Struct, frozen=True):
-    """One account of block 0. ``balance`` is wei, ``code`` runtime code, ``storage`` words by
-    slot."""
+    """One account of block 0.
+
+    ``balance`` is wei, ``code`` runtime code, ``storage`` words by slot.
+    """
 
     balance: int = 0
     code: bytes = b""
@@ -25,15 +27,18 @@ class Allocation(Struct, frozen=True):
 
 
 class Genesis(Struct, frozen=True):
-    """Everything block 0 is made from, by 20-byte address. ``mark`` (up to 32 bytes) goes into
-    its extra data, so that two sandboxes never share a genesis hash."""
+    """The content of block 0, by 20-byte address.
+
+    ``mark`` (up to 32 bytes) goes into its extra data, so that two sandboxes never share a genesis
+    hash.
+    """
 
     accounts: Mapping[bytes, Allocation] = field(default_factory=dict)
     mark: bytes = b""
 
     @property
     def digest(self) -> str:
-        """The same for the same content: a stored chain is opened only by what made it."""
+        """Equal for equal content: a stored chain is opened only with its own."""
         hashed = hashlib.sha256(self.mark)
         for address in sorted(self.accounts):
             account = self.accounts[address]
@@ -47,7 +52,7 @@ class Genesis(Struct, frozen=True):
 FAUCET = "faucet"
 """Holds the coins that are given away, from block 0."""
 OPERATOR = "operator"
-"""Runs what the world does on its own: contracts, pools, prices."""
+"""Acts for the world itself: contracts, pools, prices."""
 
 
 class SandboxKey(Struct, frozen=True):
@@ -62,7 +67,9 @@ class SandboxKey(Struct, frozen=True):
 
 
 def sandbox_key(key: bytes, name: str) -> SandboxKey:
-    """The account ``name`` of the sandbox with this ``sandbox.key``; the same on every chain."""
+    """Returns the account ``name`` of the sandbox with this ``sandbox.key``; the same on every
+    chain.
+    """
     purpose = f"evm account\0{name}\x000".encode()
     secret = hmac.new(key, purpose, hashlib.sha256).digest()
     public = PrivateKey(secret).public_key.format(compressed=False)
@@ -70,5 +77,5 @@ def sandbox_key(key: bytes, name: str) -> SandboxKey:
 
 
 def genesis_mark(key: bytes) -> bytes:
-    """32 bytes that make block 0 of every sandbox another one."""
+    """Returns 32 bytes that make block 0 of every sandbox unique."""
     return hmac.new(key, b"evm genesis", hashlib.sha256).digest()

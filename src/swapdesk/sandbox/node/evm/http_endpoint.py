@@ -28,12 +28,11 @@ from swapdesk.sandbox.tables import EVM_CHAINS
 from swapdesk.wire.encoding.codec import decode_json
 
 PATHS = {**{f"/evm/{name}": name for name in EVM_CHAINS}, SOLANA_PATH: SOLANA}
-"""The chain behind each path."""
 BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
 ANSWER_LIMIT = 8 << 20
 SHALLOW = 500
-"""So many brackets are no danger, however they stand."""
+"""Nesting that needs no check, however the brackets are arranged."""
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +41,7 @@ Call = Callable[[str, Any, Any], Awaitable[Any]]
 
 
 class Door:
-    """The HTTP side of the embedded chains over whatever answers a call of the EVM chains, and
-    one of Solana."""
+    """The HTTP side of the embedded chains: EVM chains by a function, and one of Solana."""
 
     def __init__(self, faults: ActiveFaults, evm: Call, solana: Call) -> None:
         self._faults = faults
@@ -51,7 +49,7 @@ class Door:
         self._solana = solana
 
     def serves(self, path: str) -> bool:
-        """Whether a path is meant for a chain, known or not."""
+        """Returns whether a path is meant for a chain, known or not."""
         return path.startswith("/evm/") or path == SOLANA_PATH
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,7 +108,6 @@ class Door:
         return b"[" + joined + b"]" if joined else b""
 
     async def _one(self, chain: str, asked: Any) -> bytes:
-        """The answer to one call; empty for a notification."""
         number = _id_of(asked)
         if (
             not isinstance(asked, dict)
@@ -133,10 +130,10 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """The document, with ids as they came. Raises ValueError.
+    """Parses the document, keeping ids as sent. Raises ValueError.
 
     py-evm raises Python's recursion limit so far that a deep document ends the process: depth is
-    looked at first wherever there could be any.
+    checked first wherever there could be any.
     """
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)

@@ -1,7 +1,6 @@
-"""Ethereum JSON-RPC read as strictly as geth does, and refused with geth's codes.
+"""Strict reading of Ethereum JSON-RPC, with geth's refusals and codes.
 
-What a call, an estimate or a simulation is asked to execute is a ``CallRequest``; what cannot be
-answered is a ``Problem``.
+Calls, estimates and simulations execute a ``CallRequest``; a refusal is a ``Problem``.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ def bad_params(message: str) -> Problem:
 
 
 def bad(message: str) -> Problem:
-    """Parameters that cannot be read."""
     return bad_params(f"invalid argument: {message}")
 
 
@@ -67,14 +65,14 @@ def read_address(value: Any, name: str) -> bytes:
 
 
 def read_word(value: Any, name: str) -> int:
-    """A storage word: up to 32 bytes, with or without leading zeros. Raises Problem."""
+    """Reads a storage word: up to 32 bytes, with or without leading zeros. Raises Problem."""
     if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{1,64}", value):
         raise bad(f"{name} is no storage word")
     return int(value, 16)
 
 
 def read_object(value: Any, name: str, names: Iterable[str]) -> Mapping[str, Any]:
-    """An object with none but known names, those with null left out. Raises Problem."""
+    """Reads an object of known names only, without those that are null. Raises Problem."""
     if not isinstance(value, dict):
         raise bad(f"{name} is no object")
     unknown = set(value) - set(names)
@@ -100,10 +98,11 @@ _CALL_FIELDS = (
 
 
 class CallRequest(Struct, frozen=True):
-    """``to`` empty creates a contract. Fees are wei per gas, 0 for a call that pays nothing.
+    """A call that nobody signed.
 
-    Its members are named as py-evm's executor asks for those of a transaction of type 2
-    (EIP-1559); nobody signed it. ``gas`` and ``nonce`` have to be there by then.
+    ``to`` empty creates a contract. Fees are wei per gas, 0 for a call that pays nothing. Its
+    members are named as py-evm's executor expects for transactions of type 2 (EIP-1559), which
+    needs ``gas`` and ``nonce``.
     """
 
     type_id: ClassVar[int] = 2
@@ -120,7 +119,7 @@ class CallRequest(Struct, frozen=True):
 
     @property
     def intrinsic_gas(self) -> int:
-        """What it costs before its first opcode."""
+        """Gas before its first opcode."""
         zeros = self.data.count(0)
         gas = 21_000 + 4 * zeros + 16 * (len(self.data) - zeros)
         return gas + (0 if self.to else 32_000)

@@ -25,7 +25,7 @@ from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.tables import GAS_LIMIT, ChainTerms
 
 MOST_BYTES = 128 * 1024
-"""Of one transaction, as geth's pool has it."""
+"""Size limit of a transaction, as in geth's pool."""
 _KINDS = (0, 1, 2, 4)
 _FIRST_OLD = 0xC0
 """A transaction from before types is an RLP list."""
@@ -33,9 +33,11 @@ _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 
 class Candidate(Struct, frozen=True):
-    """``max_fee`` and ``max_tip`` are wei per gas (both the gas price before EIP-1559);
-    ``cost`` is the most it can take from its sender. ``awaited``: somebody waits for its
-    confirmations."""
+    """A checked transaction.
+
+    ``max_fee`` and ``max_tip`` are wei per gas (both the gas price before EIP-1559); ``cost`` is
+    the most it can take from its sender. ``awaited``: somebody waits for its confirmations.
+    """
 
     transaction: Any
     raw: bytes
@@ -52,14 +54,14 @@ class Candidate(Struct, frozen=True):
         return self.gas * self.max_fee + int(self.transaction.value)
 
     def tip_at(self, base_fee: int) -> int:
-        """What the block's maker gets per gas; negative when the fee is too low."""
+        """Returns the tip per gas; negative when the fee is too low."""
         return min(self.max_tip, self.max_fee - base_fee)
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decode and check what needs no state. Raises Problem in geth's words.
+    """Decodes and checks what needs no state. Raises Problem in geth's words.
 
-    py-evm takes transactions of every chain, so that the chain id is checked here.
+    py-evm takes transactions of every chain, so the chain id is checked here.
     """
     if len(raw) > MOST_BYTES:
         raise Problem(
@@ -123,14 +125,14 @@ def _require_gas(transaction: Any) -> None:
 
 
 def intrinsic_gas(transaction: Any) -> int:
-    """What a transaction costs before its first opcode, the words of initcode included."""
+    """Gas before the first opcode, with the words of initcode."""
     creates = transaction.to == CREATE_CONTRACT_ADDRESS
     words = 2 * ((len(transaction.data) + 31) // 32) if creates else 0
     return int(transaction.intrinsic_gas) + words
 
 
 def floor_gas(payload: bytes) -> int:
-    """The least a transaction with this data costs (EIP-7623)."""
+    """Least gas of a transaction with this data (EIP-7623)."""
     zeros = payload.count(0)
     return _FLOOR_BASE + _FLOOR_TOKEN * (zeros + _TOKENS * (len(payload) - zeros))
 
@@ -148,7 +150,6 @@ class Mempool:
     def __init__(self) -> None:
         self._by_sender: dict[bytes, dict[int, Candidate]] = {}
         self._by_hash: dict[bytes, Candidate] = {}
-        """In the order of arrival."""
 
     def __len__(self) -> int:
         return len(self._by_hash)
@@ -157,7 +158,7 @@ class Mempool:
         return self._by_hash.get(transaction_hash)
 
     def add(self, candidate: Candidate, nonce: int, balance: int) -> None:
-        """Keep a transaction of a sender with this nonce and balance at the head.
+        """Adds a transaction of a sender with this nonce and balance at the head.
 
         Raises Problem in geth's words, and then nothing has changed.
         """
@@ -186,7 +187,7 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Drop what these can never execute, because the nonce is used."""
+        """Drops transactions of these senders whose nonce is used."""
         for sender in senders:
             nonce = nonce_of(sender)
             for candidate in list(self._by_sender.get(sender, {}).values()):
@@ -194,15 +195,18 @@ class Mempool:
                     self._remove(candidate)
 
     def next_nonce(self, sender: bytes, nonce: int) -> int:
-        """The first nonce that neither the chain nor a gapless row of waiting ones has used."""
+        """Returns the first nonce that neither the chain nor a gapless row of waiting ones has
+        used.
+        """
         held = self._by_sender.get(sender, {})
         while nonce in held:
             nonce += 1
         return nonce
 
     def ready(self, nonce_of: NonceOf, base_fee: int, gas_limit: int) -> list[Candidate]:
-        """What the next block takes: the best tips first, every sender's nonces in order, as
-        much as fits by gas limits."""
+        """Returns the next block's transactions: the best tips first, every sender's nonces in
+        order, within gas limits.
+        """
         row: list[tuple[int, int, Candidate]] = []
         arrivals = {transaction_hash: place for place, transaction_hash in enumerate(self._by_hash)}
 
@@ -225,7 +229,7 @@ class Mempool:
         return chosen
 
     def waits_for_fee(self, nonce_of: NonceOf, lowest_base_fee: int) -> bool:
-        """Whether something would be executed at the lowest base fee the chain knows."""
+        """Returns whether a transaction would be executed at the chain's lowest base fee."""
         firsts = (held.get(nonce_of(sender)) for sender, held in self._by_sender.items())
         return any(first is not None and first.tip_at(lowest_base_fee) >= 0 for first in firsts)
 

@@ -43,8 +43,9 @@ from swapdesk.sandbox.node.evm.state import AccountsAt
 def forged_receipt(
     receipt: Document | None, waiting: Candidate | None, head: Block
 ) -> Document | None:
-    """The opposite of what happened: of a mined transaction the other status, of a waiting one
-    a success in the newest block."""
+    """Returns a lie: of a mined transaction the other status, of a waiting one a success in the
+    newest block.
+    """
     if receipt is not None:
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
@@ -56,8 +57,11 @@ def forged_receipt(
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """The number a tag or a quantity stands for. ``finalized`` blocks have the confirmations
-    that exchanges wait for, ``safe`` ones half of them. Raises Problem."""
+    """Returns the number of a tag or a quantity.
+
+    ``finalized`` blocks have the confirmations that exchanges wait for, ``safe`` ones half of them.
+    Raises Problem.
+    """
     head = chain.head.number
     deep = chain.terms.confirmations - 1
     tags = {
@@ -73,13 +77,13 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
 
 
 def chosen_block(chain: LiveChain, value: Any) -> Block | None:
-    """The block meant by a tag or a number, None when there is none. Raises Problem."""
+    """Returns the block of a tag or a number, None without one. Raises Problem."""
     number = tagged_number(chain, "latest" if value is None else value)
     return chain.chain.blocks[number] if number <= chain.head.number else None
 
 
 def require_block(chain: LiveChain, value: Any) -> Block:
-    """As ``chosen_block``, but raises Problem when there is none."""
+    """Like ``chosen_block``, but raises Problem without one."""
     block = chosen_block(chain, value)
     if block is None:
         raise Problem("header not found")
@@ -92,7 +96,7 @@ _FIELDS = ("fromBlock", "toBlock", "address", "topics", "blockHash")
 
 
 def read_filter(chain: LiveChain, value: Any) -> tuple[int, int, LogWords]:
-    """The first and the last block, and what is looked for there. Raises Problem."""
+    """Returns the first and the last block, and the filter of logs. Raises Problem."""
     given = read_object(value, "the filter", _FIELDS)
     if "blockHash" in given:
         if len(given.keys() & {"blockHash", "fromBlock", "toBlock"}) > 1:
@@ -138,7 +142,7 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
 
 Run = Callable[..., Awaitable[Any]]
 Table = dict[str, tuple[Run, int, int]]
-"""By name: the method, and the least and the most arguments it takes."""
+"""By name: the method, and its least and most arguments."""
 
 
 def constant(value: object) -> Run:
@@ -184,7 +188,7 @@ class Methods:
         }
 
     async def call(self, name: Any, params: Any) -> Any:
-        """The result of a method, as JSON holds it. Raises Problem."""
+        """Returns the result of a method, as JSON holds it. Raises Problem."""
         if not isinstance(name, str) or name not in self._table:
             raise Problem(
                 f"the method {str(name)[:64]} does not exist/is not available", RpcCode.NO_METHOD

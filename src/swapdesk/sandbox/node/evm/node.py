@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 
 RETRY_SECONDS = 1.0
-"""Until a block is tried again that could not be stored."""
+"""Delay until a block that could not be stored is tried again."""
 
 
 T = TypeVar("T")
@@ -82,7 +82,6 @@ class LiveChain:
 
     @property
     def head(self) -> Block:
-        """The newest block that clients may know."""
         return self.chain.head
 
     @property
@@ -95,24 +94,23 @@ class LiveChain:
 
     @property
     def next_base_fee(self) -> int:
-        """Wei per gas in the block that comes next."""
+        """Wei per gas in the next block."""
         return next_base_fee(self.terms, self.head)
 
     @property
     def rest_seconds(self) -> float:
-        """Until the next block may be made; 0.0 where it is due or is being made."""
+        """Seconds until the next block may be made; 0.0 where it is due or being made."""
         return self._beats.left(min(self.head.slot, self._beats.now().slot) + 1)
 
     def ready(self) -> list[Candidate]:
-        """What the next block would take."""
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Take a signed transaction into the pool; returns its hash. Raises Problem.
+        """Adds a signed transaction to the pool; returns its hash. Raises Problem.
 
-        ``awaited`` False is for what the world does on its own: nobody waits for its
-        confirmations, so that no empty blocks follow it, and no fault asked for meets it.
-        ``faulty`` False is for what is waited for and yet no fault shall meet.
+        ``awaited`` False is for what the world does on its own: nobody waits for its confirmations,
+        so no empty blocks follow it, and no fault applies to it. ``faulty`` False exempts an
+        awaited one from faults.
         """
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
@@ -125,13 +123,14 @@ class LiveChain:
         return candidate.hash
 
     def receipt(self, transaction_hash: bytes) -> Document | None:
-        """None for what is in no block."""
         place = self.chain.find(transaction_hash)
         return None if place is None else receipt_document(*place)
 
     async def confirmed(self, transaction_hash: bytes) -> Document:
-        """The receipt, once it is in a block. Raises Problem when it is neither in the chain nor
-        in the pool any more, and will not come."""
+        """Returns the receipt, once it is in a block.
+
+        Raises Problem when it is neither in the chain nor in the pool any more.
+        """
         while True:
             changed = self.changed
             receipt = self.receipt(transaction_hash)
@@ -142,17 +141,19 @@ class LiveChain:
             await changed.wait()
 
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Those that match, in the order of the chain. Raises Problem."""
+        """Returns matching logs in the order of the chain. Raises Problem."""
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """What a call returns after a block, with other accounts (``state``) if asked for. Raises
-        Problem."""
+        """Returns the output of a call after a block, with overrides (``state``).
+
+        Raises Problem.
+        """
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 
     async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
-        """Gas. Raises Problem."""
+        """Returns gas. Raises Problem."""
         return await _in(self._reader, self._calls.estimate, self._now(block), request, state)
 
     async def simulate(self, block: Block, asked: Any) -> list[Document]:
@@ -161,7 +162,7 @@ class LiveChain:
         return await _in(self._reader, self._calls.simulate, block, now, asked)
 
     async def produce(self) -> None:
-        """Make blocks when they are due and there is something to make them for, for ever."""
+        """Makes blocks when they are due and needed, for ever."""
         while True:
             seconds = await self._step()
             if seconds is None:
@@ -171,19 +172,20 @@ class LiveChain:
                 await self._clock.sleep(seconds)
 
     async def close(self) -> None:
-        """After ``produce`` has ended; the block that is being made is finished."""
+        """Call it after ``produce`` has ended; finishes the current block."""
         await asyncio.to_thread(self._writer.shutdown)
         self.chain.close()
 
     def _now(self, block: Block) -> Block:
-        """The newest block as it is seen now, any other as it was."""
         if block is not self.head:
             return block
         return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
-        """Make one block, if one is due. Returns seconds until the next look, None for when
-        something is sent."""
+        """Makes one block, if one is due.
+
+        Returns seconds until the next look, None until a transaction is sent.
+        """
         batch = self.ready()
         cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
         if not batch and not cools and not self.head.awaited:
@@ -228,8 +230,11 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """``fields``: gas, value, data, max_fee_per_gas, max_priority_fee_per_gas. Who must not pay
-    twice writes the bytes down before ``submit`` and sends the same again after a crash."""
+    """Signs ``fields``: gas, value, data, max_fee_per_gas, max_priority_fee_per_gas.
+
+    Who must not pay twice writes the bytes down before ``submit`` and sends the same again after a
+    crash.
+    """
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
     )
@@ -256,8 +261,10 @@ class ChainAccount:
         payload: bytes = b"",
         gas: int | None = None,
     ) -> bytes:
-        """A transaction with the next nonce; ``gas`` is estimated unless given. Raises Problem,
-        also when it would revert."""
+        """Signs a transaction with the next nonce; ``gas`` is estimated unless given.
+
+        Raises Problem, also when it would revert.
+        """
         chain = self._chain
         if gas is None:
             request = CallRequest(sender=self.address, to=to, value=value, data=payload)
@@ -290,9 +297,10 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Sign and submit; returns the hash at once. Raises Problem, and then nothing is sent.
+        """Signs and submits; returns the hash at once.
 
-        ``awaited`` False is for what nobody counts confirmations of (LiveChain.submit).
+        Raises Problem, and then nothing is sent. ``awaited`` False is for what nobody counts
+        confirmations of (LiveChain.submit).
         """
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
@@ -300,8 +308,10 @@ class ChainAccount:
 
 
 class EvmNode:
-    """The chains below a directory by short name, opened or begun. Needs a running loop. Raises
-    ChainFileMismatch, LogDamaged, OSError."""
+    """The chains below a directory by short name, opened or begun. Needs a running loop.
+
+    Raises ChainFileMismatch, LogDamaged, OSError.
+    """
 
     def __init__(
         self,
@@ -335,7 +345,6 @@ class EvmNode:
         self._producing = [asyncio.create_task(chain.produce()) for chain in self.chains.values()]
 
     async def close(self) -> None:
-        """Finish the blocks that are being made and close the files."""
         for task in self._producing:
             task.cancel()
         await asyncio.gather(*self._producing, return_exceptions=True)
@@ -343,8 +352,11 @@ class EvmNode:
         await asyncio.gather(*(chain.close() for chain in self.chains.values()))
 
     def account(self, chain: str, name: str) -> ChainAccount:
-        """The sandbox's account ``name`` on a chain; always the same object, so that its
-        transactions are sent one after the other. Raises KeyError for an unknown chain."""
+        """Returns the sandbox's account ``name`` on a chain.
+
+        It is always the same object, so that its transactions are sent one after the other. Raises
+        KeyError for an unknown chain.
+        """
         account = self._accounts.get((chain, name))
         if account is None:
             account = ChainAccount(self.chains[chain], sandbox_key(self._key, name))
@@ -352,11 +364,11 @@ class EvmNode:
         return account
 
     async def fund(self, chain: str, address: bytes, wei: int) -> bytes:
-        """Send coins from the faucet; returns the hash at once. Raises Problem, KeyError."""
+        """Sends coins from the faucet; returns the hash at once. Raises Problem, KeyError."""
         if wei <= 0:
             raise Problem("the amount must be above 0")
         return await self.account(chain, FAUCET).send(address, value=wei)
 
     async def confirmed(self, chain: str, transaction_hash: bytes) -> Document:
-        """The receipt, once it is in a block. Raises Problem, KeyError."""
+        """Returns the receipt, once it is in a block. Raises Problem, KeyError."""
         return await self.chains[chain].confirmed(transaction_hash)

@@ -41,8 +41,10 @@ from swapdesk.sandbox.tables import ChainIds, chain_lines
 
 
 def run_node(data: Path, *, host: str, port: int, speed: Decimal, ids: ChainIds) -> int:
-    """Serve the chains; ``port`` 0 takes a free one. Returns an exit code: 0 ended cleanly, 2 the
-    options or the data directory do not allow it."""
+    """Serves the chains; ``port`` 0 takes a free one.
+
+    Returns an exit code: 0 ended cleanly, 2 the options or the data directory do not allow it.
+    """
     import uvloop
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)

@@ -29,7 +29,7 @@ from eth_typing import Address
 from swapdesk.sandbox.node.evm.genesis import Allocation
 
 Changes = dict[bytes, bytes]
-"""New values by key. Numbers are big-endian; no bytes stand for 0, no code and no account."""
+"""New values by key. Numbers are big-endian; empty for 0, no code and no account."""
 
 _BALANCE, _NONCE, _CODE = b"b", b"n", b"c"
 _ADDRESS, _SLOT = 20, 32
@@ -41,7 +41,7 @@ def slot_key(address: bytes, slot: int) -> bytes:
 
 
 def packed(value: int) -> bytes:
-    """A number from 0 without leading zeros."""
+    """Returns an unsigned number without leading zeros."""
     return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
@@ -49,7 +49,7 @@ code_hash = lru_cache(maxsize=512)(keccak)
 
 
 def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
-    """Block 0, in which a contract has nonce 1 (EIP-161)."""
+    """Returns the changes of block 0, in which a contract has nonce 1 (EIP-161)."""
     changes: Changes = {}
     for address, account in accounts.items():
         changes[address + _BALANCE] = packed(account.balance)
@@ -62,7 +62,7 @@ def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
 
 
 def next_root(root: bytes, changes: Changes) -> bytes:
-    """The digest after a block; the same without a change."""
+    """Returns the digest after a block; the same without a change."""
     if not changes:
         return root
     parts = [root]
@@ -72,7 +72,10 @@ def next_root(root: bytes, changes: Changes) -> bytes:
 
 
 class StateHistory:
-    """Grows on one thread, where a block is published; any thread reads blocks before that."""
+    """Values of keys at every block.
+
+    Grows on one thread, where a block is published; any thread reads blocks before that.
+    """
 
     def __init__(self) -> None:
         self._values: dict[bytes, list[tuple[int, bytes]]] = {}
@@ -85,20 +88,18 @@ class StateHistory:
         return AccountsAt(self, number)
 
     def value(self, key: bytes, number: int) -> bytes:
-        """Of a key after a block."""
+        """Returns the value of a key after a block."""
         values = self._values.get(key, ())
         place = bisect_right(values, number, key=_NUMBER)
         return values[place - 1][1] if place else b""
 
     def slots_of(self, address: bytes) -> list[bytes]:
-        """Keys of every slot that ever held anything."""
+        """Returns keys of every slot that ever held anything."""
         keys = list(self._values)  # at once: another thread may add to it
         return [key for key in keys if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
 
 
 class AccountsAt:
-    """The accounts after one block, to read."""
-
     def __init__(self, history: StateHistory, number: int) -> None:
         self._history = history
         self._number = number
@@ -131,7 +132,7 @@ class ChangingAccounts(AccountsAt):
         self.changes: Changes = {}
         """Since the block began."""
         self._before: Changes = {}
-        """What the transaction changed, as it was when the transaction began."""
+        """Values at the beginning of the transaction of what it changed."""
         self._warm: Changes = {}
         self._undo: list[tuple[Changes, bytes, bytes | None]] = []
         self._places: dict[int, int] = {}
@@ -150,7 +151,7 @@ class ChangingAccounts(AccountsAt):
         self._change(slot_key(address, slot), packed(value))
 
     def delete_storage(self, address: bytes) -> None:
-        """Where there is no code there is no storage but that of this block."""
+        """Without code there is no storage but that of this block."""
         stored = self._history.slots_of(address) if self.get_code(address) else []
         for key in {*stored, *self.changes}:
             if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1:
@@ -191,7 +192,7 @@ class ChangingAccounts(AccountsAt):
         return not self.account_is_empty(address)
 
     def touch_account(self, address: bytes) -> None:
-        """Nothing: an empty account is not kept."""
+        """Does nothing: an empty account is not kept."""
 
     def is_address_warm(self, address: bytes) -> bool:
         return address in self._warm
@@ -206,7 +207,7 @@ class ChangingAccounts(AccountsAt):
         self._set(self._warm, slot_key(address, slot), b"")
 
     def record(self) -> int:
-        """A checkpoint to go back to; py-evm keeps what is transient under the same."""
+        """Makes a checkpoint; py-evm keeps transient storage under the same."""
         checkpoint = get_next_checkpoint()
         self._places[checkpoint] = len(self._undo)
         return checkpoint
@@ -220,14 +221,14 @@ class ChangingAccounts(AccountsAt):
                 values[key] = old
 
     def commit(self, checkpoint: int) -> None:
-        """Nothing: what is not gone back on stays."""
+        """Does nothing: what is not reverted stays."""
 
     def lock_changes(self) -> None:
-        """A transaction begins; nothing before it is gone back on."""
+        """Begins a transaction; nothing before it can be reverted."""
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Without what came back to what it was."""
+        """Returns the changes, without those that were undone."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 
@@ -258,8 +259,6 @@ def _looking(run: Callable[..., Any], cost: int) -> Callable[..., Any]:
 
 
 class BoundedComputation(PragueComputation):
-    """Looks at the clock at jumps and calls."""
-
     opcodes: Any = {  # noqa: RUF012 (py-evm's own table is one)
         **PragueComputation.opcodes,
         **{code: _looking(PragueComputation.opcodes[code], 1) for code in _JUMPS},
@@ -268,15 +267,18 @@ class BoundedComputation(PragueComputation):
 
 
 class AdmittedExecutor(PragueTransactionExecutor):
-    """Runs what the pool admitted: form and signature were checked there, money and nonce are
-    checked here, against the state the transaction meets."""
+    """Runs what the pool admitted.
+
+    Form and signature were checked there; balance and nonce are checked here, against the state the
+    transaction meets.
+    """
 
     def validate_transaction(self, transaction: Any) -> None:
         self.vm_state.validate_transaction(transaction)
 
 
 class SandboxState(PragueState):
-    """``limit`` sets when an execution ends, in the seconds of ``monotonic``."""
+    """``limit`` sets the deadline of an execution, in seconds of ``monotonic``."""
 
     computation_class = BoundedComputation
     transaction_executor_class = AdmittedExecutor
@@ -286,7 +288,7 @@ class SandboxState(PragueState):
     _ticks = 0
 
     def set_system_contracts(self) -> None:
-        """None: block 0 says which contracts there are."""
+        """Does nothing: block 0 has the contracts."""
 
     @property
     def accounts(self) -> ChangingAccounts:
@@ -307,7 +309,7 @@ class SandboxState(PragueState):
 
 
 TRANSFERS = bytes.fromhex("ee" * 20)
-"""Who seems to emit the transfers of the chain's own coin (geth's ``traceTransfers``)."""
+"""Apparent emitter of the native coin's transfers (geth's ``traceTransfers``)."""
 TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
 """``Transfer(address,address,uint256)``."""
 
@@ -330,7 +332,7 @@ class CallComputation(BoundedComputation):
 
 class _CallExecutor(AdmittedExecutor):
     def validate_transaction(self, transaction: Any) -> None:
-        """Nothing: who calls needs neither the nonce nor the money for gas."""
+        """Does nothing: a call needs neither nonce nor money for gas."""
 
 
 class CallState(SandboxState):

@@ -34,22 +34,21 @@ logger = logging.getLogger(__name__)
 
 
 _FIRST = 1_000_000
-"""Positions below are those of logs."""
 
 _ENTRY_POINT = bytes.fromhex(ENTRY_POINT[2:])
 _PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e903d91602b57fd5bf3")
-"""Code of an account that is ours (EIP-1167); what another one makes of a call is its own."""
+"""Code of our own accounts (EIP-1167); only they are known to execute calls this way."""
 
 CodeAt = Callable[[bytes], bytes]
 
 CoinPayment = tuple[int, str, str, int]
-"""What tells it apart in its transaction, who paid whom, and wei."""
+"""Its place in the transaction, payer, payee, and wei."""
 
 
 def inner_payments(
     to: bytes, data: bytes, logs: Sequence[Log], code_at: CodeAt
 ) -> Iterator[CoinPayment]:
-    """What the operations of a transaction paid in coins; nothing for other transactions."""
+    """Returns coin payments by operations of a transaction; none for other transactions."""
     if to != _ENTRY_POINT:
         return
     done = _executed(logs)
@@ -67,7 +66,6 @@ def inner_payments(
 
 
 def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
-    """Sender and nonce of the operations whose calls were made."""
     operations = set()
     for log in logs:
         if log.address == _ENTRY_POINT:
@@ -78,10 +76,10 @@ def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
 
 
 COIN_GAS, TOKEN_GAS = 100_000, 200_000
-"""Bounds; a payee may be a contract. What is not used is not paid."""
+"""Upper bounds; a payee may be a contract. Unused gas is not paid."""
 _TIP = 10**9
 _FEE_ROOM = 20
-"""So many times the base fee may rise until a payment waits."""
+"""Factor by which the base fee may rise until a payment waits."""
 _KNOWN = 4_096
 AT_ONCE = 500
 """Blocks that the books read at a time."""
@@ -90,7 +88,7 @@ _TRANSFER = keccak(b"Transfer(address,address,uint256)")
 
 
 class EvmWallets:
-    """As ChainWallets says, over the chains of an embedding."""
+    """The ChainWallets of an embedding's chain."""
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name
@@ -154,8 +152,10 @@ class EvmWallets:
         return self._live().head.number
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Payments of coins to an address, also by smart accounts, and transfers of tokens. What
-        other contracts pay in coins leaves no trace in a block and is not among them."""
+        """Returns coin payments to an address, also by smart accounts, and token transfers.
+
+        What other contracts pay in coins leaves no trace in a block and is missing.
+        """
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
             for transaction in block.transactions:
@@ -177,7 +177,7 @@ class EvmWallets:
 def payments_of(
     block: Block, transaction: MinedTransaction, code_at: CodeAt
 ) -> Iterable[IncomingPayment]:
-    """Coins and tokens that a transaction of a block moved."""
+    """Yields the coins and tokens that a transaction of a block moved."""
     if not transaction.succeeded:
         return
     signed, hash_ = transaction.signed, "0x" + transaction.hash.hex()

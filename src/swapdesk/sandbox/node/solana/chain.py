@@ -1,4 +1,4 @@
-"""The chain: what LiteSVM executes, at our time, once, and on disk before it is told.
+"""The chain: LiteSVM's execution, at our time, once, and on disk before it is announced.
 
 It begins with coins of faucet, maker and exchanges, and the catalogue's mints, which are its
 snapshot. The log has every transaction with the accounts that it changed: a start puts them back
@@ -62,8 +62,11 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """One executed transaction, with the accounts that it changed: serialized, None for one that
-    is gone. ``error`` is Solana's JSON of it, ``meta`` that of ``getTransaction``, as bytes."""
+    """One executed transaction, with the accounts that it changed: serialized, None for a deleted
+    one.
+
+    ``error`` is Solana's JSON of it, ``meta`` that of ``getTransaction``, as bytes.
+    """
 
     height: int
     seconds: int
@@ -83,12 +86,11 @@ class Mined(Struct, frozen=True, array_like=True):
 
 
 def sandbox_keypair(key: bytes, name: str) -> Keypair:
-    """The sandbox's own account of this name."""
     return Keypair.from_seed(key_seed(key, name))
 
 
 EXPIRED, REPEATED = "BlockhashNotFound", "AlreadyProcessed"
-"""Solana's names of why a transaction is not even executed."""
+"""Solana's names for why a transaction is not even executed."""
 
 
 class SolanaChain:
@@ -103,11 +105,10 @@ class SolanaChain:
         self._log = MinedLog(directory, CHAIN)
         self._mined: list[Mined] = []
         self._places: dict[bytes, int] = {}
-        """Of transactions by signature, in the order in which they were executed."""
         self._naming: dict[Pubkey, list[int]] = defaultdict(list)
         self._messages: set[bytes] = set()
         self._held: dict[Pubkey, set[Pubkey]] = defaultdict(set)
-        """Token accounts that an owner had once."""
+        """Token accounts that an owner has or had."""
         snapshot, payloads = self._log.read()
         if snapshot is None:
             snapshot = msgspec.msgpack.encode(
@@ -135,8 +136,11 @@ class SolanaChain:
     def signed(
         self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
     ) -> tuple[VersionedTransaction, int]:
-        """A transaction over the newest blockhash, with the last height at which it is good. The
-        first signer pays. ``memo`` tells it from others: two that are alike would be one."""
+        """Signs a transaction over the newest blockhash; returns it with the last height at which
+        it is valid.
+
+        The first signer pays. ``memo`` makes it unique: two equal ones would be one.
+        """
         blockhash, last = self.blocks.latest(self.blocks.now().height)
         message = MessageV0.try_compile(
             signers[0].pubkey(),
@@ -149,8 +153,11 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Why it is not executed now, if so. Repeats are told by the message: whoever signed it
-        can sign it once more, and has another signature then."""
+        """Returns why it is not executed now, or None.
+
+        Repeats are recognized by the message: its signer can sign it once more, with another
+        signature.
+        """
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
             return TransactionOutcome(EXPIRED)
@@ -159,8 +166,11 @@ class SolanaChain:
         return None
 
     def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
-        """Execute a transaction once; durable when this returns. One that could not pay, or is
-        not signed, leaves nothing behind. Raises OSError, and then nothing happened."""
+        """Executes a transaction once; durable when this returns.
+
+        One that could not pay, or is not signed, leaves nothing behind. Raises OSError, and then
+        nothing happened.
+        """
         refused = self.refusal(transaction)
         if refused is not None:
             return refused
@@ -200,22 +210,24 @@ class SolanaChain:
         return None if place is None else self._mined[place]
 
     def between(self, first: int, last: int) -> list[Mined]:
-        """What was executed from one height to another, in that order."""
+        """Returns what was executed from one height to another, in that order."""
         low, high = (
             bisect_left(self._mined, at, key=attrgetter("height")) for at in (first, last + 1)
         )
         return self._mined[low:high]
 
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
-        """Transactions that name an address, newest first: older than ``before``, newer than
-        ``until`` (signatures; one that is unknown bounds nothing)."""
+        """Returns transactions that name an address, newest first.
+
+        Older than ``before``, newer than ``until`` (signatures; an unknown one bounds nothing).
+        """
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
         places = self._naming.get(address, ())
         return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
-        """Token accounts of an owner by address."""
+        """Returns token accounts of an owner by address."""
         accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)
@@ -225,12 +237,11 @@ class SolanaChain:
         return accounts
 
     def units(self, owner: Pubkey, mint: Pubkey) -> int:
-        """In the owner's derived token account."""
         held = read_token_account(self.machine.get(token_account(owner, mint)))
         return 0 if held is None else int(held.amount)
 
     def decimals(self, mint: Pubkey) -> int | None:
-        """Of a mint, None when there is none."""
+        """Returns the decimals of a mint, None without one."""
         account = read_mint(self.machine.get(mint))
         return None if account is None else account.decimals
 
@@ -258,8 +269,9 @@ class SolanaChain:
 
 
 def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
-    """Coins of the faucet, the maker and the exchanges, and the catalogue's mints with what maker
-    and exchanges hold of them."""
+    """Returns coins of the faucet, the maker and the exchanges, and the catalogue's mints with
+    their holders.
+    """
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
     lamports = wallet_lamports()
     wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}

@@ -26,11 +26,11 @@ MAKER = "atoll"
 FAUCET_LAMPORTS = 500_000_000 * 10**9
 MAKER_LAMPORTS = 1_000_000 * 10**9
 MAKER_DOLLARS = 50_000_000
-"""What the maker holds of each token, at its base price."""
+"""Dollars that the maker holds of each token, at its base price."""
 WALLET_LAMPORTS = 10_000 * 10**9
-"""For fees and rent, beside what an exchange's wallet trades with."""
+"""For fees and rent, besides what an exchange's wallet trades with."""
 _MOST_UNITS = 1 << 62
-"""A quarter of what a token account can count, so that more can always be made."""
+"""A quarter of what a token account can count, so that more can be minted."""
 NATIVE_MINT = "So11111111111111111111111111111111111111112"
 """Wrapped SOL: nobody makes it but the token program."""
 
@@ -50,7 +50,7 @@ class FirstMint(Struct, frozen=True):
 
 
 def catalogue_mints() -> list[FirstMint]:
-    """Every token of the catalogue that has a contract on this chain."""
+    """Returns every token of the catalogue that has a contract on this chain."""
     return [
         FirstMint(token.address, token.row.decimals, _held(token), tuple(reserves_of(token)))
         for token in world_tokens().values()
@@ -70,7 +70,7 @@ def _held(token: WorldToken) -> int:
 
 
 def wallet_lamports() -> dict[str, int]:
-    """What the exchanges' wallets hold in SOL, by name."""
+    """Returns lamports of the exchanges' wallets, by name."""
     (coin,) = (
         token for token in world_tokens().values() if token.row.chain == CHAIN and token.row.native
     )
@@ -82,12 +82,12 @@ def wallet_lamports() -> dict[str, int]:
 
 
 def key_seed(key: bytes, name: str) -> bytes:
-    """32 bytes for the account ``name`` of the sandbox with this ``sandbox.key``."""
+    """Returns 32 bytes for the account ``name`` of the sandbox with this ``sandbox.key``."""
     return hmac.new(key, b"solana account\0" + name.encode(), hashlib.sha256).digest()
 
 
 def genesis_hash(key: bytes) -> str:
-    """Another one for every sandbox, and for other first accounts."""
+    """Differs for every sandbox, and for other first accounts."""
     mints = "".join(
         f"{first_mint.address} {first_mint.decimals} {first_mint.held} {first_mint.reserves}\n"
         for first_mint in catalogue_mints()

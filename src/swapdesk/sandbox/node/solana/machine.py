@@ -1,7 +1,6 @@
-"""LiteSVM: executes and simulates over accounts in memory, and what came of it as Solana's JSON
-shows it. Knows no replays.
+"""LiteSVM: executes and simulates over accounts in memory, with results as Solana's JSON.
 
-Blocks are a matter of time: ``Blocks`` says how high the chain is, and which blockhashes are good.
+It does not detect replays. ``Blocks`` derives the height and the valid blockhashes from time.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Instant(Struct, frozen=True):
         return self.height + SKIPPED_SLOTS
 
     def less(self, blocks: int) -> Instant:
-        """So many blocks below."""
+        """Returns the height this many blocks below."""
         return Instant(self.height - blocks, self.seconds)
 
 
@@ -68,11 +67,11 @@ class Blocks:
         return Instant(self._reached, now // 1000)
 
     def latest(self, height: int) -> tuple[bytes, int]:
-        """The hash of the block at a height, and the last height at which it is good."""
+        """Returns the hash of the block at a height, and the last height at which it is valid."""
         return self._hash(height), height + WINDOW
 
     def is_good(self, blockhash: bytes) -> bool:
-        """Whether a transaction with this hash may be executed now."""
+        """Returns whether a transaction with this hash may be executed now."""
         newest = self.now().height
         return any(self._hash(height) == blockhash for height in range(newest - WINDOW, newest + 1))
 
@@ -83,10 +82,10 @@ class Blocks:
 
 
 class TransactionOutcome(Struct, frozen=True):
-    """What a transaction did, or would do. ``error`` is Solana's JSON of it, None for success;
-    ``before`` and ``after`` are the accounts of the message in its order.
+    """The effect of a transaction.
 
-    One that is not even executed has no ``details``.
+    ``error`` is Solana's JSON of it, None for success; ``before`` and ``after`` are the accounts of
+    the message in its order. One that is not even executed has no ``details``.
     """
 
     error: Any
@@ -96,12 +95,12 @@ class TransactionOutcome(Struct, frozen=True):
 
     @property
     def charged(self) -> bool:
-        """Whether the fee is gone: it was executed, however it ended."""
+        """True if the fee was charged: it was executed, whatever the result."""
         return self.error is None or lamports_of(self.after[:1]) < lamports_of(self.before[:1])
 
 
 class SolanaMachine:
-    """Signatures are checked, blockhashes and repeats by the chain."""
+    """Checks signatures; the chain checks blockhashes and repeats."""
 
     def __init__(self) -> None:
         self._vm = LiteSVM().with_blockhash_check(False).with_transaction_history(0)
@@ -111,11 +110,11 @@ class SolanaMachine:
         return account if account is not None and account.lamports else None
 
     def put(self, address: Pubkey, account: Account | None) -> None:
-        """None is an account that is gone."""
+        """None deletes the account."""
         self._vm.set_account(address, account or Account(0, b"", SYSTEM))
 
     def rent_exempt(self, size: int) -> int:
-        """Lamports an account of so many bytes must hold."""
+        """Lamports that an account of this size must hold."""
         return self._vm.minimum_balance_for_rent_exemption(size)
 
     def execute(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
@@ -128,7 +127,7 @@ class SolanaMachine:
         return TransactionOutcome(None, result, before, after)
 
     def simulate(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
-        """As ``execute``, but nothing changes and signatures may be missing."""
+        """Like ``execute``, but nothing changes and signatures may be missing."""
         keys = transaction.message.account_keys
         before = tuple(map(self.get, keys))
         self._vm.with_sigverify(False)
@@ -180,12 +179,12 @@ def lamports_of(accounts: Sequence[Account | None]) -> list[int]:
 
 TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
 _TOKEN_2022_KINDS = {1: "mint", 2: "account"}
-"""The byte behind the common part tells what an account with extensions is."""
+"""The byte after the common part is the kind of an account with extensions."""
 _PROGRAM_NAMES = {True: "spl-token", False: "spl-token-2022"}
 
 
 def read_token_account(account: Account | None) -> TokenAccount | None:
-    """The token account in an account, or None when it is something else."""
+    """Returns the token account in an account, or None for anything else."""
     data = _token_data(account, TOKEN_ACCOUNT_BYTES, "account")
     return None if data is None or not _begun(data[108:109]) else TokenAccount.from_bytes(data)
 
@@ -196,7 +195,7 @@ def read_mint(account: Account | None) -> Mint | None:
 
 
 def _begun(state: bytes) -> bool:
-    """Whether the program ever initialized it: the byte of its state."""
+    """True if the program has initialized it: the byte of its state."""
     return state != b"\0"
 
 
@@ -291,7 +290,7 @@ Decimals = Callable[[Pubkey], int | None]
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
-    """Balances before and after, of coins and of tokens."""
+    """Returns balances before and after, of coins and of tokens."""
     return {
         "preBalances": lamports_of(outcome.before),
         "postBalances": lamports_of(outcome.after),

@@ -86,7 +86,6 @@ _WORDS = {
 
 
 def words_of(error: Any) -> str:
-    """Of the JSON of an error."""
     match error:
         case str():
             return _WORDS.get(error, error)
@@ -105,8 +104,10 @@ _LONGEST_TEXT = 1683
 
 
 class Params:
-    """``values`` by place, and an object of options behind them. Every method raises Problem for
-    what does not fit."""
+    """``values`` by place, and an object of options behind them.
+
+    Every method raises Problem for what does not fit.
+    """
 
     def __init__(self, given: Any, values: int) -> None:
         given = [] if given is None else given
@@ -149,7 +150,6 @@ class Params:
             raise bad_params(f"invalid {encoding} encoding") from None
 
     def option(self, name: str, choices: Sequence[T], default: T) -> T:
-        """One of the values that are known."""
         value = self.options.get(name)
         if value is None:
             return default
@@ -165,7 +165,6 @@ class Params:
         return self.option("commitment", tuple(BEHIND), "finalized")
 
     def _value(self, place: int, kind: type[T]) -> T | None:
-        """None for one that is null or not there."""
         value = self._given[place] if place < len(self._given) else None
         if value is not None and type(value) is not kind:
             raise bad_params(f"Invalid params: invalid type, expected {kind.__name__}")
@@ -179,7 +178,7 @@ def _required(value: T | None) -> T:
 
 
 def read(kind: Base58[R], text: Any) -> R:
-    """A key, hash or signature. Raises Problem."""
+    """Reads a key, hash or signature. Raises Problem."""
     try:
         return kind.from_string(text)
     except Exception:  # noqa: BLE001 (the library raises several kinds of its own)
@@ -243,8 +242,9 @@ MOST_WRITTEN = 128
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Of the complete blocks of a window: the price that got a transaction into it which writes
-    to all the accounts asked for."""
+    """Returns, by block of a window, the least price of transactions that write to all these
+    accounts.
+    """
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)
@@ -340,7 +340,10 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
 def show_account(
     chain: SolanaChain, account: Account | None, asked: Params, default: str
 ) -> dict[str, Any] | None:
-    """None for none. Raises Problem for an encoding that is not served or does not fit."""
+    """Returns None for no account.
+
+    Raises Problem for an encoding that is not served or does not fit.
+    """
     encoding = asked.option("encoding", ENCODINGS, default)
     if account is None:
         return None
@@ -377,7 +380,7 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
-    """What ``sendTransaction`` checks first. Raises Problem."""
+    """Makes the first checks of ``sendTransaction``. Raises Problem."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)
@@ -463,7 +466,6 @@ def signature_statuses(chain: SolanaChain, asked: Params, at: Instant) -> dict[s
 
 
 def _level(mined: Mined, now: Instant) -> str:
-    """How safe a transaction is."""
     depth = now.height - mined.height
     if depth >= FINALIZED_AFTER:
         return "finalized"
@@ -575,7 +577,6 @@ def answer(chain: SolanaChain, method: str, given: Any) -> Any:
 
 
 def _seen(chain: SolanaChain, asked: Params) -> Instant:
-    """The newest block that the asked commitment knows. Raises Problem."""
     at = chain.blocks.now().less(BEHIND[asked.commitment])
     least = asked.options.get("minContextSlot")
     if least is not None and type(least) is not int:

@@ -1,11 +1,10 @@
-"""The chain as a process carries it: begun when somebody first needs it, open from then on.
+"""The chain in a process: begun on first use, open from then on.
 
 It is used by the thread of the event loop alone: a transaction takes about a millisecond. The
 faucet gives SOL from an account of its own and makes tokens of the catalogue's mints.
-
 ``SolanaWallets`` are those of exchanges and payer; their addresses are known before the chain has
-begun. What a payment is comes from the books (``node.ledger``); here is only remembered what the
-chain has just said against one.
+begun. Payments are stored in the books (``node.ledger``); here only the chain's latest refusals are
+remembered.
 """
 
 from __future__ import annotations
@@ -80,17 +79,16 @@ class SolanaNode:
 
     @property
     def is_open(self) -> bool:
-        """Whether anybody can have paid on it."""
         return self._chain is not None
 
     def open(self) -> SolanaChain:
-        """The chain, which begins when this is first called. Raises OSError."""
+        """Returns the chain, begun on the first call. Raises OSError."""
         if self._chain is None:
             self._chain = SolanaChain(self._directory, self._key, self._now_ms)
         return self._chain
 
     async def call(self, _: str, method: str, params: Any) -> Any:
-        """The result of a JSON-RPC method. Raises Problem."""
+        """Returns the result of a JSON-RPC method. Raises Problem."""
         chain = self.open()
         if method != "sendTransaction":
             return answer(chain, method, params)
@@ -101,10 +99,10 @@ class SolanaNode:
         return str(transaction.signatures[0])
 
     async def fund(self, address: str, units: int, mint: str | None = None) -> dict[str, object]:
-        """Lamports from the faucet, or tokens of a catalogue mint; ``{"signature"}``.
+        """Pays lamports from the faucet, or tokens of a catalogue mint; returns ``{"signature"}``.
 
-        Every payment is a transaction of its own, even when the same is asked twice: who must not
-        pay twice keeps a note. Raises Problem, and then nothing happened.
+        Every payment is a transaction of its own, even when repeated: who must not pay twice keeps
+        a record. Raises Problem, and then nothing happened.
         """
         if not 0 < units < 1 << 64:
             raise Problem("the amount must be above 0 and below 2^64")
@@ -112,7 +110,6 @@ class SolanaNode:
         return {"signature": self._paid(payee, units, of)}
 
     def keypair(self, name: str) -> Keypair:
-        """The sandbox's own account of this name."""
         return sandbox_keypair(self._key, name)
 
     def close(self) -> None:
@@ -149,8 +146,10 @@ class SolanaNode:
 
 
 class SolanaWallets:
-    """As ChainWallets says, over the chain of a node. Blocks are final here: there is one producer
-    and nothing is rolled back."""
+    """The ChainWallets of a Solana node.
+
+    Blocks are final here: there is one producer and nothing is rolled back.
+    """
 
     def __init__(self, key: bytes) -> None:
         self.name = CHAIN
@@ -209,7 +208,7 @@ class SolanaWallets:
         return self._chain.blocks.now().height - 1
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Every account that has more after a transaction than before it."""
+        """Returns every account that has more after a transaction than before it."""
         for mined in self._chain.between(first, last):
             if mined.error is None:
                 meta = json.loads(mined.meta)
@@ -231,8 +230,10 @@ class SolanaWallets:
 def _payment(
     chain: SolanaChain, payer: Pubkey, token: WorldToken, receiver: str, units: int
 ) -> list[Instruction]:
-    """A transfer; the receiver's token account is opened at the payer's cost where there is
-    none. A receiver that is itself a token account is paid as it is, or not at all by the chain."""
+    """Returns a transfer that opens the receiver's token account at the payer's cost if need be.
+
+    A receiver that is itself a token account is paid as it is, or not at all by the chain.
+    """
     payee = Pubkey.from_string(receiver)
     if token.address is None:
         return [Transfer(payer, payee, units).build()]
@@ -248,7 +249,7 @@ def _payment(
 
 
 _TOKENS = 256
-"""Positions of payments of tokens begin here; a transaction names fewer accounts."""
+"""Positions of token payments begin here; a transaction names fewer accounts."""
 
 
 def _coins(mined: Mined, meta: dict[str, Any]) -> Iterator[IncomingPayment]:

@@ -153,7 +153,6 @@ class Atoll(Unsigned):
         return DexPrice(plan, minutes=_MINUTES, impact=impact, gas=UNITS, gas_wei=FEE + rent)
 
     async def _rent(self, token: Token, owner: str | None) -> int:
-        """Returns lamports for a token account that may be missing."""
         if token.address is None:
             return 0
         if owner is not None and await self._client.holdings(owner, token.address):
@@ -208,7 +207,6 @@ class Atoll(Unsigned):
             raise DexRefused(str(error)) from None
 
     async def _try(self, raw: bytes) -> None:
-        """Raises DexRefused when the programs would reject it now."""
         try:
             outcome = await self._client.simulate(raw, account_names(raw))
         except NodeRefused as refused:

@@ -318,7 +318,6 @@ class Isthmus(PoolsVenue):
         )
 
     async def _settle_call(self, deal: Deal, signed: SignedOrder) -> bytes:
-        """Pays what the pools pay now, at least the order's limit."""
         _, path = await self._pools.best(
             deal.token_in, deal.token_out, deal.plan.amount - deal.plan.fee
         )
@@ -339,7 +338,6 @@ class Isthmus(PoolsVenue):
         return trades[-1] if trades else None
 
     async def _require_settleable(self, deal: Deal, signed: SignedOrder) -> None:
-        """Raises DexRefused for an order that would fail on the current state of the chain."""
         data = settle_call(signed, deal.plan.least, deal)
         call = Call(self._contract, data, sender=self._solver.address)
         try:

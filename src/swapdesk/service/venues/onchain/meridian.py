@@ -214,7 +214,6 @@ class Meridian(Unsigned):
         receipt: TransactionReceipt,
         payout: str,
     ) -> LegReport | None:
-        """Returns the payout as a leg; None when the chain does not know it, or it failed."""
         sent = await looked_up(there, payout)
         if sent is None:
             return None

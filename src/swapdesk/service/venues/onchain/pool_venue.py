@@ -430,7 +430,6 @@ class Fathom(RouterVenue):
     async def _permit(
         self, deal: Deal, owner: str, signatures: Sequence[GivenSignature]
     ) -> DocumentSignature:
-        """Returns the permit; an empty one where an allowance exists already."""
         if not signatures:
             if await self.allowed(deal, owner):
                 return NO_SIGNATURE
