@@ -1,6 +1,4 @@
-"""Orders of a file: planned row by row, created and paid group after group, and shown with what
-came of them. ``batch`` and its commands.
-"""
+"""Plans, creates, pays and shows batches: what the commands of ``batch`` do."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Why a command stops: one number for each way to end, the cause, where the money is, and who acts
-next.
+"""How commands end: exit codes, error codes, and what is said of each: the cause, where the money
+is, and who acts next.
 
-The numbers are an outer interface; scripts branch on them. ``OWN_ROWS`` has the desk's own codes
-with their words. Where a command says one of them itself, it says more of the case at hand.
+Scripts branch on the exit code and the error code. ``OWN_ROWS`` has the desk's own codes with their
+words; a command that says them itself says more of the case at hand.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Orders as commands print them, read from the service where it still knows them: exact, with what
-they mean, and without an address that must not be paid.
+"""Orders as commands print them: read from the service where it still knows them, with exact
+amounts, and without an address that must not be paid.
 """
 
 from __future__ import annotations

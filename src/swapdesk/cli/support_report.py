@@ -1,4 +1,4 @@
-"""What ``why`` and ``inspect`` print, and a case as a file."""
+"""``why`` and ``inspect``, and cases written to files and shown."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The wallet on its chains: what it has and who may take of it, what it does by one transaction of
-its own, and what it may sign at most.
-"""
+"""The wallet on its chains: balances, allowances, its own transactions, and the spending policy."""
 
 from __future__ import annotations
 
