@@ -455,8 +455,8 @@ CONFIRMED = (
         "spoilt-memo-without-a-doubt",
         "What a spreadsheet made of a memo is sent as one, and an exchange credits nobody.",
         "swapdesk/chain/addresses/payments.py",
-        "said, normalized=text, doubt=_doubt(text, label))",
-        "said, normalized=text)",
+        "reason, normalized=text, doubt=_doubt(text, label))",
+        "reason, normalized=text)",
         (
             "tests/chain/test_memos.py"
             "::test_a_memo_that_a_program_has_changed_is_doubted_and_others_are_not",
@@ -509,8 +509,8 @@ CONFIRMED = (
         "ends-of-an-address-as-they-are-typed",
         "An address that imitates one in other letters, small or large, is taken for a new one.",
         "swapdesk/chain/addresses/display.py",
-        "    one, other = one.lower(), other.lower()\n    return one[:END]",
-        "    return one[:END]",
+        "    first, other = first.lower(), other.lower()\n    return first[:END]",
+        "    return first[:END]",
         ("tests/chain/test_grouping.py",),
     ),
     Defect(
@@ -754,8 +754,8 @@ PAYING = (
         "empty-tag-hides-the-other",
         "A deposit is paid without the tag that another name of the same field states.",
         "swapdesk/wire/orders.py",
-        'told[name] in (None, "")',
-        "told[name] is None",
+        'raw[name] in (None, "")',
+        "raw[name] is None",
         ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
@@ -1282,8 +1282,8 @@ SHOWING = (
         "link-search-blind-to-accounts-in-common",
         "A demonstration says that nothing links Alice and Bob where one account pays both.",
         "swapdesk/flows/demo/link_search.py",
-        "        if account in (each.sender, each.receiver)",
-        "        if account == each.sender",
+        "        if account in (payment.sender, payment.receiver)",
+        "        if account == payment.sender",
         ("tests/cli/test_demo.py::test_whatever_links_two_accounts_is_found",),
     ),
     Defect(
@@ -1349,8 +1349,8 @@ SHOWING = (
         "doctor-runs-what-a-file-says",
         "A name in a configuration that somebody sent runs as a command when it is mended.",
         "swapdesk/installation.py",
-        "        return shlex.quote(said)",
-        "        return said",
+        "        return shlex.quote(word)",
+        "        return word",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),
     ),
     Defect(

@@ -73,8 +73,8 @@ SCREENS = (
         "pane-names-nobody",
         "Where a state takes many words, the pane of the tracker leaves out who acts next.",
         "swapdesk/tui/widgets/order_table.py",
-        "    shown = [*said[: max(1, rows - len(last))], *last][:rows]\n",
-        "    shown = [*said, *last][: len(said)]\n",
+        "    shown = [*first[: max(1, rows - len(last))], *last][:rows]\n",
+        "    shown = [*first, *last][: len(first)]\n",
         ("tests/tui/test_scenes.py::test_scene",),
     ),
     Defect(
@@ -115,16 +115,16 @@ SCREENS = (
         "out-of-view-stays-old",
         "An order that changed while it was out of view comes into it in its state of before.",
         "swapdesk/tui/widgets/order_table.py",
-        "                one = self._drawn[tracked.service_id] = self._new(tracked)\n",
-        "                one.tracked = tracked\n",
+        "                drawn = self._drawn[tracked.service_id] = self._new(tracked)\n",
+        "                drawn.tracked = tracked\n",
         ("tests/tui/test_order.py::test_a_long_list_is_laid_out_in_steps",),
     ),
     Defect(
         "times-stand-still",
         "The time that is left for a deposit stays what it was when the row was first drawn.",
         "swapdesk/tui/widgets/order_table.py",
-        "        elif time != one.time:\n",
-        "        elif one.time is None:\n",
+        "        elif time != drawn.time:\n",
+        "        elif drawn.time is None:\n",
         (
             "tests/tui/test_orders.py"
             "::test_values_are_copied_under_the_cursor_and_times_move_with_the_clock",

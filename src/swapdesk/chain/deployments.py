@@ -1,8 +1,8 @@
 """Contracts that are known by their address: the field's canonical ones and venues' own.
 
-The gate of the wallet agent allows a spender or a target only if it stands here or in the
-profile's configuration. In the sandbox genesis puts code at these addresses: at the canonical
-ones it answers as the original does but is ours, and it is never the original's code.
+The gate of the wallet agent allows a spender or a target only if it stands here or in the profile's
+configuration. In the sandbox, genesis puts code at these addresses: code of ours that answers as
+the original does, and never the original's.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ ENTRY_POINT_08 = "0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108"
 SANDBOX_ACCOUNT_FACTORY = "0xAF9007b5164A666507A0Ba515b31aa0992BF4DDd"
 """Makes the smart accounts of the sandbox, at one address on every chain."""
 SANDBOX_ACCOUNT = "0x98Ae8e5866cFFc98F97251DcE2619E0bEBb5460D"
-"""The code that every smart account of the sandbox is a proxy of."""
+"""The code behind the proxy that each smart account of the sandbox is."""
 
 
 class Role(StrEnum):
-    """What a venue's contract does, and with it which calls of it may be signed."""
+    """What a venue's contract does, and so which calls of it may be signed."""
 
     ROUTER = "router"
     """Swaps for an owner that approved it; the calls of Uniswap v2."""
@@ -81,11 +81,11 @@ COIN_SYMBOLS: dict[int, frozenset[str]] = {
         534352: "ETH",
     }.items()
 }
-"""What the coin of a chain is called, in capitals, by the chain's real id: no contract says it."""
+"""The symbols of a chain's coin, in capitals, by the chain's real id: no contract states them."""
 
 
 def coin_symbols(chain_id: int | None) -> frozenset[str]:
-    """What the coin of a chain may be called: SOL for None; empty where nobody knows it here."""
+    """What the coin of a chain may be called: SOL for None; empty for an unknown chain."""
     if chain_id is None:
         return frozenset({"SOL"})
     real = chain_id - SANDBOX_CHAIN_IDS if chain_id >= SANDBOX_CHAIN_IDS else chain_id
@@ -93,8 +93,8 @@ def coin_symbols(chain_id: int | None) -> frozenset[str]:
 
 
 class CallAsset(Struct, frozen=True):
-    """A token that calls are paid in (contract 14.1), which has to be known before the service is
-    asked for its tokens, since that costs, too."""
+    """A token that calls are paid in (contract 14.1). It is a constant because asking the service
+    for its tokens costs, too."""
 
     chain: str
     chain_id: int
@@ -111,10 +111,10 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """What calls may be paid in, in whichever case the address came; None for any other token."""
+    """The asset of calls with this contract, in any case; None for any other token."""
     if contract is None:
         return None
-    for one in CALL_ASSETS:
-        if one.chain_id == chain_id and one.contract.lower() == contract.lower():
-            return one
+    for asset in CALL_ASSETS:
+        if asset.chain_id == chain_id and asset.contract.lower() == contract.lower():
+            return asset
     return None

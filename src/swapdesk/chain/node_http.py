@@ -1,10 +1,10 @@
 """HTTP to a JSON-RPC node, the one way from this program to any: a question goes out once, and an
-answer is bounded in bytes, time, nesting and encoding before anything of it is believed.
+answer is bounded in bytes, time, nesting and encoding before it is read.
 
-A node may be anybody's, and the process with the keys asks it. So nothing is decompressed (64 KB
-of gzip are 64 MiB of memory), the deadline holds for the whole answer and not for each piece of
-it, redirects are not followed, and nothing comes from the environment. A node that names a time
-with its refusal (``Retry-After``) hears nothing before it.
+A node may be anybody's, and the process with the keys asks it. So nothing is decompressed (64 KB of
+gzip are 64 MiB of memory), the deadline holds for the whole answer and not for each piece of it,
+redirects are not followed, and nothing comes from the environment. A node that sends
+``Retry-After`` with a refusal is not asked before that time.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 ANSWER_LIMIT = 8 << 20
 """Bytes of an answer that are read."""
 _held_until: dict[str, float] = {}
-"""By address of a node, in seconds of the event loop: it asked the program to wait, and not the
-client that lives for one question."""
+"""By a node's address, in seconds of the event loop: clients live for one question, so the wait is
+the program's."""
 
 
 WORDS_LIMIT = 200
@@ -50,8 +50,8 @@ class NodeUncertain(NodeError):
 class NodeRefused(NodeError):
     """The node answered with an error: nothing happened on the chain.
 
-    ``code`` is that of the answer, ``words`` its message as data of others: cut, and printable
-    ASCII. ``reason`` is Solana's JSON name of why a transaction would fail, None for other errors.
+    ``words`` is the message, cut and in printable ASCII, since it is text of others. ``reason`` is
+    Solana's JSON name of why a transaction would fail, None for other errors.
     """
 
     def __init__(self, code: int, message: str, reason: Any = None) -> None:
@@ -68,7 +68,7 @@ def plain_words(text: str) -> str:
 
 class NodeHttp:
     """A client of a node, and the base of those that know its methods. ``deadline`` bounds every
-    call, in seconds; ``headers`` go with all of them."""
+    call, in seconds; ``headers`` go with each."""
 
     def __init__(
         self,
@@ -107,8 +107,8 @@ class NodeHttp:
         await self._http.aclose()
 
     async def ask(self, method: str, *params: Any) -> Any:
-        """The result of one method as plain JSON values. Raises what ``_refusal`` makes of an
-        error that is answered."""
+        """The result of one method as plain JSON values. Raises NodeError, and what ``_refusal``
+        makes of an answered error."""
         return await self._ask(method, params)
 
     async def _ask(self, method: str, params: object, deadline: float | None = None) -> Any:
@@ -123,8 +123,8 @@ class NodeHttp:
         return result
 
     async def _ask_all(self, requests: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Results of reads that leave in one request, in their order; in the place of a refused
-        one stands what ``_refusal`` makes of it."""
+        """Results of reads that leave in one request, in their order; a refused one is replaced by
+        what ``_refusal`` makes of it."""
         bodies = [_request(next(self._ids), method, params) for method, params in requests]
         document = self._document(await self._post(self._encoded(bodies)))
         if isinstance(document, dict) and document.get("error") is not None:
@@ -132,9 +132,11 @@ class NodeHttp:
         if not isinstance(document, list) or len(document) != len(bodies):
             raise NodeUncertain("the node answered another number of requests")
         # By text: 1, 1.0 and true are the same key.
-        found = {json.dumps(each.get("id")): each for each in document if isinstance(each, dict)}
+        by_id = {
+            json.dumps(answer.get("id")): answer for answer in document if isinstance(answer, dict)
+        }
         try:
-            return [self._result(found[str(body["id"])]) for body in bodies]
+            return [self._result(by_id[str(body["id"])]) for body in bodies]
         except KeyError:
             raise NodeUncertain("the node answered other requests") from None
 
@@ -151,11 +153,10 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """What an answered error means; NodeUncertain for one of another shape."""
+        """The exception for an answered error; NodeUncertain for one of another shape."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:
-        """The body of the answer, as it came."""
         deadline = deadline or self._deadline
         loop = asyncio.get_running_loop()
         if (left := _held_until.get(self._url, 0.0) - loop.time()) > 0:
@@ -166,8 +167,8 @@ class NodeHttp:
                 self._http.stream("POST", self._url, content=body, timeout=deadline) as answer,
             ):
                 if answer.status_code != 200:
-                    told, date = (answer.headers.get(name) for name in ("retry-after", "date"))
-                    if wait := retry_after(told, SystemClock().now(), date):
+                    stated, date = (answer.headers.get(name) for name in ("retry-after", "date"))
+                    if wait := retry_after(stated, SystemClock().now(), date):
                         _held_until[self._url] = loop.time() + min(wait, LONGEST_HOLD)
                     raise NodeUncertain(f"the node answered with status {answer.status_code}")
                 content = bytearray()

@@ -1,12 +1,12 @@
 """ERC-4337: a UserOperation, and the smart account that the EntryPoint (v0.7) has execute it.
 
 Pure; the desk never imports it. The account's address is computed without a node. Calls, events and
-errors of the EntryPoint are read as what they are or not at all.
+errors of the EntryPoint are read strictly.
 
 Packed words hold two numbers of 128 bits, the high half first by name: ``verificationGasLimit |
 callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The hash covers EntryPoint and chain id,
-but not the signature, so a signature is good at one place only. JSON-RPC (ERC-7769) writes it
-unpacked, numbers and bytes in hexadecimal.
+but not the signature, so a signature is valid at one place only. JSON-RPC (ERC-7769) writes an
+operation unpacked, numbers and bytes in hexadecimal.
 
 Each operation of a group has a nonce sequence of its own, which a wallet computes the same. A
 bundle that is built again reuses its nonces, so that at most one of both is ever executed; bundles
@@ -50,11 +50,11 @@ class EntryPointVersion(StrEnum):
 
 
 class UserOperation(Struct, frozen=True):
-    """Addresses with their checksum, gas in units, fees in wei per gas.
+    """Addresses with their checksum, gas in units, fees in wei per gas. Raises OperationError.
 
     ``nonce`` is ``key << 64 | sequence``. ``factory`` with its ``factory_data`` makes an account
-    that does not stand yet. ``paymaster_and_data`` is who pays instead of the sender: only what a
-    chain tells has any. ``signature`` is no part of the hash. Raises OperationError.
+    that does not stand yet. ``paymaster_and_data`` names who pays instead of the sender; only
+    operations read from a chain have it. ``signature`` is no part of the hash.
     """
 
     sender: str
@@ -85,7 +85,7 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """Wei that the EntryPoint takes before it executes; what is not used goes back."""
+        """Wei that the EntryPoint takes before it executes; the rest is returned."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -94,7 +94,7 @@ class UserOperation(Struct, frozen=True):
 
 
 def is_address(text: object) -> bool:
-    """0x and 40 digits; spelled in one case or with the right checksum."""
+    """0x and 40 digits, in one case or with the right checksum."""
     if not isinstance(text, str) or len(text) != 42 or not text.startswith("0x"):
         return False
     digits = text[2:]
@@ -223,7 +223,6 @@ def signed_digest(operation_hash: bytes, version: EntryPointVersion) -> bytes:
 
 
 def _words(packed: PackedUserOperation) -> bytes:
-    """The eight words that both releases hash."""
     return b"".join(
         (
             _padded_address(packed.sender),
@@ -270,8 +269,8 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
 def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
-    """Fields that an operation does not have are absent."""
-    told = {
+    """The operation in JSON-RPC; fields that it does not have are absent."""
+    fields = {
         "sender": operation.sender,
         "nonce": hex(operation.nonce),
         "callData": _data(operation.call_data),
@@ -282,10 +281,10 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
         "maxPriorityFeePerGas": hex(operation.max_priority_fee_per_gas),
     }
     if operation.factory is not None:
-        told |= {"factory": operation.factory, "factoryData": _data(operation.factory_data)}
+        fields |= {"factory": operation.factory, "factoryData": _data(operation.factory_data)}
     if with_signature:
-        told["signature"] = _data(operation.signature)
-    return told
+        fields["signature"] = _data(operation.signature)
+    return fields
 
 
 def read_operation(
@@ -293,10 +292,10 @@ def read_operation(
 ) -> UserOperation:
     """The operation of a JSON object, read strictly. Raises OperationError.
 
-    ``absent`` are values for fields that may be left out; ``signed`` asks for a signature. Null
-    is absent. A field that is not known, or is written otherwise than JSON-RPC does, is refused:
-    it would be shown to nobody and signed by nobody. So is ``paymaster`` with its fields: nobody
-    here has others pay.
+    ``absent`` are values for fields that may be left out; ``signed`` requires a signature. Null
+    counts as absent. Unknown fields, and fields written otherwise than in JSON-RPC, are refused:
+    nobody would see what they add. So is ``paymaster`` with its fields: nobody here lets others
+    pay.
     """
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
@@ -360,7 +359,7 @@ _AFTER = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
 
 
 def account_address(owner: str, salt: int = NO_SALT) -> str:
-    """The account that the sandbox's factory makes for this owner (CREATE2), standing or not."""
+    """The account that the sandbox's factory makes for this owner (CREATE2), deployed or not."""
     made = keccak(_BEFORE + _octets(SANDBOX_ACCOUNT) + _AFTER)
     mixed = keccak(_octets(owner).rjust(32, b"\0") + salt.to_bytes(32, "big"))
     place = keccak(b"\xff" + _octets(SANDBOX_ACCOUNT_FACTORY) + mixed + made)
@@ -374,12 +373,12 @@ def _octets(address: str) -> bytes:
 MOST_CALLS = 50
 """In one operation."""
 MAX_CALL_DATA = 16_384
-"""Bytes of ``callData`` that the EntryPoint of the sandbox takes."""
+"""Bytes of ``callData`` that the sandbox's EntryPoint takes."""
 MAX_INNER_DATA = 1_024
-"""Bytes of each call inside that the account of the sandbox takes."""
+"""Bytes of each call inside that the sandbox's account takes."""
 
 EXECUTE_BATCH = method("executeBatch(address[],uint256[],bytes[])", "targets values payloads")
-"""Of accounts for EntryPoint v0.7; no values at all means that no call carries coins."""
+"""Of accounts for EntryPoint v0.7; an empty list of values means that no call carries coins."""
 EXECUTE_CALLS = method("executeBatch((address,uint256,bytes)[])", "calls")
 """Of accounts for EntryPoint v0.8."""
 
@@ -415,8 +414,8 @@ def encode_batch(
 def decode_batch(
     data: bytes, version: EntryPointVersion = EntryPointVersion.V07
 ) -> tuple[InnerCall, ...]:
-    """The calls in their order. Raises CalldataError unless the data is what ``encode_batch``
-    gives for some calls, ``values`` written out or left away."""
+    """The calls in their order. Raises CalldataError unless ``encode_batch`` gives this data for
+    some calls, with ``values`` written out or left away."""
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
@@ -438,13 +437,13 @@ def decode_batch(
 
 
 MOST_OPERATIONS = 4
-"""In one ``handleOps`` of the sandbox's EntryPoint: more would make every bundle dear."""
+"""In one ``handleOps`` of the sandbox's EntryPoint: more would make every bundle expensive."""
 
 HANDLE_OPS = method(f"handleOps({TUPLE}[],address)", "operations beneficiary")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
 DEPOSIT_OF = method("balanceOf(address)", "account")
 WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
-"""Of what the caller has prepaid for gas."""
+"""Withdraws what the caller has prepaid for gas."""
 VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )
@@ -465,8 +464,8 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):
-    """What ``UserOperationEvent`` says. ``success`` is whether the calls inside were made; the
-    transaction around them succeeds either way, and the gas is paid either way."""
+    """The content of ``UserOperationEvent``. ``success``: the calls inside were made; the
+    transaction around them succeeds, and the gas is paid, either way."""
 
     hash: bytes
     sender: str
@@ -478,7 +477,7 @@ class OperationOutcome(Struct, frozen=True):
 
 
 class FailedOp(Struct, frozen=True):
-    """Why ``handleOps`` takes a whole bundle back. ``inner`` is what an account's code said."""
+    """Why ``handleOps`` reverted a whole bundle. ``inner`` is what an account's code returned."""
 
     index: int
     reason: str
@@ -486,13 +485,13 @@ class FailedOp(Struct, frozen=True):
 
     @property
     def code(self) -> str:
-        """``AA24`` of ``AA24 signature error``; empty where there is none."""
+        """``AA24`` of ``AA24 signature error``; empty if there is none."""
         head = self.reason[:4]
         return head if head.startswith("AA") and head[2:].isdigit() else ""
 
 
 def handled_operations(data: bytes) -> list[UserOperation]:
-    """Those in the calldata of a bundle; none in any other."""
+    """The operations in the calldata of a bundle; none in any other."""
     try:
         return [unpack(PackedUserOperation(*one)) for one in HANDLE_OPS.read(data)["operations"]]
     except (CalldataError, OperationError):
@@ -516,7 +515,7 @@ def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | Non
 
 
 def read_revert_reason(data: bytes) -> bytes:
-    """What the calls inside said, from the data of ``UserOperationRevertReason``."""
+    """What the calls inside returned, from the data of ``UserOperationRevertReason``."""
     decoded = _decoded(["uint256", "bytes"], data)
     return b"" if decoded is None else bytes(decoded[1])
 

@@ -1,12 +1,12 @@
 """Solana transactions: the instructions we sign, and whole transactions read, measured and packed.
 
-Needs ``solders``; the desk never imports it. Each instruction is a class, built and read by
-its layout. Amounts are integers of base units. A reader takes an instruction only in the exact
-form that ``build`` gives; another layout, a further account or unused bytes make it ``Unknown``.
-Which accounts sign or are written is a matter of the whole message.
+Needs ``solders``; the desk never imports it. Each instruction is a class, built and read by its
+layout. Amounts are integers of base units. A reader takes an instruction only in the exact form
+that ``build`` gives; another layout, a further account or unused bytes make it ``Unknown``. Which
+accounts sign or are written depends on the whole message.
 
-A transaction, legacy or version 0, fits into one packet and has one plain form; any other bytes
-are refused. ``pack`` puts neighbouring payments together by their measured size.
+A transaction, legacy or version 0, fits into one packet and has one plain form; any other bytes are
+refused. ``pack`` puts neighbouring payments together by their measured size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SYSTEM = Pubkey.from_string("11111111111111111111111111111111")
 TOKEN = Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 TOKEN_2022 = Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
 TOKEN_ACCOUNTS = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
-"""Creates the one token account of an owner and a mint whose address everybody can derive."""
+"""Creates the token account of an owner and a mint at an address that everybody can derive."""
 MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
 COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
 
@@ -55,8 +55,8 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 
 class Layout(Struct, frozen=True):
-    """How an instruction is written: of ``program`` (None: of the one that the instruction names),
-    ``head`` in front of the numbers by name with their bytes, and the accounts by name, each with
+    """How an instruction is written: of ``program`` (None: the one that the instruction names),
+    with ``head`` before the numbers (their bytes by name), and the accounts by name, each with
     whether it signs and whether it is written."""
 
     program: Pubkey | None
@@ -120,8 +120,8 @@ class AdvanceNonce(Laid, frozen=True):
 
 
 class TransferChecked(Laid, frozen=True):
-    """Tokens between token accounts (Token, 12). ``owner`` of the source signs; mint and
-    decimals are checked by the program."""
+    """Tokens between token accounts (Token, 12). The ``owner`` of the source signs; the program
+    checks mint and decimals."""
 
     LAYOUT = Layout(
         None,
@@ -157,7 +157,7 @@ class MintTo(Laid, frozen=True):
 
 
 class Revoke(Laid, frozen=True):
-    """Nobody may take from a token account any more (Token, 5); its owner signs."""
+    """Ends the delegation of a token account (Token, 5); its owner signs."""
 
     LAYOUT = Layout(None, b"\x05", {"source": WRITTEN, "owner": SIGNING})
 
@@ -167,7 +167,7 @@ class Revoke(Laid, frozen=True):
 
 
 class CreateTokenAccount(Struct, frozen=True):
-    """The derived token account of an owner, paid by ``payer``; nothing when it exists already
+    """The derived token account of an owner, paid by ``payer``; does nothing if it exists
     (Associated Token Account, 1)."""
 
     payer: Pubkey
@@ -271,12 +271,12 @@ def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -
     if reader is None:
         return unknown
     try:
-        found = reader(program, data, accounts)
-        built = found.build()
+        instruction = reader(program, data, accounts)
+        built = instruction.build()
     except (ValueError, IndexError, OverflowError):
         return unknown
     same = built.data == data and [meta.pubkey for meta in built.accounts] == list(accounts)
-    return found if same else unknown
+    return instruction if same else unknown
 
 
 def _number(data: bytes) -> int:
@@ -294,8 +294,8 @@ class TransactionRefused(ValueError):
 
 
 def read_transaction(raw: bytes) -> VersionedTransaction:
-    """A transaction with a place for every signature, filled or not. Raises TransactionRefused
-    for one that is too large, of another version, or not in its plain form."""
+    """A transaction with a place for every signature, filled or not. Raises TransactionRefused for
+    one that is too large, of another version, or not in its plain form."""
     if len(raw) > PACKET_BYTES:
         raise TransactionRefused(f"{len(raw)} bytes are more than {PACKET_BYTES}")
     try:
@@ -339,8 +339,8 @@ def packet_size(message: AnyMessage) -> int:
 
 
 class ReadMessage(Struct, frozen=True):
-    """``payer`` is the first of ``signers`` and pays the fee; ``written`` are all accounts that
-    may change."""
+    """``payer`` is the first of ``signers`` and pays the fee; ``written`` are all accounts that may
+    change."""
 
     payer: Pubkey
     signers: tuple[Pubkey, ...]
@@ -350,8 +350,8 @@ class ReadMessage(Struct, frozen=True):
 
 
 def read_message(message: AnyMessage) -> ReadMessage:
-    """What a message does. Raises TransactionRefused when it takes accounts from a lookup table
-    or names one that it does not have."""
+    """What a message does. Raises TransactionRefused if it takes accounts from a lookup table or
+    names one that it does not have."""
     if isinstance(message, MessageV0) and message.address_table_lookups:
         raise TransactionRefused("it takes accounts from a lookup table")
     keys, header = message.account_keys, message.header
@@ -394,8 +394,8 @@ _BUILTINS = frozenset({SYSTEM, COMPUTE_BUDGET})
 
 
 def fee_of(message: ReadMessage) -> int:
-    """Lamports that the payer loses, also when the transaction fails. Without a stated limit
-    the price counts for what the network reserves for each instruction."""
+    """Lamports that the payer loses, also if the transaction fails. Without a stated limit the
+    price applies to what the network reserves for each instruction."""
     price = limit = None
     reserved = 0
     for instruction in message.instructions:
@@ -433,8 +433,8 @@ def pack(
     *,
     most: int = MOST_ROWS,
 ) -> list[range]:
-    """Which rows go together: runs of neighbours, each as long as it fits beside ``head``
-    (compute budget, memo), which every transaction carries. Raises RowTooLarge."""
+    """Which rows go together: runs of neighbours, each as long as it fits beside ``head`` (compute
+    budget, memo), which every transaction carries. Raises RowTooLarge."""
     packed: list[range] = []
     first = 0
     for row in range(len(rows)):

@@ -1,9 +1,9 @@
 """EIP-712 documents: the declarations of those that wallets sign, and how a document is written.
 
 A declaration is what stands between the brackets of the type: fields with their types, in order.
-Who builds a document and who recognises one take it from here. Sources: EIP-2612 (permit),
-EIP-3009 (authorization), Permit2 (SignatureTransfer), and the order of the Isthmus settlement
-contract. Pure: the desk builds documents, too.
+The builders and the readers of documents take it from here. Sources: EIP-2612 (permit), EIP-3009
+(authorization), Permit2 (SignatureTransfer), and the order of the Isthmus settlement contract.
+Pure: the desk builds documents, too.
 """
 
 from __future__ import annotations

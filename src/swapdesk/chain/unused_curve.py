@@ -1,13 +1,14 @@
-"""BLS12-381, which no key of ours is on, is not worked out when a process starts.
+"""Keeps BLS12-381, which no key of ours is on, out of the start of a process.
 
-py_ecc computes tables and checks of that curve in pure Python as it is imported: a third of what
-a process with eth_account needs to start, and as much of one with py-evm. Two libraries ask for it:
+py_ecc computes tables and checks of that curve in pure Python as it is imported: a third of what a
+process with eth_account needs to start, and as much of one with py-evm. Two libraries ask for it:
 
 - eth_keyfile (through eth_account) for the keys of validators, EIP-2335. We have none.
+
 - py-evm for the precompiled contracts of EIP-2537. They are loaded when one is first called.
 
-Both functions belong to the entry of a process, before the libraries are imported; where these
-were imported already they do nothing.
+Both functions belong to the entry of a process, before the libraries are imported; later they do
+nothing.
 """
 
 from __future__ import annotations

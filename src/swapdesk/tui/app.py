@@ -35,7 +35,7 @@ from swapdesk.tui.controllers.signing_controller import SigningController
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeyQueue, KeyTaken
 from swapdesk.tui.screens.swap import SwapScreen
-from swapdesk.tui.session import PLAYED, Session, StartSandbox
+from swapdesk.tui.session import PAGES, PLAYED, Session, StartSandbox, load
 from swapdesk.tui.terminal import SafeApp
 
 if TYPE_CHECKING:
@@ -225,6 +225,7 @@ class DeskApp(SafeApp[int]):
         session = self.session
         while await session.begin(partial(self.call_later, self._start_moved)):
             self.call_later(self._connected)
+            await load(PAGES, session.rest)
             if session.live:
                 return
             await session.sandbox_gone()

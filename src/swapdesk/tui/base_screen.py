@@ -88,8 +88,12 @@ class ScreenVerbs:
         return split_keys(self._keymap().get(verb.id, verb.key))
 
     def has_key(self, key: str) -> bool:
-        """Whether a verb that works now has this key (Textual's name of it)."""
-        return any(key in self.keys(verb) for verb, _ in self.working())
+        """True if a verb that works now has this key (Textual's name of it). A field asks it of
+        every key of every binding, so standings are made only for a key of a verb."""
+        keymap = self._keymap()
+        verbs = [v for v in self._verbs if key in split_keys(keymap.get(v.id, v.key))]
+        standings = self._standings() if verbs else {}
+        return any(not state_of(standings.get(verb, True)).hidden for verb in verbs)
 
     def hints(self, verbs: Working) -> list[CommandState]:
         """The entries of the footer."""

@@ -16,8 +16,11 @@ from rich.color import ColorSystem
 from rich.console import Console
 from rich.style import Style
 from textual._compositor import ChopsUpdate, Compositor, LayoutUpdate
+from textual.geometry import Region
 from textual.strip import Strip
 
+Rendered = tuple[Region, Region, list[Strip]]
+"""Region and clip of a widget, and the rows where they meet."""
 Place = tuple[int, int, Strip]
 """Column and row from 0, and what stands from there on."""
 Piece = tuple[int, str, Style]
@@ -138,6 +141,19 @@ class PageUpdate(LayoutUpdate):
 
 class CellCompositor(Compositor):
     """A compositor whose updates are short, of strips that are freed once nothing shows them."""
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
+        """Textual 8.2.8 renders all rows of every widget whose container reaches into the crop,
+        so that a cursor move walks over the whole screen. These are the rows in it."""
+        if crop is None:
+            yield from super()._get_renders()
+            return
+        rows = Region(0, crop.y, self.size.width, crop.height)
+        for widget, (region, clip) in self.visible_widgets.items():
+            clipped = clip.intersection(rows)
+            shown = region.intersection(clipped)
+            if shown:
+                yield region, clipped, widget.render_lines(shown.translate(-region.offset))
 
     def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
         update = super().render_full_update(simplify)

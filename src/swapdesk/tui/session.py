@@ -71,6 +71,12 @@ LINK = (
 )
 """What a desk is connected with, with what its libraries would import at the first request and the
 first frame of the stream, and the page of its orders."""
+PAGES = (
+    "swapdesk.tui.screens.quotes",
+    "swapdesk.tui.screens.create",
+    "swapdesk.tui.screens.deposit",
+)
+"""The pages of one swap, loaded once the desk is connected: no key waits for them."""
 
 REST_SECONDS = 0.15
 """Without a key for as long the next module may be loaded: a word is typed faster than that."""

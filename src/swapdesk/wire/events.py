@@ -22,7 +22,7 @@ PING_SECONDS = 30
 SLOW_READER_SECONDS = 30
 SLOW_READER_FRAMES = 256
 SLOW_READER_BYTES = 1024 * 1024
-"""What may not wait for SLOW_READER_SECONDS, nor may one frame."""
+"""More than this may not wait for SLOW_READER_SECONDS; nor may a single frame."""
 LAST_WORD_SECONDS = 5
 
 

@@ -1,9 +1,9 @@
-"""What can go wrong in a sandbox on purpose: one table for its control, for ``trigger``, for the
-page of faults and for the reference.
+"""What can go wrong in a sandbox on purpose: one table for its control, ``trigger``, the page of
+faults and the reference.
 
-A row says what a fault does and shows, what it is selected by, and what it takes. The code that a
-row stands for is in the room where it happens, under the name of the row: ``fault_layer``,
-``exchange`` and ``faults`` of the sandbox, ``venue_accounts`` of its node.
+A row says what a fault does and shows, what selects it, and what it takes. Its code stands, under
+the name of the row, in the room where it happens: ``fault_layer``, ``exchange`` and ``faults`` of
+the sandbox, ``venue_accounts`` of its node.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SELECTORS = {
     "venue": "provider",
     "chain": "chain",
 }
-"""Members of the body of ``POST /faults`` of which a fault has one, and what each selects."""
+"""Members of the body of ``POST /faults`` that select what a fault meets, and the noun for each."""
 
 EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 """Short names of the EVM chains that the sandbox runs itself."""
 
 
 class Fault(Struct, frozen=True):
-    """``selectors``: exactly one of them is given, or none of them where ``unselected``."""
+    """Exactly one of the ``selectors`` is given, or none if ``unselected``."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
@@ -44,10 +44,10 @@ class Fault(Struct, frozen=True):
     takes: tuple[str, ...] = ("times",)
     """What may be given beside the selector."""
     seconds: float = 2.0
-    """How long it lasts where nothing is said."""
+    """How long it lasts by default."""
     unselected: bool = False
     stays: bool = False
-    """Without ``times`` it stays until faults are cleared; else it happens once."""
+    """Without ``times`` it stays until faults are cleared; otherwise it happens once."""
     chains: tuple[str, ...] = ()
     """The only chains that it happens to; empty for all."""
 
@@ -64,7 +64,7 @@ class Fault(Struct, frozen=True):
 
 
 class FaultRefused(ValueError):
-    """No such fault, or not like that; a sentence. ``field`` is the input to change."""
+    """No such fault, or not in that way; a sentence. ``field`` is the input to change."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(reason)
@@ -208,7 +208,7 @@ FAULTS = {
 }
 
 NODE_FAULTS = frozenset(fault.name for fault in (*ORDER_FAULTS, *CHAIN_FAULTS))
-"""Those that happen in the node; the others happen in the service."""
+"""Faults that happen in the node; the others happen in the service."""
 
 _LIES = (
     "what a wallet refuses to sign is in the Trader's guide, and docs/architecture.md says who"
@@ -227,12 +227,11 @@ REMOVED = {
     "chain_endless": _LIES,
     "stale_calldata": _LIES,
 }
-"""Faults that are gone in this version, and what there is in their place."""
+"""Faults that this version has dropped, and their replacement."""
 
 
 def fault_of(name: str, given: Collection[str]) -> Fault:
-    """The fault of a name, if it takes what is ``given``: members of the body. Raises
-    FaultRefused."""
+    """The fault of a name, if it takes the ``given`` members of the body. Raises FaultRefused."""
     fault = FAULTS.get(name)
     if fault is None and name in REMOVED:
         raise FaultRefused("fault", f"{name} is gone in this version: {REMOVED[name]}.")

@@ -56,7 +56,7 @@ class Operation(Struct, frozen=True):
     deadline: float = 10.0
     links: dict[str, dict[str, str]] = field(default_factory=dict)
     signed: bool = False
-    """Whether a signature over the body says who calls, in place of credentials (contract 15.2)."""
+    """A signature over the body says who calls, in place of credentials (contract 15.2)."""
 
     @property
     def writes(self) -> bool:

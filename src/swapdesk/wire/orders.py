@@ -112,7 +112,7 @@ class LegStatus(IntEnum):
 
 def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
     """The codes that are written; others are read as numbers, since the set may grow."""
-    return {"enum": [int(each) for each in known]}
+    return {"enum": [int(code) for code in known]}
 
 
 class Order(WireModel):
@@ -200,19 +200,19 @@ class Order(WireModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _null_hides_nothing(cls, told: Any) -> Any:
+    def _null_hides_nothing(cls, raw: Any) -> Any:
         """A null or an empty text under our name does not hide what another name of the same field
         says: a deposit paid without its tag may never be credited."""
-        if not isinstance(told, dict):
-            return told
+        if not isinstance(raw, dict):
+            return raw
         hiding = [
             name
             for name, others in _OTHER_NAMES
-            if name in told and told[name] in (None, "") and any(told.get(one) for one in others)
+            if name in raw and raw[name] in (None, "") and any(raw.get(other) for other in others)
         ]
         if hiding:
-            told = {name: told[name] for name in told if name not in hiding}
-        return _with_metadata(told) if told.get("isDex") is True else told
+            raw = {name: raw[name] for name in raw if name not in hiding}
+        return _with_metadata(raw) if raw.get("isDex") is True else raw
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
@@ -227,25 +227,25 @@ class Order(WireModel):
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Of a deleted order only what was told is left (contract 8.3)."""
         written: dict[str, Any] = handler(self)
-        told = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
+        stated = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
         if self.status == OrderStatusCode.DELETED:
             for name in _STATED.keys() - self.model_fields_set:
-                told.pop(_STATED[name], None)
-        return told
+                stated.pop(_STATED[name], None)
+        return stated
 
 
 _OTHER_NAMES = tuple(VENDOR_NAMES.items())
 
 
-def _with_metadata(told: dict[str, Any]) -> dict[str, Any]:
+def _with_metadata(raw: dict[str, Any]) -> dict[str, Any]:
     """What to send stands in ``metadata``, or elsewhere in ``tx`` and ``offChain`` without it."""
-    sends, off_chain = told.get("tx"), told.get("offChain")
-    if told.get("metadata") or not (isinstance(sends, dict) or off_chain is True):
-        return told
+    sends, off_chain = raw.get("tx"), raw.get("offChain")
+    if raw.get("metadata") or not (isinstance(sends, dict) or off_chain is True):
+        return raw
     metadata = {**sends} if isinstance(sends, dict) else {}
     if off_chain is True:
         metadata["offChain"] = True
-    return {**told, "metadata": metadata}
+    return {**raw, "metadata": metadata}
 
 
 _STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}

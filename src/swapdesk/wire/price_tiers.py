@@ -27,6 +27,6 @@ _MOST_TIMES = 10
 
 
 def most_units(tier: PriceTier) -> int:
-    """What a client pays for one call at most, where nobody named another bound (contract 14.10).
-    What is free here costs a read where others are asked."""
+    """The most a client pays for one call by default (contract 14.10). A call that is free here
+    costs a read at other services."""
     return _MOST_TIMES * PRICES.get(tier, PRICES[PriceTier.READ])

@@ -1,5 +1,5 @@
-"""Signatures of webhooks in the form of Standard Webhooks (standardwebhooks.com): what a receiver
-and a sender compute alike.
+"""Signatures of webhooks in the form of Standard Webhooks (standardwebhooks.com), for receiver and
+sender.
 
 Signed is ``id.timestamp.body``, the body byte for byte as it travels. ``timestamp`` is whole
 seconds since 1970. A secret is ``whsec_`` and its bytes in base64.
@@ -13,7 +13,7 @@ import re
 
 SECRET_PREFIX = "whsec_"
 WINDOW_SECONDS = 300
-"""How far the time of a signature may be from the receiver's, before it and after it."""
+"""How far the time of a signature may be from the receiver's, before or after."""
 _VERSION = "v1,"
 _ID = re.compile(r"[A-Za-z0-9_:-]{1,128}", re.ASCII)
 _TIMESTAMP = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
@@ -32,7 +32,7 @@ def signature(secret: str, webhook_id: str, timestamp: int, body: bytes) -> str:
 
 
 def is_webhook_id(text: str) -> bool:
-    """Whether a text names an event. It has no full stop, which separates what is signed."""
+    """True if a text names an event: without a full stop, which separates the signed parts."""
     return _ID.fullmatch(text) is not None
 
 
@@ -42,10 +42,10 @@ def read_timestamp(text: str) -> int | None:
 
 
 def is_signed(secret: str, webhook_id: str, timestamp: int, body: bytes, signatures: str) -> bool:
-    """Whether one of the signatures, which a space separates, is the secret's. Those of another
-    version are ignored. How long it takes tells nothing of the right one."""
+    """True if one of the signatures, separated by spaces, is the secret's. Those of another version
+    are ignored. The time it takes tells nothing of the right one."""
     right = signature(secret, webhook_id, timestamp, body).encode()
-    found = False
+    matches = False
     for given in signatures.split(" "):
-        found |= hmac.compare_digest(given.encode("utf-8", "replace"), right)
-    return found
+        matches |= hmac.compare_digest(given.encode("utf-8", "replace"), right)
+    return matches

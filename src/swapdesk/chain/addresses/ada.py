@@ -29,7 +29,7 @@ ENTERPRISE_KEY = 6
 
 _HASH = 28
 _BYRON_STARTS = ("Ae2", "DdzFF")
-"""Of Icarus and Daedalus. Older wallets put other attributes first, which begin otherwise."""
+"""Of Icarus and Daedalus. Addresses of older wallets begin otherwise."""
 _BYRON_HEAD = b"\x82\xd8\x18"
 """CBOR of a pair whose first item is CBOR in bytes."""
 _BYRON_LONGEST = 160
@@ -37,7 +37,7 @@ _NETWORK_MAGIC = 2
 
 
 def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
-    """A Shelley address out of its type and the hashes behind its header byte."""
+    """A Shelley address from its type and the hashes behind its header byte."""
     payload = bytes([kind << 4 | network]) + hashes
     values = bech32.regroup(payload, 8, 5, pad=True)
     return bech32.encode(PREFIX, values, bech32.BECH32)
@@ -86,13 +86,13 @@ def _require_hashes(kind: int, hashes: bytes, length: int) -> None:
 
 
 def _is_pointer(tail: bytes) -> bool:
-    """Three numbers of seven bits a byte, the last byte of each without its top bit."""
+    """Three numbers of seven bits a byte; the top bit of the last byte of each is clear."""
     ends = [place for place, byte in enumerate(tail) if byte < 0x80]
     return len(ends) == 3 and ends[-1] == len(tail) - 1
 
 
 def _is_byron(text: str) -> bool:
-    """Whether a text has the form, whatever its checksum says."""
+    """True if the text has the form, whether its checksum holds or not."""
     if len(text) > _BYRON_LONGEST:
         return False
     try:

@@ -1,9 +1,7 @@
 """Addresses in base32: Stellar's StrKey (SEP-23) and Algorand's.
 
-Of Stellar's keys an account is taken; all others are named and refused.
-
-The desk sends address and memo as two fields, so a muxed address, which hides a memo id
-inside, would let the two disagree.
+Of Stellar's keys only an account is accepted; all others are named and refused. A muxed address
+hides a memo id inside; the desk sends address and memo as two fields, and the two could disagree.
 """
 
 from __future__ import annotations
@@ -56,16 +54,16 @@ def _base32(payload: bytes) -> str:
 
 
 def encode(version: int, payload: bytes) -> str:
-    """A StrKey out of its version byte and payload."""
+    """A StrKey from its version byte and payload."""
     body = bytes([version]) + payload
     whole = body + binascii.crc_hqx(body, 0).to_bytes(2, "little")
     return _base32(whole)
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Version byte and payload of a StrKey of any kind; None when its checksum is wrong.
+    """Version byte and payload of a StrKey of any kind; None if its checksum is wrong.
 
-    Of the spellings base32 leaves open only the one that encodes again is a StrKey.
+    Base32 leaves several spellings open; only the one that encodes again is a StrKey.
     """
     try:
         whole = base64.b32decode(text + "=" * (-len(text) % 8))
@@ -86,16 +84,16 @@ def muxed_parts(text: str) -> tuple[str, str] | None:
     """Account and memo id of a muxed address with a correct checksum, else None."""
     if text[:1] != "M":
         return None
-    found = decode(text)
-    if found is None or found[0] != MUXED:
+    key = decode(text)
+    if key is None or key[0] != MUXED:
         return None
-    return encode(ACCOUNT, found[1][:32]), str(int.from_bytes(found[1][32:], "big"))
+    return encode(ACCOUNT, key[1][:32]), str(int.from_bytes(key[1][32:], "big"))
 
 
 def is_seed(text: str) -> bool:
     """True for a secret key with a correct checksum."""
-    found = decode(text) if text[:1] == "S" and len(text) == LENGTH else None
-    return found is not None and found[0] == SEED
+    key = decode(text) if text[:1] == "S" and len(text) == LENGTH else None
+    return key is not None and key[0] == SEED
 
 
 def read_stellar(text: str) -> ParsedAddress:
@@ -103,24 +101,24 @@ def read_stellar(text: str) -> ParsedAddress:
     parts = muxed_parts(text)
     if parts is not None:
         account, memo = parts
-        said = (
+        sentence = (
             f"This is a muxed address: it holds memo id {memo} inside. "
             f"Give {account}, and the memo in its own field."
         )
-        raise AddressProblem("prefix", said, 1, whole=True)
+        raise AddressProblem("prefix", sentence, 1, whole=True)
     if text[:1] != "G":
-        found = decode(text) if text[:1] in tuple("CLBPTX") else None
-        if found is not None and found[0] in _FOREIGN:
-            raise AddressProblem("prefix", _FOREIGN[found[0]], 1)
+        key = decode(text) if text[:1] in tuple("CLBPTX") else None
+        if key is not None and key[0] in _FOREIGN:
+            raise AddressProblem("prefix", _FOREIGN[key[0]], 1)
         raise wrong_start("G")
     require_alphabet(text, ALPHABET, "a Stellar address")
     require_length(len(text), (LENGTH,))
-    found = decode(text)
-    if found is None:
+    key = decode(text)
+    if key is None:
         raise wrong_checksum()
-    if found[0] != ACCOUNT:
+    if key[0] != ACCOUNT:
         raise AddressProblem("prefix", "it holds no account", 2)
-    refuse_burned(found[1])
+    refuse_burned(key[1])
     return ParsedAddress(text)
 
 

@@ -66,7 +66,7 @@ def reader(size: int) -> Callable[[str], bytes | None]:
 
 
 def spelled(payload: bytes) -> tuple[str, ...]:
-    """The one spelling of some bytes, where others ask for several."""
+    """All spellings of some bytes: one."""
     return (encode(payload),)
 
 
@@ -80,7 +80,7 @@ def encode_check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
 
 
 def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
-    """What stands before a correct checksum, version bytes included; None for any other text."""
+    """The bytes before a correct checksum, version included; None for any other text."""
     try:
         whole = decode(text, alphabet)
     except Base58Error:
@@ -90,8 +90,8 @@ def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
 
 
 def require(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
-    """As ``payload``. Raises AddressProblem where that is None."""
-    found = payload(text, alphabet)
-    if found is None:
+    """As ``payload``. Raises AddressProblem for any other text."""
+    decoded = payload(text, alphabet)
+    if decoded is None:
         raise wrong_checksum()
-    return found
+    return decoded

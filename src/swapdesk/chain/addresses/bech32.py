@@ -20,7 +20,7 @@ MAX_LENGTH = 90
 """BIP 173: beyond 90 characters the code no longer detects what it promises."""
 
 LONG = 128
-"""What longer addresses are decoded with: Cardano's go beyond BIP 173."""
+"""The limit for longer addresses: those of Cardano exceed BIP 173."""
 
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
@@ -63,10 +63,8 @@ def encode(prefix: str, values: list[int], constant: int) -> str:
 
 
 def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
-    """Prefix, 5-bit values without the checksum, and which constant it holds for.
-
-    Cardano's addresses go beyond the ``limit`` of BIP 173.
-    """
+    """Prefix, 5-bit values without the checksum, and the constant that it holds for. Raises
+    Bech32Error for a text longer than ``limit``, too."""
     if not text.isascii():
         # Some other letters fold to ASCII ones: the Kelvin sign to k.
         raise Bech32Error("character")
@@ -87,11 +85,12 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """The index in ``data`` (checksum included, lower case) of its one wrong character.
+    """The index in ``data`` (checksum included, lower case) of its one wrong character; None if no
+    single character explains the checksum.
 
-    None when no single character explains the checksum. The code is linear: an error of one
-    value at a distance from the end adds that value, advanced by that distance, to the
-    remainder. BIP 173 allows a place to be shown and forbids the correction to be offered.
+    The code is linear: an error of one value at a distance from the end adds that value, advanced
+    by that distance, to the remainder. BIP 173 allows the place to be shown and forbids the
+    correction to be offered.
     """
     if any(character not in CHARSET for character in data):
         return None
@@ -131,8 +130,8 @@ def encode_witness(prefix: str, version: int, program: bytes) -> str:
 
 def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
     """Witness version and program of an address with this prefix, by all rules of BIP 350."""
-    found, values, constant = decode(text)
-    if found != prefix or not values:
+    own_prefix, values, constant = decode(text)
+    if own_prefix != prefix or not values:
         raise Bech32Error("form")
     version, program = values[0], bytes(regroup(values[1:], 5, 8, pad=False))
     if version > 16 or not 2 <= len(program) <= 40:
@@ -145,9 +144,9 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """The text in lower case; AddressProblem at the first character it cannot hold.
+    """The text in lower case. Raises AddressProblem at the first character it cannot hold.
 
-    ``prefix_length`` characters, separator included, are known and not looked at again.
+    The first ``prefix_length`` characters, separator included, are known and not checked again.
     """
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
@@ -172,13 +171,13 @@ def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[byte
     """The bytes in a text that starts with this prefix, and whether it is bech32 of the prefix.
     Raises AddressProblem."""
     try:
-        found, values, constant = decode(lowered, limit)
+        own_prefix, values, constant = decode(lowered, limit)
         payload = bytes(regroup(values, 5, 8, pad=False))
     except Bech32Error as error:
         if error.fault == "checksum":
             raise checksum_problem(lowered, prefix, BECH32) from None
         raise AddressProblem("length", "its data has a length no wallet uses") from None
-    return payload, (found, constant) == (prefix, BECH32)
+    return payload, (own_prefix, constant) == (prefix, BECH32)
 
 
 def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
@@ -188,7 +187,8 @@ def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem
 
 
 def has_prefix(*prefixes: str) -> Callable[[str], bool]:
-    """Whether a text is bech32 or bech32m with one of these prefixes and a correct checksum."""
+    """Tests whether a text is bech32 or bech32m with one of these prefixes and a correct
+    checksum."""
 
     def matches(text: str) -> bool:
         if not text.lower().startswith(tuple(f"{prefix}1" for prefix in prefixes)):

@@ -3,9 +3,8 @@
 Base58Check holds one version byte and twenty bytes of a hash. Bech32 holds a witness version and
 its program (BIP 173, BIP 350). Bitcoin Cash has CashAddr, a code of its own in bech32's alphabet.
 
-Some forms are those of two chains to the last character: an old Litecoin script that starts with
-3 is Bitcoin's, and the old Bitcoin Cash form is. What was meant cannot be told, so both are
-refused.
+Some forms belong to two chains: an old Litecoin script that starts with 3 is Bitcoin's, too, and so
+is the old Bitcoin Cash form. What was meant cannot be told, so both are refused.
 """
 
 from __future__ import annotations
@@ -69,7 +68,8 @@ def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int
 
 
 def _has_version(*versions: int) -> Callable[[str], bool]:
-    """Whether a text is a Base58Check address of one of these versions, none of them below 0x3A."""
+    """Tests whether a text is a Base58Check address of one of these versions, none of them below
+    0x3A."""
 
     def matches(text: str) -> bool:
         if len(text) not in (34, 35):
@@ -81,7 +81,7 @@ def _has_version(*versions: int) -> Callable[[str], bool]:
 
 
 def _wallet_key(version: int) -> Callable[[str], bool]:
-    """Whether a text is a private key in the form of wallets, compressed or not."""
+    """Tests whether a text is a private key in the form of wallets, compressed or not."""
 
     def is_secret(text: str) -> bool:
         payload = base58.payload(text) if len(text) in (51, 52) else None
@@ -177,9 +177,9 @@ CASH_PREFIX = "bitcoincash"
 CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
 
 _CASH_SIZES = {0: 20, 3: 32}
-"""Bytes of a hash by the size that the version names: of a key or script, and of a script alone."""
+"""Bytes of a hash by the size code of the version: of a key or script, and of a script alone."""
 _CASH_LENGTHS = (42, 61)
-"""Characters of an address of so many bytes, checksum included."""
+"""Characters of an address, checksum included, for the two sizes."""
 _CASH_GENERATOR = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
 _OLD_FORM = (
     "This form is Bitcoin's too, and Bitcoin cannot be paid here. "
@@ -188,7 +188,7 @@ _OLD_FORM = (
 
 
 def encode_cash(kind: int, digest: bytes) -> str:
-    """The CashAddr of a hash, without the prefix its checksum covers."""
+    """The CashAddr of a hash, without the prefix that its checksum covers."""
     size = next(size for size, count in _CASH_SIZES.items() if count == len(digest))
     values = bech32.regroup([kind << 3 | size, *digest], 8, 5, pad=True)
     remainder = _cash_polymod([*_cash_prefix(), *values, *[0] * 8])

@@ -1,11 +1,11 @@
-"""Check a recipient or refund address: the local gate, which no server rule can widen.
+"""Checks recipient and refund addresses locally; no rule of a server can widen it.
 
-A text that is not what was asked for is named where it can be: another chain's address, a form
-that no payout goes to, or a private key.
+A text that is something else is named where possible: another chain's address, a form that no
+payout goes to, or a private key.
 
 The service's own pattern (``addressValidation``, contract 5.1) is a second filter and may only
 narrow. It runs in pydantic's Rust engine, in linear time and with a size limit on the compiled
-form; Python's ``re`` would hang on ``^([a-z]+)*$``. A pattern that engine refuses (lookaround,
+form; Python's ``re`` would hang on ``^([a-z]+)*$``. A pattern that the engine refuses (lookaround,
 backreference) leaves the decision to the local check.
 """
 
@@ -51,26 +51,25 @@ def check_address(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Is ``text`` an address a payout of ``symbol`` on ``chain_name`` can go to?
+    """Is ``text`` an address that a payout of ``symbol`` on ``chain_name`` can go to?
 
-    Nothing is trimmed or repaired. ``chain_name`` also decides whose prefix an address must
-    have where the chains of a kind differ (Cosmos, Polkadot). ``contracts`` are token
-    contracts of the chain, refused as recipients. A kind not in KINDS gives ``unknown_kind``
-    and is not ok. Never raises on any text.
+    Nothing is trimmed or repaired. ``chain_name`` also decides the prefix where the chains of a
+    kind differ (Cosmos, Polkadot). ``contracts`` are token contracts of the chain, refused as
+    recipients. A kind not in KINDS gives ``unknown_kind`` and is not ok. Never raises.
     """
-    known = ADDRESS_KINDS.get(kind)
-    if known is None:
+    address_kind = ADDRESS_KINDS.get(kind)
+    if address_kind is None:
         chain = chain_name or "this chain"
         return Verdict(False, "unknown_kind", f"Addresses of {chain} cannot be checked here.")
-    chain = chain_name or known.chain
+    chain = chain_name or address_kind.chain
     try:
-        _require_plain(text, known)
-        reading = _reader(known, chain_name)(text)
-        _refuse_network(known, reading, chain_name, symbol)
-        _refuse_better_proof(known, text, reading, chain, symbol)
-        _refuse_contract(known, reading.normalized, contracts)
+        _require_plain(text, address_kind)
+        reading = _reader(address_kind, chain_name)(text)
+        _refuse_network(address_kind, reading, chain_name, symbol)
+        _refuse_better_proof(address_kind, text, reading, chain, symbol)
+        _refuse_contract(address_kind, reading.normalized, contracts)
     except AddressProblem as problem:
-        return _refusal(known, text, problem, chain, symbol)
+        return _refusal(address_kind, text, problem, chain, symbol)
     return Verdict(
         True,
         "valid",
@@ -79,61 +78,60 @@ def check_address(
         reading.warnings,
         reading.normalized,
         reading.account or reading.normalized,
-        _proof(known, reading),
+        _proof(address_kind, reading),
         reading.doubt,
     )
 
 
-def _reader(known: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
-    """A chain of a name not known here may have any prefix that its kind of chain takes."""
-    unlisted = chain_name is not None and network_of(known.name, chain_name) is None
-    return known.read_unlisted if unlisted and known.read_unlisted else known.read
+def _reader(kind: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
+    """A chain whose name is not known here may have any prefix of its kind."""
+    unlisted = chain_name is not None and network_of(kind.name, chain_name) is None
+    return kind.read_unlisted if unlisted and kind.read_unlisted else kind.read
 
 
-def same_address(kind: str, one: str, other: str) -> bool:
-    """True when both texts are one account: in another case, or in another form of the chain."""
-    first, second = check_address(kind, one), check_address(kind, other)
+def same_address(kind: str, text: str, other: str) -> bool:
+    """True if both texts are one account: in another case, or in another form of the chain."""
+    first, second = check_address(kind, text), check_address(kind, other)
     if first.ok and second.ok:
         return first.account == second.account
-    return one == other
+    return text == other
 
 
 def _refuse_network(
-    known: AddressKind, reading: ParsedAddress, chain_name: str | None, symbol: str | None
+    kind: AddressKind, reading: ParsedAddress, chain_name: str | None, symbol: str | None
 ) -> None:
-    wanted = network_of(known.name, chain_name)
+    wanted = network_of(kind.name, chain_name)
     if wanted is None or reading.network == wanted.name:
         return
-    found = _called(known, reading)
-    sentence = _of_another_chain(found, known, chain_name or known.chain, symbol)
+    phrase = _called(kind, reading)
+    sentence = _of_another_chain(phrase, kind, chain_name or kind.chain, symbol)
     raise AddressProblem("other_chain", sentence, whole=True)
 
 
-def _proof(known: AddressKind, reading: ParsedAddress) -> Proof:
-    return known.proof if reading.proves is None else reading.proves
+def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
+    return kind.proof if reading.proves is None else reading.proves
 
 
 def _refuse_better_proof(
-    known: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
+    asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """What a stronger kind reads is that kind's address, whatever else it may be.
+    """Refuses a text that a stronger kind reads, whatever else it may be.
 
-    Some addresses of Osmosis and of Litecoin are 32 bytes of base58, as Solana's are. Where
-    nearly any word would do, a text that a stronger kind would read but for a typing error is
-    refused too.
+    Some addresses of Osmosis and of Litecoin are 32 bytes of base58, as Solana's are. Where nearly
+    any word would do, a mistyped address of a stronger kind is refused, too.
     """
-    if known.proof is Proof.CHECKSUM:
+    if asked.proof is Proof.CHECKSUM:
         return
-    found = recognise(text, known, kinds_by_proof(known.proof))
-    if not found and _proof(known, reading) is Proof.ANY_WORD:
-        found = _mistyped(text)
-    if found:
-        sentence = _of_another_chain(found, known, chain, symbol)
+    phrase = recognise(text, asked, kinds_by_proof(asked.proof))
+    if not phrase and _proof(asked, reading) is Proof.ANY_WORD:
+        phrase = _mistyped(text)
+    if phrase:
+        sentence = _of_another_chain(phrase, asked, chain, symbol)
         raise AddressProblem("other_chain", sentence, whole=True)
 
 
 def _mistyped(text: str) -> str:
-    """``a Bitcoin address with a typing error`` where a text has the form of one."""
+    """``a Bitcoin address with a typing error`` if the text has the form of one; else empty."""
     for kind in kinds_by_proof(Proof.ANY_WORD):
         read = _read_as(kind, text)
         mistyped = isinstance(read, AddressProblem) and read.code == "checksum"
@@ -152,13 +150,13 @@ def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
         return problem
 
 
-def _of_another_chain(found: str, known: AddressKind, chain: str, symbol: str | None) -> str:
-    network = network_of(known.name, chain)
+def _of_another_chain(phrase: str, asked: AddressKind, chain: str, symbol: str | None) -> str:
+    network = network_of(asked.name, chain)
     subject = f"{symbol} on {chain}" if symbol else chain
-    return f"This is {found}. {subject} needs {network.needs if network else known.needs}."
+    return f"This is {phrase}. {subject} needs {network.needs if network else asked.needs}."
 
 
-def _require_plain(text: str, known: AddressKind) -> None:
+def _require_plain(text: str, kind: AddressKind) -> None:
     if not text:
         raise AddressProblem("empty", "No address yet.", whole=True)
     if len(text) > MAX_LENGTH:
@@ -173,14 +171,14 @@ def _require_plain(text: str, known: AddressKind) -> None:
                 place,
             )
     before, colon, _ = text.partition(":")
-    if colon and before.lower() not in known.colon_after:
+    if colon and before.lower() not in kind.colon_after:
         place = len(before) + 1
         raise AddressProblem("unsafe", "it is a link. Paste the address alone", place)
 
 
-def _refuse_contract(known: AddressKind, address: str, contracts: Collection[str]) -> None:
-    account = known.contract_account(address)
-    if account in _accounts(known.name, frozenset(contracts)):
+def _refuse_contract(kind: AddressKind, address: str, contracts: Collection[str]) -> None:
+    account = kind.contract_account(address)
+    if account in _accounts(kind.name, frozenset(contracts)):
         raise AddressProblem(
             "unsafe",
             "This is the contract of a token, not a wallet. What is sent to it is lost.",
@@ -190,26 +188,27 @@ def _refuse_contract(known: AddressKind, address: str, contracts: Collection[str
 
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
-    """Of all contracts of a chain, which stay the same for many addresses."""
+    """Cached: the contracts of a chain stay the same for many addresses."""
     account = ADDRESS_KINDS[kind].contract_account
     return frozenset(account(contract) for contract in contracts)
 
 
 def _refusal(
-    known: AddressKind, text: str, problem: AddressProblem, chain: str, symbol: str | None
+    asked: AddressKind, text: str, problem: AddressProblem, chain: str, symbol: str | None
 ) -> Verdict:
     code, reason, position = problem.code, problem.sentence(chain), problem.position
     if code not in ("empty", "unsafe", "other_chain") and len(text) <= MAX_LENGTH:
         if secret := secret_warning(text):
             code, reason, position = "unsafe", secret, None
-        elif found := recognise(text, known):
+        elif phrase := recognise(text, asked):
             code, position = "other_chain", None
-            reason = _of_another_chain(found, known, chain, symbol)
+            reason = _of_another_chain(phrase, asked, chain, symbol)
     return Verdict(False, code, reason, position)
 
 
 def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | None = None) -> str:
-    """A noun phrase (``a Bitcoin address``) for an address of anything but the asked kind.
+    """A noun phrase (``a Bitcoin address``) for an address of any kind but the asked one; else
+    empty.
 
     The kinds that prove most are tried first. A text that proves nothing is not named.
     """
@@ -228,14 +227,14 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """``a Bitcoin address``; by the network where the kind has several: ``an Osmosis address``."""
+    """``a Bitcoin address``; by the network if the kind has several: ``an Osmosis address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
     return f"{with_article(reading.network)} address"
 
 
 def secret_warning(text: str) -> str:
-    """A sentence when the text has the form of a key: it must not travel any further."""
+    """A sentence if the text has the form of a key: it must not travel any further. Else empty."""
     digits = text.removeprefix("0x")
     if len(digits) == 64 and set(digits) <= set(HEXADECIMAL):
         return _secret_or_address(text)
@@ -245,7 +244,7 @@ def secret_warning(text: str) -> str:
 
 
 def _secret_or_address(text: str) -> str:
-    """Sixty-four digits are also all that an address is where it has no checksum."""
+    """Where addresses have no checksum, sixty-four digits may be one of those, too."""
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()
@@ -265,8 +264,8 @@ UNSUPPORTED = (
 
 
 def pattern_fits(pattern: str, text: str) -> bool | None:
-    """Whether the whole of ``text`` fits a pattern from the service; None for a pattern that is
-    unsupported. Never raises on any pattern.
+    """True if the whole of ``text`` fits a pattern from the service; None for a pattern that is
+    unsupported. Never raises.
 
     A text over 256 characters, or with anything but printable ASCII, never fits.
     """
@@ -289,10 +288,10 @@ def check_recipient(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """The decoder's verdict, narrowed by the service's pattern (none when empty or None).
+    """The decoder's verdict, narrowed by the service's pattern (none if empty or None).
 
-    The pattern is asked about the normalized spelling, which is the one to send. A refusal
-    has the code ``pattern``; an unsupported pattern adds a warning.
+    The pattern is applied to the normalized spelling, which is the one to send. A refusal has the
+    code ``pattern``; an unsupported pattern adds a warning.
     """
     verdict = check_address(kind, text, chain_name=chain_name, symbol=symbol, contracts=contracts)
     if not verdict.ok or not server_pattern:

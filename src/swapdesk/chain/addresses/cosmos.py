@@ -83,7 +83,7 @@ _ROLES = {
 
 
 def encode(prefix: str, account: bytes) -> str:
-    """The address of 20 bytes of a hash, or of 32."""
+    """The address of a hash of 20 or 32 bytes."""
     return bech32.encode(prefix, bech32.regroup(account, 8, 5, pad=True), bech32.BECH32)
 
 
@@ -102,11 +102,12 @@ def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
 
 
 def _prefix(text: str) -> str:
-    """What stands before the separator, in lower case; a role other than an account is refused."""
+    """The text before the separator, in lower case. Raises AddressProblem for a role other than an
+    account."""
     prefix, separator, _ = text.lower().partition("1")
-    for role, said in _ROLES.items():
+    for role, clause in _ROLES.items():
         if separator and prefix.endswith(role) and len(prefix) > len(role):
-            raise AddressProblem("prefix", said, 1)
+            raise AddressProblem("prefix", clause, 1)
     return prefix if separator else ""
 
 

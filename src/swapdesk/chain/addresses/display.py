@@ -1,13 +1,12 @@
 """How an address is shown, which addresses could be mistaken for each other, and explorer links.
 
-An address stands in groups of four, so that a person can compare it; a name of words stands in
-one piece. In address poisoning an attacker grinds an address whose ends equal those of one the
-victim has paid, because people compare the ends. A name is read as a whole: of names those look
-alike that are drawn alike.
+An address is drawn in groups of four, so that a person can compare it; a name of words in one
+piece. In address poisoning an attacker grinds an address whose ends equal those of one the victim
+has paid, because people compare the ends. Names are read as a whole: those that are drawn alike
+look alike.
 
 The template of an explorer (contract 5.1) is text from a server. Only an ``https`` link to a named
-public host comes out, with the value percent-encoded; anything else is None and no link is
-offered.
+public host comes out, with the value percent-encoded; anything else is None and no link is offered.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 END = 4
 
 _PREFIXES = tuple(dict.fromkeys(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks))
-"""They say nothing and are left out of the comparison. Case has no meaning behind any of them."""
+"""Left out of the comparison: they tell nothing. Behind them case has no meaning."""
 _LONGEST_PREFIX = max(map(len, _PREFIXES))
 _DRAWN_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), ("i", "l"))
 
 
 def looks_like(candidate: str, known: str) -> bool:
-    """True when both are different addresses whose first and last four characters agree.
+    """True if both are different addresses whose first and last four characters agree.
 
-    Compared without prefix and without case. A pair that differs only in case looks alike
-    too, except where case means nothing (EVM, bech32). Names look alike where they are drawn
+    They are compared without prefix and without case. A pair that differs in case alone looks
+    alike, too, except where case means nothing (EVM, bech32). Names look alike if they are drawn
     alike.
     """
     if is_name(candidate) and is_name(known):
@@ -38,34 +37,33 @@ def looks_like(candidate: str, known: str) -> bool:
     if candidate[-END:].lower() != known[-END:].lower():
         # Nearly every pair of a book ends here, before prefixes are looked for.
         return False
-    one, other = _body(candidate), _body(known)
-    if min(len(one), len(other)) < 2 * END or _spelling(candidate) == _spelling(known):
+    first, other = _body(candidate), _body(known)
+    if min(len(first), len(other)) < 2 * END or _spelling(candidate) == _spelling(known):
         return False
-    one, other = one.lower(), other.lower()
-    return one[:END] == other[:END] and one[-END:] == other[-END:]
+    first, other = first.lower(), other.lower()
+    return first[:END] == other[:END] and first[-END:] == other[-END:]
 
 
-def differing_characters(one: str, other: str) -> int:
+def differing_characters(address: str, other: str) -> int:
     """How many places differ, the surplus of the longer one included."""
-    first, second = _spelling(one), _spelling(other)
+    first, second = _spelling(address), _spelling(other)
     differing = sum(a != b for a, b in zip(first, second, strict=False))
     return differing + abs(len(first) - len(second))
 
 
 def prefix_of_form(address: str) -> str:
-    """What every address of its form begins with: ``0x``, ``bc1q``, ``cosmos1``; else nothing."""
+    """The beginning of every address of its form: ``0x``, ``bc1q``, ``cosmos1``; else empty."""
     lowered = address[:_LONGEST_PREFIX].lower()
     return next((prefix for prefix in _PREFIXES if lowered.startswith(prefix)), "")
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a name of words, on a chain that has names for accounts."""
+    """True for a name of words, on a chain that has names for accounts."""
     return any(matches(text) for matches in name_forms())
 
 
 @cache
 def name_forms() -> tuple[Callable[[str], bool], ...]:
-    """The forms of names, of the kinds that have them."""
     return tuple(kind.is_name for kind in ADDRESS_KINDS.values() if kind.is_name is not None)
 
 
@@ -80,7 +78,7 @@ def _body(address: str) -> str:
 
 
 def _spelling(address: str) -> str:
-    """The address where case has been taken out if it carries no meaning on its chain."""
+    """The address, in lower case if case carries no meaning on its chain."""
     return address.lower() if prefix_of_form(address) else address
 
 
@@ -88,15 +86,13 @@ SIZE = 4
 
 
 def prefix_of(address: str) -> str:
-    """``0x`` when it stands before an EVM address or hash, else nothing."""
+    """``0x`` if the address or hash begins with it; else empty."""
     return "0x" if address.startswith("0x") else ""
 
 
 def groups(address: str) -> list[str]:
-    """``0x`` as a group of its own, then groups of four; the last may be shorter.
-
-    A name of words is one group.
-    """
+    """``0x`` as a group of its own, then groups of four; the last may be shorter. A name of words
+    is one group."""
     if is_name(address):
         return [address]
     prefix = prefix_of(address)
@@ -106,7 +102,7 @@ def groups(address: str) -> list[str]:
 
 
 def grouped(address: str) -> str:
-    """``0x 5aAe b605 ...``: for the screen; what is copied is the address itself."""
+    """``0x 5aAe b605 ...``, for the screen; what is copied is the address itself."""
     return " ".join(groups(address))
 
 
@@ -120,8 +116,8 @@ def ungrouped(text: str) -> str:
 def wrapped_address(address: str, width: int) -> list[str]:
     """The whole address in rows of at most ``width`` cells, broken between groups only.
 
-    At least one group stands in a row, however narrow it is. Rows after the first begin under
-    the first group after ``0x``.
+    A row has at least one group, however narrow it is. Rows after the first begin under the first
+    group after ``0x``.
     """
     indent = "   " if prefix_of(address) else ""
     parts = groups(address)[1:] if indent else groups(address)
@@ -134,7 +130,7 @@ def wrapped_address(address: str, width: int) -> list[str]:
 
 
 def short(address: str) -> str:
-    """``0x 71C7 …976F`` or ``bc1q …5mdq``, for lists alone, never where something is decided."""
+    """``0x 71C7 …976F`` or ``bc1q …5mdq``: for lists, never where something is decided."""
     prefix = prefix_of(address)
     body = address[len(prefix) :]
     if len(body) <= 2 * SIZE or is_name(address):
@@ -143,12 +139,10 @@ def short(address: str) -> str:
     return f"{prefix} {cut}" if prefix else cut
 
 
-def differing_groups(one: str, other: str) -> list[int]:
+def differing_groups(address: str, other: str) -> list[int]:
     """Indexes into ``groups`` at which two addresses differ; case counts except after ``0x``.
-
-    When one has more groups, the ones the other lacks differ too.
-    """
-    first, second = groups(_comparable(one)), groups(_comparable(other))
+    Groups that only one of them has differ, too."""
+    first, second = groups(_comparable(address)), groups(_comparable(other))
     shared = min(len(first), len(second))
     differing = [i for i in range(shared) if first[i] != second[i]]
     return differing + list(range(shared, max(len(first), len(second))))
@@ -171,8 +165,8 @@ _FORBIDDEN = frozenset("\"'<>\\^`{|} ")
 
 
 def known_page(link: str | None) -> str | None:
-    """``link`` where it may stand behind other words, so that its host is not read: an ``https``
-    page of an explorer of :data:`KNOWN`, without a port or an account. Else None."""
+    """``link`` if it may stand behind other words, so that its host is not read: an ``https`` page
+    of an explorer of :data:`KNOWN`, without a port or an account. Else None."""
     if not link or len(link) > MAX_TEMPLATE + 3 * MAX_VALUE:
         return None
     if any(not "!" <= c <= "~" or c in _FORBIDDEN for c in link):
@@ -185,7 +179,7 @@ def known_page(link: str | None) -> str | None:
 
 
 def transaction_link(template: str | None, transaction_hash: str) -> str | None:
-    """The link of a transaction, filled at ``{txHash}``, or None when it is not safe."""
+    """The link of a transaction, filled at ``{txHash}``; None if it is not safe."""
     if not template or len(template) > MAX_TEMPLATE or PLACEHOLDER not in template:
         return None
     if not 1 <= len(transaction_hash) <= MAX_VALUE or set(transaction_hash) <= {"."}:

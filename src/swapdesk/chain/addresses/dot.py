@@ -72,7 +72,7 @@ def encode(network: int, account: bytes) -> str:
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Network and account of an address whose checksum holds, else None."""
+    """Network and account of an address whose checksum holds; else None."""
     try:
         whole = base58.decode(text)
     except base58.Base58Error:
@@ -103,10 +103,10 @@ def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
 def _network(text: str) -> int:
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), range(SHORTEST, LONGEST + 1))
-    found = decode(text)
-    if found is None:
+    decoded = decode(text)
+    if decoded is None:
         raise wrong_checksum()
-    number, account = found
+    number, account = decoded
     refuse_burned(account)
     return number
 

@@ -9,7 +9,7 @@ _D = -121665 * pow(121666, -1, _P) % _P
 
 
 def is_point(key: bytes) -> bool:
-    """True when the compressed key decodes to a point, with a canonical y coordinate."""
+    """True if the compressed key decodes to a point, with a canonical y coordinate."""
     if len(key) != 32:
         return False
     number = int.from_bytes(key, "little")
@@ -25,7 +25,7 @@ def is_point(key: bytes) -> bool:
 
 
 def generated_point(seed: bytes, purpose: str) -> bytes:
-    """Thirty-two bytes that are a point of the curve; about every second try is one."""
+    """Thirty-two bytes that are a point of the curve; about every second try is."""
     attempt = 0
     while True:
         key = expand(seed, f"{purpose} {attempt}", 32)

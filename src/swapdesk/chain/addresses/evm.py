@@ -97,7 +97,7 @@ def _refuse_lost(address: str) -> None:
 
 
 def contract_account(text: str) -> str:
-    """A contract without the case of its spelling; of a coin's type on Sui the package."""
+    """A contract in lower case; of a coin's type on Sui the package alone."""
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 

@@ -1,11 +1,11 @@
 """What a kind of address is: one object that holds everything that depends on it.
 
-A new kind is a module with an :class:`AddressKind` and a row in ``kinds``. Nothing else asks
-for the name of a kind: checks, memos, payment codes, explorers, look-alikes, the display and
-the sandbox's addresses are read from the object.
+A new kind is a module with an :class:`AddressKind` and a row in ``kinds``. Nothing else asks for
+the name of a kind: checks, memos, payment links, explorers, look-alikes, the display and the
+sandbox's addresses are read from the object.
 
-A verdict names the place and the reason of what is wrong. It never proposes a corrected
-character: a proposal that is accepted without looking is a payment to a stranger.
+A verdict names the place and the reason of a fault. It never proposes a corrected character: a
+proposal that is accepted unseen is a payment to a stranger.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 class Proof(IntEnum):
     """How much a text of a form proves about itself.
 
-    A kind that proves less is never named for a text that a stronger kind reads, and a text
-    that proves no more than ``ANY_WORD`` is never taken for an address unless it was asked for.
+    A kind that proves less is never named for a text that a stronger kind reads, and a text that
+    proves no more than ``ANY_WORD`` is taken for an address only if one was asked for.
     """
 
     ANY_WORD = 0
@@ -39,14 +39,13 @@ class Proof(IntEnum):
 class Verdict(Struct, frozen=True):
     """The answer about one text, an address or a memo, on one kind of chain.
 
-    ``code`` is of an address one of valid, empty, character, length, checksum, prefix,
+    The ``code`` of an address is one of valid, empty, character, length, checksum, prefix,
     other_chain, unsafe, pattern, unknown_kind; of a memo one of valid, none, missing, waived,
-    waiver, unused, character, length, range. ``reason`` is a sentence for the screen.
-    ``position`` counts characters from 1. ``normalized`` is the one spelling to send, empty
-    unless ``ok``; ``account`` is what two spellings of one account share. ``warnings`` are
-    sentences that never block. ``doubt`` names how a payment may be lost, of a memo why it may
-    not be what the receiver gave out: it is agreed to before one is made; empty for nothing.
-    ``proves`` is how sure it is that the text is such an address.
+    waiver, unused, character, length, range. ``reason`` is a sentence for the screen. ``position``
+    counts characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``; all
+    spellings of an account share ``account``. ``warnings`` never block. ``doubt`` needs consent
+    before a payment: how the payment may be lost, or why a memo may not be the one that was given
+    out; empty for none. ``proves`` is how sure it is that the text is such an address.
     """
 
     ok: bool
@@ -61,11 +60,11 @@ class Verdict(Struct, frozen=True):
 
 
 class ParsedAddress(Struct, frozen=True):
-    """A text that is an address of its kind: its canonical spelling and what was proven.
+    """An address of its kind: its canonical spelling and what was proven.
 
-    ``network`` names the chain where the chains of one kind differ in their addresses.
-    ``account`` is given where one account has several good spellings. ``proves`` is set where
-    this form proves another amount than the kind's others. ``doubt`` is as in the verdict.
+    ``network`` names the chain where the chains of one kind have addresses of their own.
+    ``account`` is given where one account has several spellings, ``proves`` where this form proves
+    another amount than the kind's others. ``doubt`` is as in the verdict.
     """
 
     normalized: str
@@ -81,8 +80,8 @@ class ParsedAddress(Struct, frozen=True):
 class AddressProblem(ValueError):
     """Why a text is no address of a kind.
 
-    ``clause`` ends the sentence "Not a Bitcoin address: ..." unless ``whole`` is set, when
-    it is the complete message.
+    ``clause`` ends the sentence "Not a Bitcoin address: ..."; with ``whole`` it is the complete
+    message.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ UNLISTED = (
     "The beginnings of this chain's addresses are not known here. "
     "Compare it with another address of the chain."
 )
-"""Said of an address on a chain of a kind whose mark is not known."""
+"""For an address on a chain whose own mark is not known."""
 BURNED = "This is a burn address. What is sent to it is lost."
 
 
@@ -131,7 +130,7 @@ def burned() -> AddressProblem:
 
 
 def refuse_burned(payload: bytes) -> None:
-    """Raises AddressProblem where all that would be paid to is zeros."""
+    """Raises AddressProblem if the payee would be nothing but zeros."""
     if not any(payload):
         raise burned()
 
@@ -147,7 +146,7 @@ def wrong_length(length: int, expected: str) -> AddressProblem:
 
 
 def require_length(length: int, allowed: Collection[int]) -> None:
-    """Raises AddressProblem for another length than one of these."""
+    """Raises AddressProblem for a length that is none of these."""
     if length not in allowed:
         of_range = f"{min(allowed)} to {max(allowed)}"
         of_few = " or ".join(map(str, allowed))
@@ -159,7 +158,7 @@ def wrong_start(expected: str) -> AddressProblem:
 
 
 def require_alphabet(text: str, alphabet: str, name: str, start: int = 0) -> None:
-    """Raise AddressProblem at the first character from index ``start`` outside ``alphabet``."""
+    """Raises AddressProblem at the first character from index ``start`` outside ``alphabet``."""
     outside = text[start:].lstrip(alphabet)
     if outside:
         place = len(text) - len(outside) + 1
@@ -172,10 +171,10 @@ MAX_MEMO_ID = 2**64 - 1
 
 
 class Network(Struct, frozen=True):
-    """One of several chains of a kind, told apart by the mark their addresses begin with.
+    """One of several chains of a kind, told apart by the beginning of their addresses.
 
-    ``mark`` is the bech32 prefix or the SS58 number; ``names`` are further ones, folded.
-    ``pattern`` is what a service publishes for this chain, where it is not the kind's.
+    ``mark`` is the bech32 prefix or the SS58 number; ``names`` are further names, folded.
+    ``pattern`` is published for this chain if it differs from the kind's.
     """
 
     mark: str | int
@@ -188,9 +187,9 @@ class Network(Struct, frozen=True):
 class MemoRule(Struct, frozen=True):
     """What a payment carries beside its address (contract 5.4).
 
-    ``largest`` makes it a number of digits alone. A text that is a number up to ``largest_id``
-    is a memo id, anything else memo text. ``per_client``: an exchange has one address for all
-    clients and a memo for each.
+    With ``largest`` it is a number of digits alone. A number up to ``largest_id`` is a memo id, any
+    other text memo text. ``per_client``: an exchange has one address for all clients and a memo for
+    each.
     """
 
     label: str
@@ -201,11 +200,8 @@ class MemoRule(Struct, frozen=True):
 
 
 class UnpaidForm(Struct, frozen=True):
-    """A form that no payout goes to, recognised so that it can be named.
-
-    ``when_asked``: also where an address of the same kind is asked for, whose own reader has no
-    better sentence.
-    """
+    """A form that no payout goes to, recognised so that it can be named. ``when_asked``: also where
+    an address of the same kind is asked for, whose own reader has no better sentence."""
 
     called: str
     matches: Callable[[str], bool]
@@ -213,10 +209,8 @@ class UnpaidForm(Struct, frozen=True):
 
 
 class PaymentRequest(Struct, frozen=True):
-    """What a payment link is made of: ``units`` are base units of the token.
-
-    ``contract`` and ``memo`` are None for none, ``symbol`` is the token's code on the chain.
-    """
+    """What a payment link is made of. ``units`` are base units of the token; ``contract`` and
+    ``memo`` are None for none, ``symbol`` is the token's code on the chain."""
 
     address: str
     amount: Decimal
@@ -228,7 +222,7 @@ class PaymentRequest(Struct, frozen=True):
 
 
 class PaymentLink(Struct, frozen=True):
-    """The text of a code. It carries the amount, and with ``memo`` the memo too."""
+    """The text of a link. It carries the amount, and with ``memo`` the memo, too."""
 
     text: str
     memo: bool = False
@@ -295,8 +289,8 @@ def bare_hash(text: str) -> bytes | None:
 
 def marked_hash(text: str) -> bytes | None:
     """As :func:`bare_hash`, also behind ``0x``, which people leave out."""
-    found = _HASH.fullmatch(text)
-    return bytes.fromhex(found[1]) if found is not None else None
+    match = _HASH.fullmatch(text)
+    return bytes.fromhex(match[1]) if match is not None else None
 
 
 def in_hexadecimal(octets: bytes) -> tuple[str, ...]:
@@ -314,9 +308,9 @@ def in_capitals(octets: bytes) -> tuple[str, ...]:
 class AddressKind(Struct, frozen=True, kw_only=True):
     """A kind of address: how it is read, how sentences speak of it, and what goes with it.
 
-    ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the one it is called after,
-    ``called`` a noun phrase (``a Bitcoin address``), ``needs`` ends "BTC on Bitcoin needs ...".
-    ``shape`` is the pattern a service publishes; it may only narrow.
+    ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the chain it is called after,
+    ``called`` a noun phrase (``a Bitcoin address``); ``needs`` ends "BTC on Bitcoin needs ...".
+    ``shape`` is the pattern that a service publishes; it may only narrow.
     """
 
     name: str
@@ -327,25 +321,26 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     shape: str
 
     read: Callable[[str], ParsedAddress]
-    """The reading of a text. Raises AddressProblem."""
+    """Raises AddressProblem."""
     read_unlisted: Callable[[str], ParsedAddress] | None = None
     """Reads for a chain of the kind whose own mark is not known here."""
     colon_after: tuple[str, ...] = ()
     """Beginnings, in lower case, after which the form itself has a colon."""
     unpaid: tuple[UnpaidForm, ...] = ()
     is_secret: Callable[[str], bool] = lambda _: False
-    """Whether a text is a private key of this chain."""
+    """True for a private key of this chain."""
     networks: tuple[Network, ...] = ()
     """Chains with marks of their own, the main one first."""
 
     marks: tuple[str, ...] = ()
-    """Every address of its form begins with one, in lower case; behind it case has no meaning.
-    Look-alikes are compared without it, and no weaker kind reads a text that begins with it."""
+    """Beginnings, in lower case, behind which case has no meaning; every address of the form
+    has one. Look-alikes are compared without it, and no weaker kind reads a text that begins
+    with it."""
     is_name: Callable[[str], bool] | None = None
-    """Whether a text is a name of words: shown in one piece, compared as it is drawn."""
+    """True for a name of words: shown in one piece, compared as it is drawn."""
 
     opens_with: Decimal = Decimal(0)
-    """The least of the coin that has to reach an account which was never paid."""
+    """The least of the coin that a new account has to get."""
     takes_token: str = ""
     """What an account has to do before it takes a token; empty for nothing."""
 
@@ -360,21 +355,21 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """Hosts of public block explorers."""
 
     contract_shape: str = r"^$"
-    """The pattern of token contracts; the default admits none. The issuer of a token stands for
-    its contract on the XRP Ledger and on Stellar."""
+    """The pattern of token contracts; by default none match. On the XRP Ledger and Stellar the
+    issuer of a token stands for its contract."""
     contract_account: Callable[[str], str] = lambda text: text
     """What all spellings of a contract share."""
 
     generate: Callable[[bytes, str | int], str]
-    """An address out of 32 bytes, of a network's mark where the kind has networks. Nobody holds
+    """An address from 32 bytes and the mark of a network, if the kind has networks. Nobody holds
     its key."""
     generate_contract: Callable[[str, bytes], str] = lambda address, _: address
-    """A token's contract out of a generated address and its seed."""
+    """A token's contract from a generated address and its seed."""
     hash_bytes: int = 32
     hash_called: str = ""
-    """A noun phrase, where it is no transaction hash of the chain: ``a Solana signature``."""
+    """A noun phrase if it is no transaction hash of the chain: ``a Solana signature``."""
     read_hash: Callable[[str], bytes | None] = bare_hash
-    """The octets of a transaction's hash in any spelling in use; None for any other text."""
+    """A transaction's hash in any spelling in use; None for any other text."""
     spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
     """The spellings in use, the chain's own first."""
 

@@ -1,22 +1,22 @@
-"""What a payment needs beside its address: memos and destination tags, and the code that holds all.
+"""What a payment needs beside its address: memos and destination tags, and the link that holds all.
 
-A payment to an exchange without its memo may never be credited, so an empty one is let through
-only by a typed phrase. Each chain has its own word and its own bounds; a text that no transaction
-of the chain can carry is refused here (contract 5.4). One that a program has made of a memo on its
-way through a file is still a text that a chain carries: it is doubted, and whoever sends it agrees.
+A payment to an exchange without its memo may never be credited, so an empty one is let through only
+by a typed phrase. Each chain has its own word and bounds; a text that no transaction of the chain
+can carry is refused (contract 5.4). A memo that a program seems to have changed on its way through
+a file is doubted, and sending it needs consent.
 
-A link never asks for less than the whole truth: where its scheme cannot name the token, it holds
-the address alone, because an amount without its token would be paid in the chain's own coin.
-Sources: BIP 21 (Bitcoin and the chains that took it over), ERC-681, the Solana Pay specification,
-Monero's ``uri_spec``, the ``xrpl`` links that XRP Ledger wallets document, SEP-7, the
-``ton://transfer`` links of the TON documentation, ARC-26. ``tron:`` has no specification: wallets
-read it in the form of BIP 21.
+A link never says less than the whole truth: where its scheme cannot name the token there is no
+link, because an amount without its token would be paid in the chain's own coin. Sources: BIP 21
+(Bitcoin and the chains that took it over), ERC-681, the Solana Pay specification, Monero's
+``uri_spec``, the ``xrpl`` links that XRP Ledger wallets document, SEP-7, the ``ton://transfer``
+links of the TON documentation, ARC-26. ``tron:`` has no specification: wallets read it in the form
+of BIP 21.
 
 Reading has the same sources, and the forms that name a chain alone: EIP-3770 (``base:0x…``) and
 CAIP-10 (``eip155:8453:0x…``). Nothing a link says is dropped: what cannot be kept is named in
-``unused``, and a link that asks for what no payment does (a contract call, a website, a condition
-that is not known here) is refused. Whether the address is one, and whether the chain and token are
-those that were chosen, is judged by who knows them.
+``unused``, and a link that asks for more than a payment (a contract call, a website, an unknown
+condition) is refused. The callers judge whether the address, the chain and the token are the right
+ones.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ from swapdesk.wire.encoding.readers import character_in_words
 
 WAIVER = "NO MEMO"
 MAX_LENGTH = 64
-"""What a field of the API holds (contract 7.1); chains may hold less."""
+"""Of a field of the API (contract 7.1); chains may hold less."""
 
 _DIGITS = frozenset("0123456789")
 
 
 def memo_label(kind: str) -> str:
-    """What the chain calls it: ``destination tag``, ``comment``, ``note``, else ``memo``."""
+    """The chain's word: ``destination tag``, ``comment``, ``note``, else ``memo``."""
     rule = _rule(kind)
     return rule.label if rule else "memo"
 
@@ -68,16 +68,14 @@ def short_memo_label(label: str) -> str:
 
 
 def uses_memo(kind: str) -> bool:
-    """Whether payments on this kind of chain carry a memo that exchanges read.
-
-    Unknown kinds are taken to have one, so that none is lost.
-    """
+    """True if payments on this kind of chain carry a memo that exchanges read. Unknown kinds count
+    as having one, so that none is lost."""
     return kind not in ADDRESS_KINDS or _rule(kind) is not None
 
 
 def _rule(kind: str) -> MemoRule | None:
-    known = ADDRESS_KINDS.get(kind)
-    return known.memo if known is not None else None
+    address_kind = ADDRESS_KINDS.get(kind)
+    return address_kind.memo if address_kind is not None else None
 
 
 def check_memo(
@@ -90,8 +88,8 @@ def check_memo(
 ) -> Verdict:
     """Is ``text`` a memo of this kind of chain? ``needed`` is the chain's ``memoNeeded``.
 
-    ``NO MEMO`` typed exactly waives a needed one and sends nothing; the phrase itself is
-    never sent as a memo. Never raises on any text.
+    ``NO MEMO``, typed exactly, waives a needed memo and sends nothing; the phrase is never sent as
+    a memo. Never raises.
     """
     label = memo_label(kind)
     if not text:
@@ -114,8 +112,8 @@ def _without(
 ) -> Verdict:
     if not needed:
         return Verdict(True, "none", f"No {label}.")
-    known = ADDRESS_KINDS.get(kind)
-    subject = symbol or chain_name or (known.chain if known else "This chain")
+    address_kind = ADDRESS_KINDS.get(kind)
+    subject = symbol or chain_name or (address_kind.chain if address_kind else "This chain")
     reason = f'{subject} needs a {label} for exchanges. Type "{WAIVER}" if this wallet has none.'
     return Verdict(False, "missing", reason)
 
@@ -141,10 +139,10 @@ def _check_text(text: str, rule: MemoRule) -> Verdict:
             what = "a space at its edge" if at_edge else character_in_words(character)
             reason = f"A {label} is plain text: character {place} is {what}."
             return Verdict(False, "character", reason, place)
-    said = f"{label.capitalize()}."
+    reason = f"{label.capitalize()}."
     if rule.largest_id is not None:
-        said = "Memo id." if _is_id(text, rule.largest_id) else "Memo text."
-    return Verdict(True, "valid", said, normalized=text, doubt=_doubt(text, label))
+        reason = "Memo id." if _is_id(text, rule.largest_id) else "Memo text."
+    return Verdict(True, "valid", reason, normalized=text, doubt=_doubt(text, label))
 
 
 def _is_id(text: str, largest: int) -> bool:
@@ -187,15 +185,15 @@ _MADE_BY_PROGRAMS = tuple(
         (r".*\.\.\.", "a text that was cut short"),
     )
 )
-"""What is left of a memo that a spreadsheet, a table of a program or a page had in between."""
+"""What a spreadsheet, a table of a program or a page leaves of a memo."""
 
 _EXACT_DIGITS = 15
-"""A spreadsheet keeps so many digits of a number and writes zeros for the rest; a binary fraction
-of 64 bits keeps two more."""
+"""A spreadsheet keeps so many digits of a number and writes zeros for the rest; a double keeps two
+more."""
 
 
 def _doubt(text: str, label: str) -> str:
-    """Why a text that the chain would carry may not be the memo that was given out."""
+    """Why a text that the chain would carry may not be the memo that was given out; else empty."""
     made = next((what for form, what in _MADE_BY_PROGRAMS if form.fullmatch(text)), "")
     if not made and _is_rounded(text):
         made = "a number of which only the first digits are left"
@@ -216,8 +214,7 @@ def _is_rounded(text: str) -> bool:
 
 
 _NAME = re.compile(r"[0-9A-Za-z:_-]+")
-"""What addresses, contracts and asset numbers are written with: nothing that ends a part of a
-link or begins another."""
+"""Addresses, contracts and asset numbers: no character that separates the parts of a link."""
 
 
 def payment_link(
@@ -231,21 +228,20 @@ def payment_link(
     decimals: int,
     symbol: str = "",
 ) -> PaymentLink | None:
-    """The link for paying ``amount`` (in whole tokens) to a checked ``address``, on a chain of this
-    kind; None for a payment that no link can say, which has the plain address alone.
+    """The link for paying ``amount`` (in whole tokens) to a checked ``address``; None for a payment
+    that no link can say, which has the plain address alone.
 
-    ``contract`` is None for the chain's own coin, ``memo`` None or empty for none,
-    ``decimals`` those of the token, ``symbol`` its code on the chain. An amount with more
-    places than the token has cannot be paid and has no link, and so has a contract that is none:
-    a link says what the card beside it says, whatever a service wrote. Raises ValueError for an
-    amount that is not above zero.
+    ``contract`` is None for the chain's own coin, ``memo`` None or empty for none, ``symbol`` the
+    token's code on the chain. An amount with more places than ``decimals`` cannot be paid and has
+    no link; nor has a contract that is none, since a link must say what the card beside it says.
+    Raises ValueError for an amount that is not above zero.
     """
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
-    known = ADDRESS_KINDS.get(kind)
+    address_kind = ADDRESS_KINDS.get(kind)
     plain = all(_NAME.fullmatch(text) for text in (address, contract) if text is not None)
     payable = -int(short(amount).as_tuple().exponent) <= decimals
-    write = known.link_writer if known is not None else None
+    write = address_kind.link_writer if address_kind is not None else None
     if write is None or not plain or not payable:
         return None
     units = to_base_units(amount, decimals)
@@ -278,10 +274,10 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 class LinkedPayment(Struct, frozen=True, kw_only=True):
     """What a link asks for. ``address`` is as written, not checked.
 
-    ``kind`` is the kind of chain that the scheme stands for, empty where only ``chain``, a word,
-    names one. ``amount`` is in whole tokens, ``units`` in base units; both None for none.
-    ``contract`` None is the coin where an amount is asked for, and else no token at all.
-    ``unused`` are the parts of the link that no payment here can keep.
+    ``kind`` is the kind of chain that the scheme stands for, empty if only ``chain``, a word, names
+    one. ``amount`` is in whole tokens, ``units`` in base units; both None for none. ``contract``
+    None means the coin if an amount is asked for, else no token at all. ``unused`` are the parts of
+    the link that no payment here can keep.
     """
 
     address: str
@@ -301,11 +297,11 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 
     @property
     def chain_name(self) -> str:
-        """The chain in words: ``Base``, ``chain 4217``, ``Bitcoin``; the word itself else."""
+        """The chain in words: ``Base``, ``chain 4217``, ``Bitcoin``; else the word itself."""
         if self.chain_id is not None:
             return EVM_CHAINS.get(self.chain_id, (f"chain {self.chain_id}",))[0]
-        known = ADDRESS_KINDS.get(self.kind)
-        return known.chain if known is not None else self.chain
+        address_kind = ADDRESS_KINDS.get(self.kind)
+        return address_kind.chain if address_kind is not None else self.chain
 
 
 _FORMS: Mapping[str, tuple[AddressKind, LinkForm]] = {
@@ -333,7 +329,7 @@ _CAIP_REFERENCE = re.compile(r"[-_a-zA-Z0-9]{1,32}")
 
 
 def is_link(text: str) -> bool:
-    """Whether a chain or a scheme stands before a colon, as it does in no plain address."""
+    """True if a chain or a scheme stands before a colon, as in no plain address."""
     scheme, colon, _ = text.partition(":")
     if not colon or _SCHEME.fullmatch(scheme) is None:
         return False
@@ -347,8 +343,8 @@ def _own_beginnings() -> frozenset[str]:
 
 
 def read_payment_link(text: str) -> LinkedPayment | None:
-    """What ``text`` asks for; None where it is no link. Raises AddressProblem, with a sentence,
-    for a link that is no payment."""
+    """What ``text`` asks for; None if it is no link. Raises AddressProblem, with a sentence, for a
+    link that is no payment."""
     if not is_link(text):
         return None
     if len(text) > LONGEST:
@@ -377,7 +373,7 @@ def read_payment_link(text: str) -> LinkedPayment | None:
         return _by_scheme(scheme, path, _parameters(query))
     if query or "/" in path or not path:
         raise _refused(f'No payment link known here begins with "{scheme}:". Paste the address.')
-    chain_id = next((one for one, names in EVM_CHAINS.items() if scheme in names), None)
+    chain_id = next((known_id for known_id, names in EVM_CHAINS.items() if scheme in names), None)
     return LinkedPayment(
         address=path, kind="" if chain_id is None else "evm", chain=scheme, chain_id=chain_id
     )
@@ -400,43 +396,43 @@ def _chain_id(text: str) -> int:
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """By their names in lower case: a code that saves room is written in capitals."""
-    found: dict[str, str] = {}
+    """By name in lower case: a code that saves room is written in capitals."""
+    parameters: dict[str, str] = {}
     for pair in query.split("&") if query else ():
         name, _, value = pair.partition("=")
         name, value = unquote(name).lower(), unquote(value)
         if not value:
             continue
-        if found.setdefault(name, value) != value:
+        if parameters.setdefault(name, value) != value:
             raise _refused(f'The link says "{name[:20]}" twice, and not the same.')
-    return found
+    return parameters
 
 
-def _by_scheme(scheme: str, path: str, told: dict[str, str]) -> LinkedPayment:
+def _by_scheme(scheme: str, path: str, parameters: dict[str, str]) -> LinkedPayment:
     kind, form = _FORMS[scheme]
-    wanted = next((name for name in told if name.startswith("req-")), None)
+    wanted = next((name for name in parameters if name.startswith("req-")), None)
     if wanted is not None:
         raise _refused(f'The link asks for "{wanted[4:24]}", which no payment from here can do.')
     if form.path:
         head, _, path = path.partition("/")
         if head.lower() != form.path:
             raise _refused(f"This link is no payment on {kind.chain}.")
-    address = told.pop(form.address, "") if form.address else path
+    address = parameters.pop(form.address, "") if form.address else path
     if scheme == "bitcoincash":
         address = address if ":" in address else f"{scheme}:{address}"
     if scheme != "bitcoincash" and ":" in address:
         raise _refused(f"Not {with_article(kind.chain)} payment link: it has a second colon.")
     if not address:
         raise _refused("This link has no address. Ask for one.")
-    if told.get("memo_type", "").upper() in ("MEMO_HASH", "MEMO_RETURN"):
+    if parameters.get("memo_type", "").upper() in ("MEMO_HASH", "MEMO_RETURN"):
         raise _refused("The memo of this link is a hash, which no payout can carry.")
-    memo = next((told.pop(name) for name in form.memo if name in told), None)
-    contract = told.pop(form.contract, None) if form.contract else None
-    symbol = told.pop(form.symbol, "") if form.symbol else ""
+    memo = next((parameters.pop(name) for name in form.memo if name in parameters), None)
+    contract = parameters.pop(form.contract, None) if form.contract else None
+    symbol = parameters.pop(form.symbol, "") if form.symbol else ""
     if scheme == "algorand" and contract == "0":
         contract = None
-    units = told.pop(form.units, None) if form.units else None
-    amount = told.pop(form.amount, None) if not form.units else None
+    units = parameters.pop(form.units, None) if form.units else None
+    amount = parameters.pop(form.amount, None) if not form.units else None
     return LinkedPayment(
         address=address,
         kind=kind.name,
@@ -446,11 +442,11 @@ def _by_scheme(scheme: str, path: str, told: dict[str, str]) -> LinkedPayment:
         units=None if units is None else _units(units),
         memo=memo,
         symbol=symbol,
-        unused=_unused(told),
+        unused=_unused(parameters),
     )
 
 
-def _ethereum(path: str, told: dict[str, str]) -> LinkedPayment:
+def _ethereum(path: str, parameters: dict[str, str]) -> LinkedPayment:
     """ERC-681: a payment in the coin, or the call of a token that pays somebody."""
     target, _, function = path.partition("/")
     target = target.removeprefix("pay-")
@@ -458,12 +454,12 @@ def _ethereum(path: str, told: dict[str, str]) -> LinkedPayment:
     chain_id = _chain_id(chain) if at else None
     if function not in ("", "transfer"):
         raise _refused("This link calls a contract. It is no payment.")
-    contract, units = None, told.pop("value", None)
+    contract, units = None, parameters.pop("value", None)
     if function:
         if units is not None and _units(units):
             raise _refused("This link calls a contract and pays it. It is no payment of a token.")
-        contract, address = address, told.pop("address", "")
-        units = told.pop("uint256", None)
+        contract, address = address, parameters.pop("address", "")
+        units = parameters.pop("uint256", None)
     if not address:
         raise _refused("This link has no address. Ask for one.")
     if not address.startswith(("0x", "0X")):
@@ -475,12 +471,12 @@ def _ethereum(path: str, told: dict[str, str]) -> LinkedPayment:
         chain_id=chain_id,
         contract=contract,
         units=None if units is None else _units(units),
-        unused=_unused(told),
+        unused=_unused(parameters),
     )
 
 
-def _unused(told: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(name[:20] for name in told if name not in _SPOKEN)
+def _unused(parameters: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(name[:20] for name in parameters if name not in _SPOKEN)
 
 
 def _amount(text: str) -> Decimal | None:
@@ -493,9 +489,9 @@ def _amount(text: str) -> Decimal | None:
 
 def _units(text: str) -> int | None:
     """A whole number, which ERC-681 lets be written as ``2.014e18``."""
-    found = _EIP681_NUMBER.fullmatch(text)
+    match = _EIP681_NUMBER.fullmatch(text)
     try:
-        whole = bounded(Decimal(text)) if found is not None else None
+        whole = bounded(Decimal(text)) if match is not None else None
     except NumberError:
         whole = None
     if whole is None or whole != whole.to_integral_value():

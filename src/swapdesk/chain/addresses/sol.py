@@ -22,7 +22,8 @@ NO_CHECKSUM = (
 OFF_CURVE = (
     "This address belongs to a program, not to a key. Only that program can move what it gets."
 )
-"""Said of a token account, in which a payout is lost, and of the vault of a multisig alike."""
+"""Both a token account, in which a payout is lost, and the vault of a multisig are such
+addresses."""
 
 _PROGRAMS = {
     "11111111111111111111111111111111": "the system program",
@@ -36,7 +37,7 @@ _PROGRAMS = {
 
 
 def read(text: str) -> ParsedAddress:
-    """The address. A warning always says that no checksum stands behind it."""
+    """The address, with the warning that no checksum protects it."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), range(SHORTEST, LONGEST + 1))
     if text in _PROGRAMS:

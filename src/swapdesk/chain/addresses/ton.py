@@ -45,7 +45,7 @@ def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) ->
 
 
 def decode(text: str) -> tuple[int, int, bytes] | None:
-    """Flag, workchain byte and account of a user-friendly form; None when it is none."""
+    """Flag, workchain byte and account of a user-friendly form; None for any other text."""
     if len(text) != LENGTH:
         return None
     try:
@@ -58,13 +58,16 @@ def decode(text: str) -> tuple[int, int, bytes] | None:
 
 
 def is_test_only(text: str) -> bool:
-    """True for an address that says of itself to be of a test network."""
-    found = decode(text)
-    return found is not None and found[0] in (BOUNCEABLE | TEST_ONLY, NON_BOUNCEABLE | TEST_ONLY)
+    """True for an address whose flag says that it is of a test network."""
+    decoded = decode(text)
+    return decoded is not None and decoded[0] in (
+        BOUNCEABLE | TEST_ONLY,
+        NON_BOUNCEABLE | TEST_ONLY,
+    )
 
 
 def read(text: str) -> ParsedAddress:
-    """The address as wallets take it: a raw one becomes non-bounceable. AddressProblem."""
+    """The address as wallets take it; a raw one becomes non-bounceable. Raises AddressProblem."""
     workchain_text, colon, digits = text.partition(":")
     if colon:
         return _read_raw(workchain_text, digits)
@@ -72,10 +75,10 @@ def read(text: str) -> ParsedAddress:
         raise wrong_start("UQ or EQ")
     require_alphabet(text, _ALPHABET, "a TON address")
     require_length(len(text), (LENGTH,))
-    found = decode(text)
-    if found is None or (set("+/") & set(text) and set("-_") & set(text)):
+    decoded = decode(text)
+    if decoded is None or (set("+/") & set(text) and set("-_") & set(text)):
         raise wrong_checksum()
-    flag, workchain, account = found
+    flag, workchain, account = decoded
     if flag & TEST_ONLY:
         raise AddressProblem(
             "other_chain",
@@ -114,13 +117,13 @@ def _read_raw(workchain: str, digits: str) -> ParsedAddress:
 
 
 def _contract_account(text: str) -> str:
-    found = decode(text)
-    return found[2].hex() if found is not None else text
+    decoded = decode(text)
+    return decoded[2].hex() if decoded is not None else text
 
 
 def _read_hash(text: str) -> bytes | None:
-    """Explorers write it in hexadecimal and in both alphabets of base64, with or without the sign
-    that fills it up."""
+    """Explorers write it in hexadecimal and in both alphabets of base64, with or without
+    padding."""
     digits = text.removesuffix("=")
     if len(digits) != _HASH_LENGTH or set(digits) <= _BASE58:
         # Without any sign of base64 it is as likely an address of another chain.
@@ -129,7 +132,11 @@ def _read_hash(text: str) -> bytes | None:
         octets = base64.b64decode(digits.replace("-", "+").replace("_", "/") + "=", validate=True)
     except (binascii.Error, ValueError):
         return None
-    return octets if digits in (one.removesuffix("=") for one in _spell_hash(octets)) else None
+    return (
+        octets
+        if digits in (spelling.removesuffix("=") for spelling in _spell_hash(octets))
+        else None
+    )
 
 
 def _spell_hash(octets: bytes) -> tuple[str, ...]:

@@ -31,7 +31,6 @@ _BLOCK_CHARACTERS = (0, 2, 3, 5, 6, 7, 9, 10, 11)
 
 
 def encode_blocks(payload: bytes) -> str:
-    """Bytes to Monero's base58."""
     parts = []
     for start in range(0, len(payload), 8):
         block = payload[start : start + 8]
@@ -57,13 +56,13 @@ def decode_blocks(text: str) -> bytes:
 
 
 def encode_address(network: int, body: bytes) -> str:
-    """Network byte and keys (and payment id) to an address with its checksum."""
+    """The address of a network byte and keys (with a payment id, if any)."""
     payload = bytes([network]) + body
     return encode_blocks(payload + keccak(payload)[:4])
 
 
 def decode_address(text: str) -> tuple[int, bytes]:
-    """Network byte and body of any network's address, else Base58Error."""
+    """Network byte and body of an address of any network. Raises Base58Error."""
     whole = decode_blocks(text)
     if len(whole) not in _LENGTHS.values() or keccak(whole[:-4])[:4] != whole[-4:]:
         raise base58.Base58Error("the checksum does not hold")

@@ -45,10 +45,8 @@ def is_x_address(text: str) -> bool:
 
 
 def x_address_parts(text: str) -> tuple[str, str] | None:
-    """Classic address and tag of an X-address of the main network; an absent tag is empty.
-
-    None for any other text, and for one whose flags say what no version defines (XLS-5).
-    """
+    """Classic address and tag of an X-address of the main network; an absent tag is empty. None for
+    any other text, and for flags that no version defines (XLS-5)."""
     payload = _x_payload(text)
     if payload is None or X_ADDRESS_VERSIONS[payload[:2]] != "main":
         return None
@@ -105,7 +103,7 @@ def read(text: str) -> ParsedAddress:
 
 
 def is_seed(text: str) -> bool:
-    """Whether a text is a seed, of either curve (Ed25519 starts with sEd)."""
+    """True for a seed of either curve (of Ed25519 it starts with sEd)."""
     payload = base58.payload(text, base58.XRP_ALPHABET) if 25 <= len(text) <= 35 else None
     if payload is None:
         return False

@@ -35,7 +35,8 @@ _WORD = 32
 
 
 def read_symbol(answer: bytes) -> str | None:
-    """What ``symbol()`` returned: a text, or 32 bytes as the first tokens did; None for neither."""
+    """The result of ``symbol()``: a text, or 32 bytes as the first tokens returned; None for
+    neither."""
     raw = answer.rstrip(b"\0") if len(answer) == _WORD else text_in(answer)
     try:
         return raw.decode() or None if raw is not None else None

@@ -44,8 +44,8 @@ class Method(Struct, frozen=True, dict=True):
     def read(self, data: bytes) -> dict[str, Any]:
         """The arguments of a call by name: addresses with their checksum, numbers as integers.
 
-        Raises CalldataError unless the data is what ``call`` gives: another layout, unused bytes
-        and dirty padding are refused.
+        Raises CalldataError unless ``call`` gives this data: another layout, unused bytes and dirty
+        padding are refused.
         """
         from eth_abi.abi import decode
         from eth_abi.exceptions import DecodingError
@@ -65,7 +65,7 @@ def _normal(value: Any) -> Any:
     if isinstance(value, str) and len(value) == 42 and value.startswith("0x"):
         return checksummed(value)
     if isinstance(value, tuple | list):
-        return tuple(_normal(one) for one in value)
+        return tuple(_normal(item) for item in value)
     return value
 
 

@@ -1,12 +1,12 @@
-"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC; and what the
-node answers, read strictly.
+"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC; answers are
+read strictly.
 
-Every request goes out once, within a deadline. The caller gives every field of a call; nothing
-is filled in or signed here, and no chain library is needed.
+Every request goes out once, within a deadline. The caller gives every field of a call; nothing is
+filled in or signed here, and no chain library is needed.
 
 Addresses are kept with their checksum, hashes as lower-case 0x-hex, amounts as whole wei; an answer
-of another shape raises NodeUncertain. The words of a revert come from a contract, so they are data:
-cut, and printable ASCII.
+of another shape raises NodeUncertain. The words of a revert come from a contract, so they are cut
+and in printable ASCII.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PANICS = {
 
 
 def revert_words(data: bytes) -> str:
-    """The reason in words; empty when the call said nothing."""
+    """The reason in words; empty if the call gave none."""
     if not data:
         return ""
     head, rest = data[:4], data[4:]
@@ -44,8 +44,8 @@ def revert_words(data: bytes) -> str:
         number = int.from_bytes(rest, "big")
         return _PANICS.get(number, f"panic {number:#x}" if number < 256 else "panic")
     if head == _REASON:
-        said = (text_in(rest) or b"").decode("utf-8", "replace")
-        return plain_words(said).strip() or "reverted without a readable reason"
+        text = (text_in(rest) or b"").decode("utf-8", "replace")
+        return plain_words(text).strip() or "reverted without a readable reason"
     return f"error 0x{head.hex()} of the contract"
 
 
@@ -56,7 +56,7 @@ NO_METHOD = -32601
 
 
 class EvmRefused(NodeRefused):
-    """``data`` is that of the answer; ``words`` are the decoded reason of a revert, where there is
+    """``data`` is that of the answer; ``words`` are the decoded reason of a revert, if there is
     one."""
 
     def __init__(self, code: int, message: str, data: bytes = b"") -> None:
@@ -68,7 +68,7 @@ class EvmRefused(NodeRefused):
 
     @property
     def reverted(self) -> bool:
-        """Whether the call itself failed, rather than the request."""
+        """True if the call itself failed, rather than the request."""
         return self.code == REVERTED or bool(self.data)
 
 
@@ -88,14 +88,14 @@ class Head(Struct, frozen=True):
 
 
 class Fees(Struct, frozen=True):
-    """Wei per gas: what the newest block asked for, and what is usually added for haste."""
+    """Wei per gas: the base fee of the newest block, and the usual priority fee."""
 
     base_fee: int
     priority: int
 
     @property
     def most(self) -> int:
-        """A bound that still holds when the base fee doubles."""
+        """A bound that still holds if the base fee doubles."""
         return 2 * self.base_fee + self.priority
 
 
@@ -134,8 +134,8 @@ class Transaction(Struct, frozen=True):
 
 
 class SimulatedCall(Struct, frozen=True):
-    """Outcome of a pretended call. ``logs`` is None where the node cannot tell them; transfers
-    of the native coin show there as ERC-20 transfers of the address 0xee..ee."""
+    """Outcome of a simulated call. ``logs`` is None if the node does not tell them; transfers of
+    the native coin show there as ERC-20 transfers of the address 0xee..ee."""
 
     succeeded: bool
     output: bytes
@@ -201,14 +201,14 @@ def read_log(value: object) -> Log:
 
 
 def read_receipt(value: object, wanted: str) -> TransactionReceipt:
-    """The receipt of ``wanted``; another one is no answer."""
+    """The receipt of ``wanted``. Raises NodeUncertain for another one."""
     receipt = fields(value)
-    found = digest(receipt.get("transactionHash"))
+    own_hash = digest(receipt.get("transactionHash"))
     status = quantity(receipt.get("status"))
-    if found != wanted.lower() or status > 1:
+    if own_hash != wanted.lower() or status > 1:
         raise NodeUncertain("the node answered another receipt")
     return TransactionReceipt(
-        hash=found,
+        hash=own_hash,
         block=quantity(receipt.get("blockNumber")),
         block_hash=digest(receipt.get("blockHash")),
         sender=address(receipt.get("from")),
@@ -220,14 +220,14 @@ def read_receipt(value: object, wanted: str) -> TransactionReceipt:
 
 
 def read_transaction(value: object, wanted: str) -> Transaction:
-    """The transaction ``wanted``; another one is no answer."""
+    """The transaction ``wanted``. Raises NodeUncertain for another one."""
     sent = fields(value)
-    found = digest(sent.get("hash"))
-    if found != wanted.lower():
+    own_hash = digest(sent.get("hash"))
+    if own_hash != wanted.lower():
         raise NodeUncertain("the node answered another transaction")
     block = sent.get("blockNumber")
     return Transaction(
-        hash=found,
+        hash=own_hash,
         sender=address(sent.get("from")),
         to=None if sent.get("to") is None else address(sent.get("to")),
         data=octets(sent.get("input", sent.get("data"))),
@@ -253,7 +253,7 @@ _MISSING_METHOD_WORDS = ("does not exist", "not supported", "not available", "un
 
 
 class Call(Struct, frozen=True):
-    """A call that is pretended. ``value`` in wei; ``gas`` None is what the node allows."""
+    """A call to simulate. ``value`` in wei; ``gas`` None is what the node allows."""
 
     to: str
     data: bytes = b""
@@ -262,16 +262,15 @@ class Call(Struct, frozen=True):
     gas: int | None = None
 
     def as_json(self) -> dict[str, str]:
-        told = {"to": self.to, "data": "0x" + self.data.hex(), "value": hex(self.value)}
+        fields_of_call = {"to": self.to, "data": "0x" + self.data.hex(), "value": hex(self.value)}
         if self.sender is not None:
-            told["from"] = self.sender
+            fields_of_call["from"] = self.sender
         if self.gas is not None:
-            told["gas"] = hex(self.gas)
-        return told
+            fields_of_call["gas"] = hex(self.gas)
+        return fields_of_call
 
 
 def balance_of(address: str, block: str = "latest") -> Request:
-    """The balance in wei, as a quantity."""
     return Request("eth_getBalance", (address, block))
 
 
@@ -298,28 +297,26 @@ class EvmClient(NodeHttp):
         results: list[Any] = []
         for start in range(0, len(requests), BATCH_LIMIT):
             asked = requests[start : start + BATCH_LIMIT]
-            results += await self._ask_all([(each.method, each.params) for each in asked])
+            results += await self._ask_all([(request.method, request.params) for request in asked])
         return results
 
     def _refusal(self, error: Any) -> EvmRefused | NodeUncertain:
-        told = error if isinstance(error, dict) else {}
-        code, data = told.get("code"), told.get("data")
+        answered = error if isinstance(error, dict) else {}
+        code, data = answered.get("code"), answered.get("data")
         if not isinstance(code, int) or isinstance(code, bool):
             return NodeUncertain("the node answered an error without a code")
         try:
             raw = octets(data) if isinstance(data, str) else b""
         except NodeUncertain:
             raw = b""
-        return EvmRefused(code, str(told.get("message", "")), raw)
+        return EvmRefused(code, str(answered.get("message", "")), raw)
 
     # Reads
 
     async def height(self) -> int:
-        """Number of the newest block."""
         return quantity(await self.ask("eth_blockNumber"))
 
     async def head(self) -> Head:
-        """The newest block."""
         return read_head(await self.ask("eth_getBlockByNumber", "latest", False))
 
     async def balance(self, address: str) -> int:
@@ -332,18 +329,18 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """What the call would return now. EvmRefused with ``words`` when it reverts."""
+        """What the call would return now. Raises EvmRefused with ``words`` if it reverts."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Gas the call needs. EvmRefused with ``words`` when it reverts."""
+        """Gas the call needs. Raises EvmRefused with ``words`` if it reverts."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
         """The outcomes of calls that follow each other, with the logs of each.
 
-        A node without ``eth_simulateV1`` executes each by itself on the newest block and tells
-        no logs; several calls are then refused, because none sees what the one before it did.
+        A node without ``eth_simulateV1`` executes a single call on the newest block and tells no
+        logs; several calls are refused there, because none would see the effects of the one before.
         """
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
@@ -380,12 +377,12 @@ class EvmClient(NodeHttp):
 
     async def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
         """The receipt once the transaction is in a block; None before, and for unknown ones."""
-        found = await self.ask("eth_getTransactionReceipt", transaction_hash)
-        return None if found is None else read_receipt(found, transaction_hash)
+        answer = await self.ask("eth_getTransactionReceipt", transaction_hash)
+        return None if answer is None else read_receipt(answer, transaction_hash)
 
     async def transaction(self, transaction_hash: str) -> Transaction | None:
-        found = await self.ask("eth_getTransactionByHash", transaction_hash)
-        return None if found is None else read_transaction(found, transaction_hash)
+        answer = await self.ask("eth_getTransactionByHash", transaction_hash)
+        return None if answer is None else read_transaction(answer, transaction_hash)
 
     async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
         """Events of a contract, oldest first; a topic of None matches everything."""
@@ -400,18 +397,19 @@ class EvmClient(NodeHttp):
     # Sending
 
     async def send_raw(self, raw: bytes) -> str:
-        """Hand in a signed transaction; its hash. One that the node knows already is a success.
+        """Hands in a signed transaction; returns its hash. One that the node knows already is a
+        success.
 
         NodeUncertain: it may have been taken; the same bytes may be sent again.
         """
         own = "0x" + keccak(raw).hex()
         try:
-            told = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))
+            answered = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))
         except EvmRefused as refused:
             if any(words in refused.words.lower() for words in _ALREADY_KNOWN):
                 return own
             raise
-        if told != own:
+        if answered != own:
             raise NodeUncertain("the node answered another hash")
         return own
 
@@ -438,9 +436,9 @@ def _simulated(value: object) -> SimulatedCall:
     gas_used = quantity(outcome.get("gasUsed"))
     if succeeded:
         return SimulatedCall(True, output, gas_used, logs)
-    told = fields(outcome.get("error") or {})
-    raw = told.get("data")
+    failure = fields(outcome.get("error") or {})
+    raw = failure.get("data")
     data = octets(raw) if isinstance(raw, str) else output
-    code = told.get("code")
-    words = EvmRefused(code if isinstance(code, int) else 0, str(told.get("message", "")), data)
+    code = failure.get("code")
+    words = EvmRefused(code if isinstance(code, int) else 0, str(failure.get("message", "")), data)
     return SimulatedCall(False, output, gas_used, (), words.words)

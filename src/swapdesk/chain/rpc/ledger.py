@@ -2,8 +2,8 @@
 
 JSON-RPC 2.0 in HTTP POSTs, one request each; the header ``sandbox-token`` carries the key. Amounts
 are base units as decimal digits in a text, times RFC 3339 texts; ``chain`` is a chain's short name
-and ``token`` a token id. Every call has a deadline. A failure says what is known: nothing was sent,
-the outcome is unknown, or the node refused.
+and ``token`` a token id. Every call has a deadline. A failure says whether nothing was sent, the
+outcome is unknown, or the node refused.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LedgerMethod = Literal[
 
 
 class RpcCode(IntEnum):
-    """Codes of refusals, by every node of the sandbox; nothing happened when one is answered."""
+    """Codes of refusals by every node of the sandbox; nothing happened when one is answered."""
 
     BAD_JSON = -32700
     BAD_REQUEST = -32600
@@ -77,7 +77,7 @@ class RpcCode(IntEnum):
 
 
 OPENING_SECONDS = 20.0
-"""What a transaction may take: it opens the chain it is made on, when nobody has."""
+"""What a transaction may take: it opens its chain if nobody has."""
 _OPENS = frozenset({"faucet_pay", "fund"})
 
 
@@ -96,8 +96,8 @@ class LedgerClient(NodeHttp):
         self._ids = (WireNumber(str(number)) for number in count(1))
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
-        """The result as plain JSON values; numbers are WireNumber. Raises NodeError: also where the
-        node of a chain that the call needs is down, nothing happened."""
+        """The result as plain JSON values; numbers are WireNumber. Raises NodeError; if the node of
+        a chain that the call needs is down, nothing happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         return await self._ask(method, params, max(self._deadline, opening))
 

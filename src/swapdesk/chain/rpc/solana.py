@@ -1,8 +1,8 @@
 """Client of a Solana node: JSON-RPC over HTTP, every call once and with a deadline.
 
-Nothing is retried here: repeating a transaction belongs to whoever wrote it down first. Answers
-are read strictly: one of another shape raises NodeUncertain. Addresses, hashes and signatures
-are base58 texts, amounts integers of base units, transactions bytes. Needs no chain library.
+Nothing is retried here: repeating a transaction belongs to whoever wrote it down first. Answers are
+read strictly: one of another shape raises NodeUncertain. Addresses, hashes and signatures are
+base58 texts, amounts integers of base units, transactions bytes. Needs no chain library.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEVELS: tuple[Level, ...] = ("processed", "confirmed", "finalized")
 
 
 class Blockhash(Struct, frozen=True):
-    """``last_height`` is the last block height at which a transaction with it is executed."""
+    """Transactions with it are executed up to the block height ``last_height``."""
 
     blockhash: str
     last_height: int
@@ -57,16 +57,16 @@ class TokenMove(Struct, frozen=True):
 
 
 class BalanceChanges(Struct, frozen=True):
-    """What a transaction changes: lamports (before, after) by account, and tokens. Only what
-    differs is listed."""
+    """What a transaction changes: lamports (before, after) by account, and tokens. Only differences
+    are listed."""
 
     lamports: dict[str, tuple[int, int]]
     tokens: tuple[TokenMove, ...]
 
 
 class SimulationResult(Struct, frozen=True):
-    """``error`` is Solana's JSON of why it would fail, None for success. ``moves`` is None when
-    it would not be executed at all, or when the node does not tell."""
+    """``error`` is Solana's JSON of why it would fail, None for success. ``moves`` is None if it
+    would not be executed at all, or if the node does not tell."""
 
     error: Any
     units: int | None
@@ -89,7 +89,7 @@ def read_holdings(value: Any) -> list[TokenHolding]:
 
 
 def read_delegations(value: Any) -> list[Delegation]:
-    """Of the token accounts of an owner, those that somebody else may take from."""
+    """The token accounts of an owner that somebody else may take from."""
     return [
         Delegation(
             address,
@@ -103,7 +103,6 @@ def read_delegations(value: Any) -> list[Delegation]:
 
 
 def _token_accounts(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each with its address."""
     for account in _of(list, value):
         data = _of(dict, _of(dict, _of(dict, account).get("account")).get("data"))
         yield _of(str, account.get("pubkey")), _of(dict, _of(dict, data.get("parsed")).get("info"))
@@ -116,11 +115,11 @@ def _counted(value: Any) -> tuple[int, int]:
 
 
 def require_value(given: Any) -> Any:
-    """The value of an answer that says its slot."""
-    found = _of(dict, given)
-    if "value" not in found:
+    """The value of an answer that also states its slot."""
+    answer = _of(dict, given)
+    if "value" not in answer:
         raise NodeUncertain("the node answered without a value")
-    return found["value"]
+    return answer["value"]
 
 
 def require_int(value: Any) -> int:
@@ -149,15 +148,15 @@ def _moves(meta: dict[str, Any], keys: Sequence[str]) -> BalanceChanges:
 
 def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
     """Units by (account, owner, mint)."""
-    found = {}
+    units = {}
     for item in _of(list, value if value is not None else []):
         entry = _of(dict, item)
         index = require_int(entry.get("accountIndex"))
         if index >= len(keys):
             raise NodeUncertain("the node answered with balances of other accounts")
         place = (keys[index], _of(str, entry.get("owner")), _of(str, entry.get("mint")))
-        found[place] = _units(_of(dict, entry.get("uiTokenAmount")).get("amount"))
-    return found
+        units[place] = _units(_of(dict, entry.get("uiTokenAmount")).get("amount"))
+    return units
 
 
 def _of(kind: type[T], value: Any) -> T:
@@ -192,7 +191,7 @@ class SolanaClient(NodeHttp):
         self._options = {"commitment": commitment}
 
     async def genesis_hash(self) -> str:
-        """What the chain is: compared with the one an account is bound to."""
+        """Identifies the chain: an account is bound to one."""
         return str(await self.ask("getGenesisHash"))
 
     async def latest_blockhash(self) -> Blockhash:
@@ -201,29 +200,29 @@ class SolanaClient(NodeHttp):
         return Blockhash(_of(str, value.get("blockhash")), last)
 
     async def is_blockhash_good(self, blockhash: str) -> bool:
-        found = await self.ask("isBlockhashValid", blockhash, self._options)
-        return require_value(found) is True
+        answer = await self.ask("isBlockhashValid", blockhash, self._options)
+        return require_value(answer) is True
 
     async def block_height(self) -> int:
         return require_int(await self.ask("getBlockHeight", self._options))
 
     async def balance(self, address: str) -> int:
-        """Lamports; 0 when there is no such account."""
+        """Lamports; 0 if there is no such account."""
         return require_int(require_value(await self.ask("getBalance", address, self._options)))
 
     async def holdings(self, owner: str, mint: str) -> list[TokenHolding]:
-        """The owner's token accounts of a mint; none when it never held any."""
+        """The owner's token accounts of a mint; none if it never held any."""
         options = {**self._options, "encoding": "jsonParsed"}
-        found = await self.ask("getTokenAccountsByOwner", owner, {"mint": mint}, options)
-        return read_holdings(require_value(found))
+        answer = await self.ask("getTokenAccountsByOwner", owner, {"mint": mint}, options)
+        return read_holdings(require_value(answer))
 
     async def rent_exemption(self, size: int) -> int:
         """Lamports that an account of so many bytes must hold."""
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
-        """What a transaction would do, signed or not; ``keys`` are the accounts of its message
-        in their order."""
+        """What a transaction would do, signed or not; ``keys`` are the accounts of its message in
+        their order."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
         value = _of(dict, require_value(await self.ask("simulateTransaction", text, options)))
@@ -235,10 +234,10 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Send a signed transaction; its signature, which says nothing of its execution.
+        """Sends a signed transaction; returns its signature, which tells nothing of its execution.
 
-        One that was executed already counts as sent. Raises NodeRefused when nothing was sent,
-        NodeUncertain when that is not known.
+        One that was executed already counts as sent. Raises NodeRefused if nothing was sent,
+        NodeUncertain if that is not known.
         """
         signature = first_signature(transaction)
         options = {
@@ -258,37 +257,36 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """How far a transaction has come, None when this node has not executed it. Whether it
-        still may be is a matter of its blockhash."""
+        """How far a transaction has come; None if this node has not executed it. Its blockhash
+        decides whether it still may be."""
         options = {"searchTransactionHistory": True}
-        told = require_value(await self.ask("getSignatureStatuses", [signature], options))
-        entries = _of(list, told)
+        statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
+        entries = _of(list, statuses)
         if len(entries) != 1:
             raise NodeUncertain("the node answered for another number of signatures")
         if entries[0] is None:
             return None
-        found = _of(dict, entries[0])
-        level = found.get("confirmationStatus")
+        entry = _of(dict, entries[0])
+        level = entry.get("confirmationStatus")
         if level not in _LEVELS:
             raise NodeUncertain("the node does not say how far a transaction has come")
-        return Status(require_int(found.get("slot")), level, found.get("err"))
+        return Status(require_int(entry.get("slot")), level, entry.get("err"))
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
-        """Of the newest transactions that name an address, newest first; also of those that
-        failed."""
+        """The newest transactions that name an address, newest first, failed ones included."""
         asked = self._options["commitment"]
         options = {
             "commitment": "confirmed" if asked == "processed" else asked,
             "limit": most,
         }
-        told = _of(list, await self.ask("getSignaturesForAddress", address, options))
-        return [_of(str, _of(dict, entry).get("signature")) for entry in told]
+        listed = _of(list, await self.ask("getSignaturesForAddress", address, options))
+        return [_of(str, _of(dict, entry).get("signature")) for entry in listed]
 
     def _refusal(self, error: Any) -> NodeError:
         if not isinstance(error, dict) or type(error.get("code")) is not int:
             return NodeUncertain("the node answered with an error of another shape")
-        found = error.get("data")
-        data: dict[str, Any] = found if isinstance(found, dict) else {}
+        details = error.get("data")
+        data: dict[str, Any] = details if isinstance(details, dict) else {}
         return NodeRefused(error["code"], str(error.get("message")), data.get("err"))
 
 

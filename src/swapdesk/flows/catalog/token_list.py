@@ -79,8 +79,12 @@ class _TokenRow(NamedTuple):
 
 class TokenRow(_TokenRow):
     """One token on one chain. ``price`` in USD, ``change`` in percent over 24 hours; ``contract``
-    is None for a native coin. ``enabled`` is False if the token or its chain is disabled.
-    ``symbol_key`` and ``text_key`` are the lower-case texts that are searched."""
+    is None for a native coin. ``verdict`` is the result of its scan, ``can`` what it can be used
+    for.
+
+    ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and ``text_key`` are
+    the lower-case texts that are searched.
+    """
 
     __slots__ = ()
     PRINTED: ClassVar = {

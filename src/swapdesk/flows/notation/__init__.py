@@ -71,7 +71,7 @@ def _or_nothing(
     """Writes :data:`NOTHING` for a value that is not known."""
 
     @wraps(write)
-    def written(value: Decimal | None, *args: _P.args, **options: _P.kwargs) -> str:
+    def written(value: Decimal | None, /, *args: _P.args, **options: _P.kwargs) -> str:
         return NOTHING if value is None else write(value, *args, **options)
 
     return written

@@ -985,33 +985,37 @@ def match_payment(order: Order, paid: PaidOnChain) -> Situation:
     to 8.12), which the service does not do."""
     asked = order.in_token
     if paid.missing:
-        return SITUATIONS["payment missing"]
+        return _payment("missing")
     if paid.failed:
-        return SITUATIONS["payment failed"]
+        return _payment("failed")
     waits = None
     if paid.confirmations is None:
-        waits = SITUATIONS["payment underpriced" if paid.underpriced else "payment not in a block"]
+        waits = _payment("underpriced" if paid.underpriced else "not in a block")
     if order.is_dex:
         return waits or PAYMENT_AS_ASKED
     if asked is not None and asked.chain != paid.chain:
-        return SITUATIONS["payment wrong chain"]
+        return _payment("wrong chain")
     if asked is not None and paid.token_id != asked.id:
-        return SITUATIONS["payment wrong token"]
+        return _payment("wrong token")
     if order.deposit_tag and not paid.memo:
-        return SITUATIONS["payment memo missing"]
+        return _payment("memo missing")
     if order.deposit_tag and paid.memo != order.deposit_tag:
-        return SITUATIONS["payment another memo"]
+        return _payment("another memo")
     closed = ended(display_of(order))
     if waits is not None:
-        return SITUATIONS["payment closed before"] if closed else waits
+        return _payment("closed before") if closed else waits
     if paid.at is not None and order.expires is not None and paid.at > order.expires:
-        return SITUATIONS["payment late" if order.refund_address else "payment late stuck"]
+        return _payment("late" if order.refund_address else "late stuck")
     if closed:
-        return SITUATIONS["payment closed without"]
+        return _payment("closed without")
     if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
         return PAYMENT_AS_ASKED
     less = paid.amount < order.in_amount
-    return SITUATIONS["payment too little" if less else "payment too much"]
+    return _payment("too little" if less else "too much")
+
+
+def _payment(match: str) -> Situation:
+    return SITUATIONS[f"payment {match}"]
 
 
 _WIDE = Context(prec=200)

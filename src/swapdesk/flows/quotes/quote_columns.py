@@ -271,8 +271,10 @@ class WaterfallStep(Struct, frozen=True):
 
 class Waterfall(Struct, frozen=True):
     """The steps from what is sent to what arrives. ``lines`` is the sum of the summed steps,
-    ``net`` what the service states, ``gap`` their difference in percent of the payout; None without
-    a payout."""
+    ``net`` what the service states.
+
+    ``gap`` is their difference in percent of the payout; None without a payout.
+    """
 
     PRINTED: ClassVar = {
         "verdict": "verdict", "lines": "printed_lines", "net": "net", "steps": "steps",

@@ -194,7 +194,11 @@ class OrderSearch:
     def _named(self, reading: Reading) -> NamedTransaction:
         names = (name for text in reading.texts for name in self._answered.get(text, {}).values())
         hashes = _lowered(reading)
-        paid = (one for one in self.payments if one.hash.lower() in hashes and not one.missing)
+        paid = (
+            payment
+            for payment in self.payments
+            if payment.hash.lower() in hashes and not payment.missing
+        )
         return NamedTransaction(reading.value, tuple(dict.fromkeys(names)), next(paid, None))
 
     def addresses(self, service_id: str) -> tuple[str, ...]:
@@ -363,8 +367,8 @@ class OrderSearch:
         reads, costs = 0, []
         if Place.SERVICE in self._left:
             # An id may be that of an order or of a group; a group takes a key.
-            each = 1 if self._desk.link.connection.read_only else 2
-            by_id = len(self._groups) or len(self._ids()) * each
+            reads_an_id = 1 if self._desk.link.connection.read_only else 2
+            by_id = len(self._groups) or len(self._ids()) * reads_an_id
             reads += by_id
             costs.append(f"{counted(by_id, 'read')} by id")
         if Place.LISTS in self._left:
@@ -430,16 +434,16 @@ class OrderSearch:
                 failed += f"asked for {short_id(text)}" if len(texts) > 1 else ""
                 break
         del kinds[""]
-        said = " and ".join(
+        found = " and ".join(
             f"{'an' if name == 'order' else 'a'} {name} of this partner"
             if count == 1
             else f"{count} {name}s of this partner"
             for name, count in kinds.items()
         )
         if failed:
-            self._say(Place.SERVICE, "failed", "; ".join(filter(None, (said, failed))))
-        elif said:
-            self._say(Place.SERVICE, "found", said)
+            self._say(Place.SERVICE, "failed", "; ".join(filter(None, (found, failed))))
+        elif found:
+            self._say(Place.SERVICE, "found", found)
         else:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
@@ -468,8 +472,8 @@ class OrderSearch:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
             read = f" after {counted(self._page - 1, 'read')}" if self._page > 1 else ""
-            said = f"{_why(error)}{read}; the rest was not searched"
-            self._say(Place.LISTS, "failed", said)
+            reason = f"{_why(error)}{read}"
+            self._say(Place.LISTS, "failed", f"{reason}; the rest was not searched")
             return True
         self._pages = answer.total_pages
         self._listed_ids |= {order.service_id for order in answer.orders}
@@ -493,8 +497,8 @@ class OrderSearch:
         else:
             so_far = "" if over else " so far"
             gap = f"; {self._skipped} could not be read" if self._skipped else ""
-            said = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
-            self._say(Place.LISTS, "failed" if gap else "nothing", said)
+            searched = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
+            self._say(Place.LISTS, "failed" if gap else "nothing", searched)
         if over:
             self._left.remove(Place.LISTS)
         return over or bool(new)
@@ -583,13 +587,11 @@ class OrderSearch:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
             self._say(Place.CHAINS, "found", f"{self.payments[0].said}{more}")
         elif failures:
-            said = (
-                f"{len(failures)} of {counted(len(answers), 'node')} gave no answer: {failures[0]}"
-            )
-            self._say(Place.CHAINS, "failed", said)
+            silent = f"{len(failures)} of {counted(len(answers), 'node')} gave no answer"
+            self._say(Place.CHAINS, "failed", f"{silent}: {failures[0]}")
         else:
-            said = f"no transaction of this hash, {len(answers)} asked"
-            self._say(Place.CHAINS, "nothing", said)
+            count = len(answers)
+            self._say(Place.CHAINS, "nothing", f"no transaction of this hash, {count} asked")
 
     def _note_missing(self, readings: list[Reading]) -> None:
         """Records transactions that this desk sent, or the customer names, for the one order that

@@ -515,7 +515,7 @@ def _changes(word: str) -> int:
     kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
     if kinds[:2] == [1, 2]:
         kinds[0] = 2
-    return sum(one != other for one, other in pairwise(kinds))
+    return sum(left != right for left, right in pairwise(kinds))
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:

@@ -143,7 +143,7 @@ class CaseFacts(Struct, frozen=True):
             swap_payment=None,
             own_payment=None,
             away=None,
-            payments=tuple(one for one in self.tracked.payments if one.seen_at <= at),
+            payments=tuple(paid for paid in self.tracked.payments if paid.seen_at <= at),
             gone=False,
             paid_at=self.tracked.paid_at if (self.tracked.paid_at or at) < at else None,
         )

@@ -97,8 +97,8 @@ class OrderWrites:
         """Writes and announces what is queued, without figures; False if the journal did not take
         all of it."""
         if self._untold:
-            told, self._untold = self._untold, set()
-            self._written(told)
+            names, self._untold = list(self._untold), set()
+            self._written(names)
         async with self._one_at_a_time:
             waiting = list(self.pending)
             for at in range(0, len(waiting), SLICE):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -74,13 +75,10 @@ class BatchedOrders:
     def moved(self) -> Iterator[str]:
         """Yields the orders of groups whose payment moved since the last look."""
         for group in [group for group, names in self._groups.items() if names]:
-            try:
-                # One question for all orders of a group.
-                mark = self._payments.mark(group)
-            except JournalUnavailable as error:
-                log.error("the journal cannot be read: %s", error)
-                continue
-            if group not in self._marks or self._marks[group] != mark:
+            before = self._marks.get(group, _NEVER)
+            # One query for all orders of a group.
+            mark = told_by_journal(partial(self._payments.mark, group), before)
+            if mark != before:
                 self._marks[group] = mark
                 yield from tuple(self._groups[group])
 
@@ -108,6 +106,10 @@ class BatchedOrders:
         if payment == tracked.batch_payment:
             return tracked
         return replace(tracked, batch_payment=payment)
+
+
+_NEVER = object()
+"""The mark of a group that was not read yet."""
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:

@@ -37,7 +37,8 @@ class Navigation:
         """Tell the page in view that orders with these ids changed, and where funds are with them;
         an empty set stands for the state of the stream, and for creates."""
         if (page := self.page) is not None and page.is_mounted:
-            page.refresh_frame()
+            if not ids:
+                page.refresh_frame()
             page.orders_changed(ids)
             page.see_moves()
 

@@ -1,4 +1,4 @@
-"""Facts as rows: a muted label, a value, an optional note at the right. Addresses stand in full."""
+"""Facts as rows: a muted label, a value, an optional note at the right. Addresses are never cut."""
 
 from __future__ import annotations
 
@@ -82,10 +82,12 @@ class DetailRows(LinesView, can_focus=True):
         super().__init__(**place)
         self.facts: tuple[Fact, ...] = ()
         self._key = ""
+        self._names: list[str] = []
+        """By row the name of its fact."""
 
     @property
     def current(self) -> Fact | None:
-        """The fact under the cursor; None without any."""
+        """The fact under the cursor."""
         return next((fact for fact in self.facts if fact.name == self._key and fact.label), None)
 
     def show(self, facts: Sequence[Fact]) -> None:
@@ -95,17 +97,22 @@ class DetailRows(LinesView, can_focus=True):
         self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        return [line for _, line in self._named(width)]
+        size = label_width(self.facts)
+        rows = [
+            (fact.name, [Span(" "), Span(" "), *line])
+            for fact in self.facts
+            for line in fact_lines(fact, width - 2 * MARGIN, size)
+        ]
+        self._names = [name for name, _ in rows]
+        return [line for _, line in rows]
 
     def render_line(self, y: int) -> Strip:
-        base = self.rich_style
         width = self.size.width
-        rows = self._named(width)
-        name, line = rows[y] if y < len(rows) else ("", [])
-        if self.has_focus and name and name == self._key:
-            ground = base + selected_style(self.app)
-            return paint(self.app, [Span(CURSOR, "accent"), *line[1:]], width, ground)
-        return paint(self.app, line, width, base)
+        rows = self._at(width)
+        if not (self._key and self.has_focus and y < len(rows) and self._names[y] == self._key):
+            return super().render_line(y)
+        ground = self.rich_style + selected_style(self.app)
+        return paint(self.app, [Span(CURSOR, "accent"), *rows[y][1:]], width, ground)
 
     @on(events.Focus)
     @on(events.Blur)
@@ -122,9 +129,10 @@ class DetailRows(LinesView, can_focus=True):
         self._show_current()
 
     def _show_current(self) -> None:
-        """Scroll the body so that the rows of the fact under the cursor are in view."""
+        """Scrolls the body to the rows of the fact under the cursor."""
         width = self.size.width
-        rows = [at for at, (name, _) in enumerate(self._named(width)) if name == self._key]
+        self._at(width)
+        rows = [at for at, name in enumerate(self._names) if name == self._key]
         if not rows or not isinstance(self.parent, Widget):
             return
         # With the first fact everything above the facts comes into view again.
@@ -135,14 +143,6 @@ class DetailRows(LinesView, can_focus=True):
     def action_choose(self) -> None:
         if self.current is not None:
             self.post_message(self.Chosen(self, self.current))
-
-    def _named(self, width: int) -> list[tuple[str, Line]]:
-        size = label_width(self.facts)
-        return [
-            (fact.name, [Span(" "), Span(" "), *line])
-            for fact in self.facts
-            for line in fact_lines(fact, width - 2 * MARGIN, size)
-        ]
 
 
 def label_width(facts: Sequence[Fact]) -> int:

@@ -101,7 +101,6 @@ def order_columns(wide: bool) -> list[Column]:
 
 
 def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
-    """The cells whose columns grow to what is in them."""
     from swapdesk.flows.orders.order_fields import shown
 
     sent, _ = tracked.symbols
@@ -112,8 +111,8 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
-    """One order. Beside grey a row has the hue of its state and that of its route; the word of
-    the state is bold where you act next."""
+    """Has two hues beside grey, of state and route; the word of the state is bold if you act
+    next."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
@@ -133,7 +132,7 @@ def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row
 
 
 def row_at(row: Row, summary: OrderStatus, time: Elapsed, *, wide: bool) -> Row:
-    """The row of an order with another time; ``summary`` is what the row says."""
+    """The same row with another time; ``summary`` is the status it was made of."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
 
@@ -142,30 +141,27 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """What is no hue of a state: brighter where you act next."""
+    """The role of cells without a hue of their own: brighter if you act next."""
     return "foreground" if summary.yours else "muted"
 
 
 def sign_span(summary: OrderStatus) -> Span:
-    """The glyph of a state in its hue."""
     glyph, role = SIGNS[summary.sign]
     return Span(glyph, role)
 
 
 def stage_of(summary: OrderStatus) -> StageState:
-    """The stage line of an order."""
     mark = StageMark.ENDED if summary.not_signed else stage_mark(summary.level)
     return StageState(summary.stage, len(summary.stages), mark)
 
 
 def stage_mark(level: str) -> StageMark:
-    """How the stage of an order at this level is marked."""
     return _MARKS.get(level, StageMark.WAITING)
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
-    otherwise."""
+    """``0.5 BTC → 14.524108 ETH``; for an order without a payout what was promised or came
+    back."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
@@ -176,19 +172,22 @@ def pair_spans(tracked: TrackedOrder) -> Line:
 
 def empty_line(sentence: str, key: str, verb: str) -> Line:
     """``No orders yet.`` and the key with its verb: ``n`` ``starts a swap``."""
-    said = Span(f"{sentence} ", "muted")
-    return [said, Span(key, "accent", bold=True), Span(f" {verb}.", "muted")]
+    return [
+        Span(f"{sentence} ", "muted"),
+        Span(key, "accent", bold=True),
+        Span(f" {verb}.", "muted"),
+    ]
 
 
 PAST_COMES = "older ones are being read"
 UNREADABLE = "Cannot be read"
 STEP, FILTERED_STEP = 100, 25
-"""Rows laid out between two breaths of the event loop, a few milliseconds: a filter reads all that
-an order says."""
+"""Rows laid out before the event loop has a turn, a few milliseconds; fewer with a filter, which
+reads every field of an order."""
 
 
 class Shown(Struct, frozen=True):
-    """Which orders, in their sequence, and what stands beside their labels."""
+    """Orders in their sequence, and what their labels say."""
 
     orders: Sequence[TrackedOrder]
     kept: FilterLine = EVERYTHING
@@ -196,16 +195,16 @@ class Shown(Struct, frozen=True):
     """How many of all orders stand in each group, without the filter."""
     stale: str = ""
     whole: bool = True
-    """Whether older ones are not still being read."""
+    """False while older orders are still being read."""
     skipped: int = 0
     """Orders of the service that cannot be read."""
 
 
 class Drawn(Struct):
-    """What stands in the table for an order, and under which label.
+    """An order with its row and the group it stands in.
 
-    The order is the newest that is known; out of view its row is a sketch. ``summary`` is what
-    its row says, but for the ``time``, which may be a later one."""
+    Out of view the row is a sketch. ``summary`` is the status that the row was made of, except for
+    the ``time``, which may be a later one."""
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -232,21 +231,21 @@ class OrderList(LineTable):
     @property
     def shown(self) -> list[TrackedOrder]:
         """The orders that stand in the table, in their sequence."""
-        found = (self._drawn.get(row.key) for row in self.rows)
-        return [one.tracked for one in found if one is not None]
+        shown = (self._drawn.get(row.key) for row in self.rows)
+        return [drawn.tracked for drawn in shown if drawn is not None]
 
     @property
     def running(self) -> bool:
-        """Whether an order among the rows is open."""
-        return any(one.group is Group.OPEN for one in self._drawn.values())
+        """True if an order among the rows is open."""
+        return any(drawn.group is Group.OPEN for drawn in self._drawn.values())
 
     def running_in_view(self) -> list[str]:
         """Ids of the open orders that are on the screen now."""
-        drawn = ((key, self._drawn.get(key)) for key in self.visible_keys())
-        return [key for key, one in drawn if one is not None and one.group is Group.OPEN]
+        drawn = {key: self._drawn.get(key) for key in self.visible_keys()}
+        return [key for key, order in drawn.items() if order and order.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
-        """Columns for this width; True when they are others, and the rows are due."""
+        """Sets the columns for this width; returns True if they changed and the rows are due."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -255,132 +254,132 @@ class OrderList(LineTable):
         return True
 
     def say(self, sentence: LineLike) -> None:
-        """No rows, and why."""
+        """Shows ``sentence`` in place of rows."""
         self._drawn.clear()
         self._open_label = None
         self.set_empty(sentence)
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Draw orders in their place; those out of view when they come into it. False when one
-        has its place elsewhere or others are ``skipped``, and all rows are due."""
+        """Draws orders in place, those out of view once they come into it. Returns False if an
+        order belongs elsewhere or ``skipped`` changed: all rows are due then."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
         changed: list[TableRow] = []
         for tracked in orders:
-            one = self._drawn.get(tracked.service_id)
-            if one is None:
+            drawn = self._drawn.get(tracked.service_id)
+            if drawn is None:
                 return False
-            before = one.row
-            if one.tracked is not tracked:
-                if one.group is not group_of(tracked):
+            before = drawn.row
+            if drawn.tracked is not tracked:
+                if drawn.group is not group_of(tracked):
                     return False
-                one = self._drawn[tracked.service_id] = self._new(tracked)
-            row = self._current(one, now) if tracked.service_id in visible else one.row
+                drawn = self._drawn[tracked.service_id] = self._new(tracked)
+            row = self._current(drawn, now) if tracked.service_id in visible else drawn.row
             if row is not before:
                 changed.append(row)
         self.update_rows(changed)
         return True
 
     def fill(self, shown: Shown) -> None:
-        """All rows at once."""
         for _ in self.filling(shown):
             pass
 
     def filling(self, shown: Shown) -> Iterator[None]:
-        """Lay the rows out anew; the first ones stand after the first step, and the table of
-        before goes on standing meanwhile when there is one."""
-        drawn: dict[str, Drawn] = {}
+        """Lays out all rows in steps. An empty table shows the first ones after the first step;
+        another one keeps its rows until the last."""
+        kept: dict[str, Drawn] = {}
         measured = TableLayout(order_columns(wide=self._wide))
         first, now = not self._drawn, self._now()
         step = STEP if shown.kept.empty else FILTERED_STEP
         for at, tracked in enumerate(shown.orders, start=1):
             if shown.kept.empty or shown.kept.keeps(tracked, order_status(tracked, now), now):
-                one = self._drawn.get(tracked.service_id)
-                if one is None or one.tracked is not tracked:
-                    one = self._new(tracked)
+                drawn = self._drawn.get(tracked.service_id)
+                if drawn is None or drawn.tracked is not tracked:
+                    drawn = self._new(tracked)
                 # Rows of an unchanged order are kept: the tick brings their times up to date.
-                if isinstance(one.row, Sketch) and not one.row.needs:
-                    one.row.needs = measured.needs(amount_cells(tracked))
-                drawn[tracked.service_id] = one
-                measured.measure(one.row)
+                if isinstance(drawn.row, Sketch) and not drawn.row.needs:
+                    drawn.row.needs = measured.needs(amount_cells(tracked))
+                kept[tracked.service_id] = drawn
+                measured.measure(drawn.row)
             if at % step == 0:
-                if first and drawn:
+                if first and kept:
                     first = False
-                    self._set(dict(drawn), shown)
+                    self._set(dict(kept), shown)
                 yield
-        self._set(drawn, shown, measured)
+        self._set(kept, shown, measured)
 
     def relabel(self, stale: str) -> None:
-        """``stale`` stands beside the open orders while nothing tells of their changes."""
+        """Puts ``stale`` beside the open orders, while no stream reports their changes."""
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)
-            self.update_row(self._open_label)
+            self.update_rows([self._open_label])
 
     def _new(self, tracked: TrackedOrder) -> Drawn:
-        """An order whose row is drawn when it is seen.
+        """An order whose row is drawn once it is in view.
 
-        The sketch does not hold what holds it: each change of an order would wait for a collection
-        of the oldest garbage, and be megabytes a minute while somebody presses keys.
+        The sketch does not refer to the ``Drawn`` that holds it: as a cycle each change of an order
+        would wait for a full garbage collection, megabytes a minute while keys are pressed.
         """
         sketch = Sketch(tracked.service_id, partial(self._row_of, tracked))
         return Drawn(tracked, sketch, group_of(tracked))
 
     def _row_of(self, tracked: TrackedOrder) -> Row:
-        one = self._drawn.get(tracked.service_id)
-        if one is None or one.tracked is not tracked:
+        drawn = self._drawn.get(tracked.service_id)
+        if drawn is None or drawn.tracked is not tracked:
             # Of a table that is about to have other rows.
-            one = self._new(tracked)
-        return self._current(one, self._now())
+            drawn = self._new(tracked)
+        return self._current(drawn, self._now())
 
-    def _current(self, one: Drawn, now: datetime) -> Row:
-        """The row as of now; of one that was drawn the time alone, unless that changes more."""
-        time = time_at(one.summary, one.tracked, now) if one.summary is not None else None
-        if one.summary is None or time is None or not isinstance(one.row, Row):
-            one.summary = order_status(one.tracked, now)
-            one.time = one.summary.time
-            one.row = order_row(one.tracked, one.summary, wide=self._wide)
-        elif time != one.time:
-            one.row, one.time = row_at(one.row, one.summary, time, wide=self._wide), time
-        return one.row
+    def _current(self, drawn: Drawn, now: datetime) -> Row:
+        """Brings the row up to ``now``; only its time if nothing else changed with that."""
+        time = time_at(drawn.summary, drawn.tracked, now) if drawn.summary is not None else None
+        if drawn.summary is None or time is None or not isinstance(drawn.row, Row):
+            drawn.summary = order_status(drawn.tracked, now)
+            drawn.time = drawn.summary.time
+            drawn.row = order_row(drawn.tracked, drawn.summary, wide=self._wide)
+        elif time != drawn.time:
+            drawn.row = row_at(drawn.row, drawn.summary, time, wide=self._wide)
+            drawn.time = time
+        return drawn.row
 
     def _set(
         self, drawn: dict[str, Drawn], shown: Shown, measured: TableLayout | None = None
     ) -> None:
         self._drawn = drawn
         self._shown = shown
-        said = left_out_words(shown.skipped)
-        none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter. {said}".rstrip()
+        skipped = left_out_words(shown.skipped)
+        none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter. {skipped}".rstrip()
         # With orders that cannot be read it is not known that there are none.
         self.set_empty(
-            none if shown.orders else said or empty_line("No orders yet.", "n", "starts a swap")
+            none if shown.orders else skipped or empty_line("No orders yet.", "n", "starts a swap")
         )
         self.set_rows(self._grouped(), measured)
 
     def _grouped(self) -> list[TableRow]:
         shown = self._shown
         groups: dict[Group, list[TableRow]] = {group: [] for group in Group}
-        for one in self._drawn.values():
-            groups[one.group].append(one.row)
+        for drawn in self._drawn.values():
+            groups[drawn.group].append(drawn.row)
         rows: list[TableRow] = []
         if shown.skipped and self._drawn:
             fact = f"{shown.skipped:,}, left out or as last known"
             rows.append(Section("section unreadable", UNREADABLE, fact))
         self._open_label = None
-        for group, found in groups.items():
+        for group, members in groups.items():
             coming = group is Group.FINISHED and not shown.whole
-            if not found and not coming:
+            if not members and not coming:
                 continue
             rows += [Prose(f"gap {group}")] if rows else []
-            fact = _fact(len(found), shown.counts[group])
+            fact = _fact(len(members), shown.counts[group])
             if coming:
                 fact = f"{fact}, {PAST_COMES}"
             label = Section(f"section {group}", group.value, fact)
             if group is Group.OPEN:
                 label = self._open_label = replace(label, stale=shown.stale)
-            rows += [label, *found]
+            rows += [label, *members]
         return rows
 
 
@@ -407,38 +406,38 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """The order in full, beside the table of a wide screen. ``fact`` stands below the id; ``facts``
-    are those of the order's own screen."""
-    said: list[Line] = [pair_spans(tracked), [], _told(summary), _funds(summary)]
+    """The whole order beside the table of a wide screen; ``fact`` stands below the id, ``facts``
+    are those of the order's page."""
+    about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
-    for line in ([Span(fact, "muted")], [], *said, _next(summary), _by(summary)):
+    for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):
         rows += wrapped(line, width)
     # Beside the table a value has no room behind its label.
-    for one in facts:
-        value = Fact("", one.value, one.address, one.note, one.was, one.below, bold=one.bold)
-        rows += [[], [Span(one.label, "muted")], *facts_lines([value], width, label=2)]
+    for entry in facts:
+        rows += [[], [Span(entry.label, "muted")]]
+        rows += facts_lines([replace(entry, label="", link="")], width, label=2)
     return rows
 
 
 def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
-    """What is, where the money is, who acts next, until when; and the addresses where they fit.
+    """State, place of the money, who acts next and until when, and addresses if they fit.
 
-    What happened and who acts next are never left out for the rest.
+    State and who acts next are never left out.
     """
     last = wrapped([*_next(summary), *_by(summary, sentence=True)], width)
-    said = wrapped([*_told(summary), Span(" "), *_funds(summary)], width)
-    if len(said) + len(last) > rows:
-        said = wrapped(_told(summary), width)
-    if len(said) + len(last) > rows:
+    first = wrapped([*_state(summary), Span(" "), *_funds(summary)], width)
+    if len(first) + len(last) > rows:
+        first = wrapped(_state(summary), width)
+    if len(first) + len(last) > rows:
         last = wrapped(_next(summary), width)
-    shown = [*said[: max(1, rows - len(last))], *last][:rows]
+    shown = [*first[: max(1, rows - len(last))], *last][:rows]
     extra = _addresses(tracked, summary, width)
     if len(shown) + 1 + len(extra) <= rows:
         shown += [[], *extra]
     return shown + [[] for _ in range(rows - len(shown))]
 
 
-def _told(summary: OrderStatus) -> Line:
+def _state(summary: OrderStatus) -> Line:
     glyph, role = SIGNS[summary.sign]
     return [Span(f"{glyph} {summary.told}", role)]
 

@@ -1,11 +1,11 @@
 """JSON bytes in and out, bounded and exact.
 
-Reading refuses what a tolerant parser lets through: duplicate keys, NaN, deep nesting,
-endless numbers, broken UTF-8. What a service answers may hold a number of any size where this
-program reads none. What pydantic finds is told as (path, sentence) pairs that quote no value.
+Reading refuses what a tolerant parser lets through: duplicate keys, NaN, deep nesting, endless
+numbers, broken UTF-8. In an answer of a service a number of any size may stand where this program
+reads none. Errors of pydantic become (path, sentence) pairs that quote no value.
 
-Writing keeps every digit of a Decimal, has times as RFC 3339 and refuses floats. A model that
-shares others (``WireModel.SHARED``) is written without them, and they are written from memory.
+Writing keeps every digit of a Decimal, writes times as RFC 3339 and refuses floats. The models that
+others share (``WireModel.SHARED``) are written from memory.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ _shared_texts = SharedTexts()
 
 @cache
 def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> list[tuple[str, str, bool]]:
-    """Fields in their sequence: name, written name with its colon, whether null is written."""
+    """Fields in sequence: name, written name with its colon, whether null is written."""
     nullable: frozenset[str] = getattr(kind, "NULLABLE", frozenset())
     plan = []
     for name, field in kind.model_fields.items():
@@ -153,7 +153,7 @@ def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> list[tuple[str, s
 
 
 def _lean(value: BaseModel, shared: frozenset[str]) -> str:
-    """As ``model_dump`` and :func:`_write`, without the dictionary between."""
+    """As ``model_dump`` and :func:`_write`, without a dictionary between."""
     fields, out = value.__dict__, []
     for name, written, nullable in _plan_of(type(value), shared):
         item = fields[name]
@@ -165,7 +165,7 @@ def _lean(value: BaseModel, shared: frozenset[str]) -> str:
 
 
 def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
-    """The whole of a model: its ``shared`` fields are written from memory, after all others."""
+    """The whole of a model; its ``shared`` fields come from memory, after all others."""
     parts = [lean[1:-1]] if len(lean) > 2 else []
     for name in sorted(shared):
         part = getattr(value, name)
@@ -177,7 +177,7 @@ def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
 
 
 def encode_twice(value: BaseModel) -> tuple[str, str]:
-    """JSON of a model without the models it shares with others, and the whole of it."""
+    """JSON of a model without its shared models, and of the whole model."""
     shared: frozenset[str] = getattr(value, "SHARED", frozenset())
     lean = _lean(value, shared)
     whole = _with_shared(value, shared, lean)
@@ -189,7 +189,7 @@ def _writable(text: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Half a surrogate pair becomes its escape, which inside a text is the same JSON value."""
+    """Half a surrogate pair becomes its escape, which is the same JSON value."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -202,8 +202,8 @@ def _text(value: object) -> str:
 def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
     """UTF-8 JSON without blanks; Decimals digit for digit, times as RFC 3339.
 
-    Models are written under their wire names; the two options apply to models only.
-    Raises TypeError for a float (or any unknown type) and NumberError out of bounds.
+    Models are written under their wire names; the two options apply to models only. Raises
+    TypeError for a float or an unknown type, and NumberError for a number out of bounds.
     """
     out: list[str] = []
     _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})
@@ -300,8 +300,8 @@ _answer_decoder = _decoder_of(_near_or_far, _near_or_far)
 
 
 def _is_deeper(data: bytes, max_depth: int) -> bool:
-    """Whether arrays and objects are nested deeper, read without recursion and hardly further
-    than to the first that is: such a document is refused, and shall cost little."""
+    """True if arrays and objects are nested deeper. It does not recurse and reads hardly beyond the
+    first that is, so that a hostile document costs little."""
     if b"\\" in data:
         # Pairs first, so that the quote after an escaped backslash still ends its text.
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -318,16 +318,16 @@ def _is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
-    """Raise CodecError for a document nested deeper, before a recursive reader meets it.
+    """Raises CodecError for a document nested deeper, before a recursive reader meets it.
 
-    Where a library has raised Python's limit of recursion, such a document ends the process.
+    Where a library has raised Python's recursion limit, such a document would end the process.
     """
     if data.count(b"[") + data.count(b"{") > max_depth and _is_deeper(data, max_depth):
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
 
 
 def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
-    """The text of a document that a parser may be given."""
+    """The text of a document that is safe to parse."""
     if len(data) > max_bytes:
         raise CodecError("too_large", f"more than {max_bytes} bytes")
     try:
@@ -341,13 +341,14 @@ def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
 
 
 def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
-    """The text of a document with numbers in the place of what repeats (``parse_cache``). Equal
-    ones are equal documents. ValueError when a part is no JSON."""
+    """The text of a document with numbers in place of the parts that repeat (``parse_cache``);
+    equal texts are equal documents. Raises ValueError if a part is no JSON."""
     return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
 
 
 def part_of(number: str) -> str | None:
-    """What a number in the text of :func:`shortened` stands for; None for any other number."""
+    """The part that a number in the text of :func:`shortened` stands for; None for any other
+    number."""
     return PARTS.text(number)
 
 
@@ -358,8 +359,9 @@ def decode_json(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> object:
-    """Plain Python values of one JSON document; numbers are :class:`WireNumber`, and for the
-    ``client``, who reads members that are added over time, otherwise :class:`FarNumber`."""
+    """Plain Python values of one JSON document; numbers are :class:`WireNumber`. For the
+    ``client``, whose answers gain members over time, numbers out of bounds are
+    :class:`FarNumber`."""
     text = _text_of(data, max_bytes, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
@@ -386,7 +388,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
-    """A decoded value as ``kind``; :class:`ShapeError` names every field that is wrong."""
+    """A decoded value as ``kind``. Raises ShapeError, which names every field that is wrong."""
     adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)  # type: ignore[arg-type]
     try:
         # Python names of fields are ours alone: on the wire only the aliases count.
@@ -398,8 +400,8 @@ def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
         if error.error_count() > _MAX_ERRORS:
             fields = [("", f"{error.error_count()} fields are wrong")]
         else:
-            found = error.errors(include_url=False, include_input=False)
-            fields = [(path_of(e["loc"]), sentence(e)) for e in found[:_MAX_FIELDS]]
+            details = error.errors(include_url=False, include_input=False)
+            fields = [(path_of(e["loc"]), sentence(e)) for e in details[:_MAX_FIELDS]]
     # Outside the handler: the original error carries the input, which is not ours to log.
     raise ShapeError(fields)
 
@@ -412,6 +414,6 @@ def decode(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> T:
-    """JSON bytes as ``kind``, text rewritten for the ``side`` that reads it."""
+    """JSON bytes as ``kind``, with text rewritten for the ``side`` that reads it."""
     value = decode_json(data, side=side, max_bytes=max_bytes, max_depth=max_depth)
     return validate(kind, value, side=side)

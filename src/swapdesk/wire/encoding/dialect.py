@@ -1,8 +1,5 @@
-"""What the public service calls otherwise than the contract, and writes in another form: a client
-reads both, the service writes ours, or theirs for who asked for them.
-
-Source: contract 1.22.
-"""
+"""Names and forms of the public service that differ from the contract: a client reads both, the
+service writes ours, or theirs where configured (contract 1.22)."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ VENDOR_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "actionRequired": ("ffSetEmergency",),
     }
 )
-"""Our name, then the names also accepted, best first."""
+"""Our name, then the other names that are read, best first."""
 
 
 CHAIN_NAMES: Mapping[str, str] = MappingProxyType(
@@ -39,8 +36,8 @@ _ASKING_CHAINS = ("chain", "name")
 _SENT = ("to", "data", "value", "gasLimit")
 
 _REPLACED = ("serviceId", "serviceIds")
-"""Only the vendor's name is written for these; any other stands beside ours, since the public
-record has both."""
+"""Only the vendor's name is written for these; others stand beside ours, as in the public
+record."""
 
 
 class Dialect(StrEnum):
@@ -54,21 +51,21 @@ class Dialect(StrEnum):
         if self is Dialect.CONTRACT:
             return value
         if isinstance(value, list):
-            return [self.names(each) for each in value]
+            return [self.names(key) for key in value]
         if not isinstance(value, dict):
             return value
         written: dict[str, Any] = {}
         for name, held in value.items():
-            known = VENDOR_NAMES.get(name, ())
-            told = self.names(held)
+            others = VENDOR_NAMES.get(name, ())
+            written_value = self.names(held)
             if name in _NAMING_CHAINS and isinstance(held, str):
-                told = CHAIN_NAMES.get(held, held)
-            for each in known if name in _REPLACED else (name, *known):
-                written[each] = told
+                written_value = CHAIN_NAMES.get(held, held)
+            for key in others if name in _REPLACED else (name, *others):
+                written[key] = written_value
         return written | _in_their_form(value)
 
     def asked(self, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Query parameters with our names of chains where theirs were sent."""
+        """Query parameters with our names of chains in place of theirs."""
         if self is Dialect.CONTRACT:
             return pairs
         return [
@@ -81,12 +78,12 @@ class Dialect(StrEnum):
         if self is Dialect.CONTRACT:
             return path
         parts = path.split(".")
-        return ".".join(VENDOR_NAMES[one][0] if one in _REPLACED else one for one in parts)
+        return ".".join(VENDOR_NAMES[part][0] if part in _REPLACED else part for part in parts)
 
 
 def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The end of a fixed rate in Unix seconds, as a text; and beside ``metadata`` in the answer to
-    the create of a DEX order, where it is an object, the transaction as ``tx``."""
+    """The end of a fixed rate in Unix seconds, as a text; and for a DEX order whose ``metadata`` is
+    an object, the transaction as ``tx`` beside it."""
     written: dict[str, Any] = {}
     ends, sends = value.get("validUntil"), value.get("metadata")
     if value.get("fixed") is True and isinstance(ends, str):

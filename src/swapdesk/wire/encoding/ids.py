@@ -16,8 +16,8 @@ OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
 """An order or multi-order id (contract 1.16)."""
 
 AskedId = Annotated[str, Identity(64)]
-"""What a path names an order or a group by: any text of this length, since what is no id of
-ours is unknown and no mistake (contract 1.16)."""
+"""The id of an order or a group in a path: any text of this length, since an id that is not ours is
+unknown and no mistake (contract 1.16)."""
 
 ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
 """A token or chain row id: 24 hexadecimal digits."""
@@ -48,7 +48,7 @@ def new_object_id(rng: random.Random) -> str:
 
 
 def safe_segment(text: str) -> str:
-    """One id as one URL path segment; :class:`UnsafeText` for anything that is not an id."""
+    """An id as one segment of a URL path. Raises UnsafeText for anything else."""
     if _SEGMENT.fullmatch(text) is None:
         raise UnsafeText("an id has 1 to 64 letters, digits, _ or -")
     return quote(text, safe="")

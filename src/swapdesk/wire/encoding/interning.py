@@ -1,8 +1,8 @@
 """Objects that repeat in answer after answer, read once and written once.
 
 An order carries both its tokens and their chains, four fifths of its bytes; a stream of orders
-repeats a few hundred of them for ever. They are frozen, so one object may stand in many, and
-threads may read and write at once: the journal has its own.
+repeats a few hundred of them. They are frozen, so one object may stand in many orders, and threads
+may read and write at once: the journal has its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 KEPT = 1_024
-"""Objects of one kind that are remembered, the least recently read are forgotten."""
+"""Objects of one kind that are remembered; the least recently read are forgotten."""
 _HEAVIEST = 16 * 1024
 
 
@@ -37,7 +37,7 @@ class Shared(Struct, frozen=True):
 
 
 class _Reading:
-    """What was read under each id, as raw value and model."""
+    """The raw value and the model that were read under each id."""
 
     def __init__(self) -> None:
         self._known: Newest[tuple[Any, Any], tuple[dict[str, Any], Any]] = Newest(KEPT)
@@ -49,9 +49,9 @@ class _Reading:
             return read(value)
         # Text is rewritten for the side that reads it, so the sides share nothing.
         key = (info.context["side"] if info.context else None, name)
-        known = self._known.get(key)
-        if known is not None and (known[0] is value or known[0] == value):
-            return known[1]
+        remembered = self._known.get(key)
+        if remembered is not None and (remembered[0] is value or remembered[0] == value):
+            return remembered[1]
         model = read(value)
         if _weight(value) <= _HEAVIEST:
             with self._adding:
@@ -60,7 +60,7 @@ class _Reading:
 
 
 def _weight(value: Any) -> int:
-    """About how many characters a raw value holds; nested ones are counted whole."""
+    """About how many characters a raw value holds, nested ones included."""
     if type(value) is dict:
         return sum(len(name) + _weight(item) for name, item in value.items())
     if type(value) is list:
@@ -71,16 +71,16 @@ def _weight(value: Any) -> int:
 
 
 class SharedTexts:
-    """JSON of frozen models by identity; each model is held, so that its identity stays its own."""
+    """JSON of frozen models by identity; each model is held, so that its identity stays unique."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._known: Newest[int, tuple[BaseModel, str]] = Newest(kept)
         self._adding = Lock()
 
     def text(self, model: BaseModel, write: Callable[[BaseModel], str]) -> str:
-        known = self._known.get(id(model))
-        if known is not None:
-            return known[1]
+        remembered = self._known.get(id(model))
+        if remembered is not None:
+            return remembered[1]
         text = write(model)
         with self._adding:
             self._known[id(model)] = (model, text)

@@ -1,7 +1,7 @@
 """JSON schemas of wire types, in the words of JSON Schema.
 
-pydantic writes a bound on a custom-read number under its own name (``ge``); a reader of the
-OpenAPI document knows only ``minimum``.
+pydantic writes a bound on a custom-read number under its own name (``ge``); readers of the OpenAPI
+document know ``minimum`` alone.
 """
 
 from __future__ import annotations

@@ -57,16 +57,16 @@ class WireNumber(str):
 
 class FarNumber(Struct, frozen=True):
     """The exact text of a JSON number token outside the bounds of the wire. It may stand in a
-    member of an answer that nobody reads; no field takes it.
+    member of an answer that nobody reads; no field accepts it.
 
-    No dataclass: a model writes the fields of one, and this is written as it came.
+    It is no dataclass, because a model would write the fields of one; this is written as it came.
     """
 
     text: str
 
 
 def holds_far(value: object) -> bool:
-    """Whether a decoded value holds a :class:`FarNumber`, at whatever depth."""
+    """True if a decoded value holds a :class:`FarNumber`, at any depth."""
     if isinstance(value, dict):
         return any(map(holds_far, value.values()))
     return any(map(holds_far, value)) if isinstance(value, list) else isinstance(value, FarNumber)
@@ -80,7 +80,7 @@ def refuse_far(value: T) -> T:
 
 
 def number_token(text: str) -> WireNumber:
-    """Check one JSON number token; :class:`NumberError` when it is too long or too large."""
+    """Checks one JSON number token. Raises NumberError if it is too long or too large."""
     if len(text) > TOKEN_LIMIT:
         raise NumberError(f"a number of {len(text)} characters")
     if _TOKEN.fullmatch(text) is None:
@@ -89,7 +89,8 @@ def number_token(text: str) -> WireNumber:
 
 
 def bounded(amount: Decimal) -> Decimal:
-    """``amount`` itself when it is finite and within 40 digits each side of the point."""
+    """``amount`` itself if it is finite and within 40 digits on each side of the point. Raises
+    NumberError."""
     if not amount.is_finite():
         raise NumberError("must be a finite number")
     exponent = amount.as_tuple().exponent
@@ -146,7 +147,7 @@ Amount = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=True)
 """A number of an answer: a JSON number, or the same digits as a text; scale kept."""
 
 NO_BOUND = Decimal(2**53 - 1)
-"""What a service of JavaScript writes for a bound that there is not."""
+"""Written by services in JavaScript where there is no bound."""
 
 
 def _ceiling_of(value: object) -> Decimal | None:
@@ -158,7 +159,7 @@ def _ceiling_of(value: object) -> Decimal | None:
 
 Ceiling = Annotated[Decimal, number_by(_ceiling_of, "number")] | None
 """The largest amount that something takes. "No bound" (0, or the largest safe integer) is None, so
-that nobody compares with it (contract 6.2)."""
+that it is never compared with (contract 6.2)."""
 
 BodyNumber = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=False), "number")]
 """A number of a request body: only a real JSON number."""
@@ -194,7 +195,8 @@ _UNREADABLE = 'A comma is not part of an amount. Write "1.5".'
 
 
 def _comma(text: str) -> AmountError:
-    """Advice only where the text can be read in one way; a wrong reading is a factor of 1000."""
+    """Advises only if the text can be read in one way; a wrong reading is off by a factor of
+    1000."""
     position = text.index(",")
     whole = text.replace(",", "")
     point = text.replace(",", ".")
@@ -221,17 +223,17 @@ _GROUPED = re.compile(
 
 def _stranger(text: str, ch: str, position: int) -> AmountError:
     shown = f'"{ch}"' if ch.isprintable() and ch != " " else character_in_words(ch)
-    said = f"{shown[:1].upper()}{shown[1:]} is not part of an amount"
+    message = f"{shown[:1].upper()}{shown[1:]} is not part of an amount"
     if len(text) <= 60 and _GROUPED.fullmatch(text):
-        said += f": write {text.replace(ch, '')}"
-    return AmountError("character", f"{said}.", position)
+        message += f": write {text.replace(ch, '')}"
+    return AmountError("character", f"{message}.", position)
 
 
 def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This token") -> Decimal:
-    """The amount a person typed; raises :class:`AmountError`.
+    """The amount that a person typed. Raises AmountError.
 
-    Grammar ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, ASCII, at most 40 digits each side, at most
-    ``decimals`` digits after the point. Source: contract 1.11.
+    Grammar ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, ASCII, at most 40 digits on each side, at most
+    ``decimals`` digits after the point (contract 1.11).
     """
     if not text:
         raise AmountError("empty", "Type an amount.", 0)
@@ -265,7 +267,8 @@ def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This 
 
 
 def to_base_units(amount: Decimal, decimals: int) -> int:
-    """The amount in the token's smallest unit, exactly; :class:`NumberError` if it has more."""
+    """The amount in the token's smallest unit, exactly. Raises NumberError if it has more
+    decimals."""
     scaled = _WIDE.scaleb(bounded(amount), decimals)
     if scaled != scaled.to_integral_value(context=_WIDE):
         raise NumberError(f"{plain(amount)} has more than {decimals} decimals")
@@ -278,7 +281,7 @@ def from_base_units(units: int, decimals: int) -> Decimal:
 
 
 def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
-    """Cut to ``decimals`` digits, toward plus infinity (to pay) or minus infinity (to get)."""
+    """Cuts to ``decimals`` digits, ``up`` for amounts to pay, down for amounts to get."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")
@@ -297,10 +300,11 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """What a server that keeps doubles would hold: the shortest digits of the nearest double."""
+    """What a server that computes in doubles would hold: the shortest digits of the nearest
+    double."""
     return Decimal(repr(float(bounded(d))))
 
 
 def survives_double(d: Decimal) -> bool:
-    """Whether a server that keeps doubles returns the very same amount."""
+    """True if a server that computes in doubles returns the very same amount."""
     return as_double(d) == d

@@ -1,9 +1,9 @@
 """Parts of JSON texts that repeat, parsed once.
 
-Four fifths of an order are its two tokens, the same text in update after update. A text is
-parsed with every part that is known already cut out; the parser puts the value of before in
-its place. The result is that of parsing the whole: only a complete object that follows
-``,"name":`` is cut out, which in valid JSON is nothing but a value.
+Four fifths of an order are its two tokens, the same text in update after update. A text is parsed
+with every known part cut out, and the parser inserts the earlier value in its place. The result is
+that of parsing the whole: only a complete object that follows ``,"name":`` is cut out, which in
+valid JSON is nothing but a value.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ LONGEST = 8 * 1024
 _HEAD = 64
 """Characters by which a part is looked up: enough for the id it begins with."""
 _DIGITS = 100
-"""More than a number of the wire may have, so that none is taken for a part."""
+"""More than a number of the wire may have, so that none is mistaken for a part."""
 
 Part = tuple[str, str, Any]
 """The text, the number that stands for it, its value."""
 
 
 class Newest(OrderedDict[K, V]):
-    """The entries that were set last, ``most`` of them; the oldest are forgotten."""
+    """The ``most`` entries that were set last; older ones are forgotten."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class KnownParts:
         return None if part is None else part[0]
 
     def shorten(self, text: str, read: Callable[[str, int], tuple[Any, int]]) -> str:
-        """The text with numbers in the place of its parts. ValueError when it is no JSON."""
+        """The text with numbers in place of its parts. Raises ValueError if it is no JSON."""
         pieces: list[str] = []
         done = 0
         for at in self._places(text):
@@ -90,7 +90,7 @@ class KnownParts:
         return "".join(pieces)
 
     def _places(self, text: str) -> list[int]:
-        """Where parts may begin, in their sequence."""
+        """Where parts may begin, in sequence."""
         places: list[int] = []
         for mark in self._marks:
             at = text.find(mark)

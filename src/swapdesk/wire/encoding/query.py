@@ -72,7 +72,7 @@ QueryTime = Annotated[datetime, ASKED_TIME]
 
 
 class FreeText(Identity):
-    """Marker for what a person types to search: any script, no control character, bounded."""
+    """Marker for a typed search text: any script, no control character, bounded."""
 
 
 class QueryError(ValueError):
@@ -105,13 +105,13 @@ def wire_names(name: str, field: FieldInfo) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _parameters(model: type[BaseModel]) -> tuple[_Parameter, ...]:
-    found = []
+    parameters = []
     for name, field in model.model_fields.items():
         parts = [*_parts(field.annotation), *field.metadata]
         many = any(get_origin(part) is list for part in parts)
         free = any(isinstance(part, FreeText) for part in parts)
-        found.append(_Parameter(wire_names(name, field), many, not free))
-    return tuple(found)
+        parameters.append(_Parameter(wire_names(name, field), many, not free))
+    return tuple(parameters)
 
 
 def _problem(parameter: _Parameter, values: list[str]) -> str | None:
@@ -126,7 +126,6 @@ def _problem(parameter: _Parameter, values: list[str]) -> str | None:
 
 
 def known_pairs(model: type[BaseModel], pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those whose names are parameters of the model."""
     names = {name for parameter in _parameters(model) for name in parameter.names}
     return [pair for pair in pairs if pair[0] in names]
 
@@ -134,8 +133,8 @@ def known_pairs(model: type[BaseModel], pairs: list[tuple[str, str]]) -> list[tu
 def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
     """The decoded name and value pairs of a query string as ``model``.
 
-    A name repeats only for a list; ``a,b`` is one value. Unknown names, empty values and
-    wrong values raise one :class:`QueryError` that names them all.
+    A name repeats only for a list; ``a,b`` is one value. Unknown names, empty values and wrong
+    values raise one :class:`QueryError` that names them all.
     """
     by_name = {name: p for p in _parameters(model) for name in p.names}
     sent: dict[str, list[str]] = {}

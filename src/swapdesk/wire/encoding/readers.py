@@ -1,7 +1,6 @@
-"""Types read by one function of ours: the bridge to pydantic's schemas.
+"""Types that are read by a function of ours: the bridge to pydantic's schemas.
 
-pydantic is imported on use: the desk's first frame needs safe text and exact numbers, but
-no model.
+pydantic is imported on use: the desk's first frame needs safe text and exact numbers, but no model.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ class ReadBy:
     """Marker of a type that is read by ``read`` and described by ``json_schema``. With
     ``with_context`` the reader also gets pydantic's information, which tells who reads.
 
-    In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound before the marker, so it sits
-    in the inner schema: that one must go on validating, or the bound would be lost silently.
+    In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound before the marker, into the inner
+    schema: that one must go on validating, or the bound would be lost silently.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class ReadBy:
 
 
 def refusal(kind: str, message: str, **values: Any) -> Exception:
-    """The error a reader raises; ``message`` may name ``values`` in braces."""
+    """The error that a reader raises; ``message`` may name ``values`` in braces."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, message, values or None)
@@ -71,8 +70,8 @@ _NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a t
 
 
 def character_in_words(ch: str) -> str:
-    """``a space``, ``U+202E (right-to-left override)``: what cannot be seen, or must not reach a
-    screen, is named."""
+    """``a space``, ``U+202E (right-to-left override)``: names what cannot be seen, or must not
+    reach a screen."""
     if ch in _NAMED:
         return _NAMED[ch]
     name = unicodedata.name(ch, "a control character" if ch < " " else "")

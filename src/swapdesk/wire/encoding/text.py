@@ -1,7 +1,7 @@
-"""Text that came over the wire: what may be shown, and what may name something.
+"""Text from the wire: what may be shown, and what may name something.
 
-Display text is rewritten until a terminal can show it without harm. Identity text (ids,
-symbols, addresses, tags) is never rewritten: it is exact or it is refused.
+Display text is rewritten until a terminal can show it without harm. Identity text (ids, symbols,
+addresses, tags) is never rewritten: it is exact or it is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _is_selector(ch: str) -> bool:
 
 
 def is_unsafe(ch: str) -> bool:
-    """Whether one character can steer, hide or reorder what a terminal shows."""
+    """True if one character can steer, hide or reorder what a terminal shows."""
     return category(ch) in _UNSAFE_CATEGORIES or ch in _INVISIBLE or _is_selector(ch)
 
 
@@ -103,7 +103,7 @@ def identity_text(s: str, limit: int) -> str:
 
 
 def filter_line(text: str) -> str:
-    """The last line before the terminal: no control, format or separator character passes."""
+    """The last filter before the terminal: no control, format or separator character passes."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if category(ch) in _LINE_CATEGORIES else ch for ch in text)
@@ -116,11 +116,9 @@ def _require_text(value: object) -> str:
 
 
 class Display(ReadBy):
-    """Marker for text that people read: rewritten by :func:`safe_text` on the client side.
-
-    On the service side it passes unchanged, except that half a surrogate pair, which no
-    answer could carry, is refused.
-    """
+    """Marker for text that people read: rewritten by :func:`safe_text` on the client side. On the
+    service side it passes unchanged, except that half a surrogate pair, which no answer could
+    carry, is refused."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(self._validate, {"type": "string"}, with_context=True)
@@ -136,10 +134,8 @@ class Display(ReadBy):
 
 
 class Identity(ReadBy):
-    """Marker for text that names something: checked on both sides, never rewritten.
-
-    ``limit`` is in characters; ``pattern`` must match the whole text.
-    """
+    """Marker for text that names something: checked on both sides, never rewritten. ``limit`` is in
+    characters; ``pattern`` must match the whole text."""
 
     def __init__(self, limit: int, *, pattern: str | None = None) -> None:
         json_schema: dict[str, Any] = {"type": "string", "maxLength": limit}
@@ -175,7 +171,7 @@ class OpenEnum(ReadBy):
 
     def _validate(self, value: object) -> str:
         if isinstance(value, str) and not isinstance(value, WireNumber):
-            known = self._known.get(value)
-            if known is not None:
-                return known
+            member = self._known.get(value)
+            if member is not None:
+                return member
         return self._identity.check(value)

@@ -1,7 +1,5 @@
-"""The range of times that are counted with, and dates of HTTP.
-
-A module of its own, since the search of tokens loads it before any model.
-"""
+"""The range of times that are computed with, and dates of HTTP. A module of its own, since the
+search of tokens loads it before any model."""
 
 from __future__ import annotations
 
@@ -10,18 +8,18 @@ from email.utils import parsedate_to_datetime
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
-"""What lies outside is no time of a quote, an order or a token. Close to the ends of the calendar
+"""A time outside is no time of a quote, an order or a token. Close to the ends of the calendar
 adding a second raises OverflowError."""
 
 
 def within_range(moment: datetime) -> datetime:
-    """``moment``, or the end of the range that it lies beyond: still "long ago" or "never"."""
+    """``moment``, or the nearer end of the range: still "long ago" or "never"."""
     return moment if EARLIEST <= moment <= LATEST else min(max(moment, EARLIEST), LATEST)
 
 
 def http_date(text: str) -> datetime:
-    """An aware UTC time from a date of a header, in any of the three forms of HTTP; without a zone
-    it is UTC. Raises ValueError."""
+    """An aware UTC time from a date in any of the three forms of HTTP; UTC without a zone. Raises
+    ValueError."""
     try:
         moment = parsedate_to_datetime(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,5 +1,5 @@
-"""Times on the wire: RFC 3339 text, aware UTC inside, and what is told no further away than can be
-counted with. The public service also writes Unix time. Headers of HTTP tell times in words."""
+"""Times on the wire: RFC 3339 text, aware UTC inside, clamped to the range that can be computed
+with. The public service also writes Unix time, and HTTP headers tell times in words."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ def rfc3339(dt: datetime) -> str:
 
 
 def parse_rfc3339(text: str) -> datetime:
-    """An aware UTC time from RFC 3339 or ``YYYY-MM-DD``; without an offset it is UTC.
-
-    Raises ValueError. Source: contract 1.14.
-    """
+    """An aware UTC time from RFC 3339 or ``YYYY-MM-DD``; UTC without an offset. Raises ValueError
+    (contract 1.14)."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError("must be a date-time like 2026-11-20T14:02:11Z")
@@ -69,25 +67,25 @@ def parse_rfc3339(text: str) -> datetime:
 
 
 LONGEST_WAIT = 10.0**9
-"""Seconds. More cannot be added to a time."""
+"""Seconds; more cannot be added to a time."""
 LONGEST_HOLD = 86_400.0
-"""Seconds for which what goes on by itself stays away when it is told to: a day. Whoever names
-more names a nonsense, and is tried again then."""
+"""Seconds that background work stays away at most when a service tells it to: a day. A longer time
+is nonsense, and the service is tried again then."""
 _SECONDS = re.compile(
     r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)(?:e\+?[0-9]+)?(?= *(?:s|sec|secs|second|seconds)?$)",
     re.I | re.A,
 )
 _NEXT_VALUE = re.compile(r"(?<!mon)(?<!tue)(?<!wed)(?<!thu)(?<!fri)(?<!sat)(?<!sun)(?<!day),", re.I)
-"""A comma between two values of a header, and none behind the weekday of a date."""
+"""A comma between two values of a header, not the one behind the weekday of a date."""
 
 
 def retry_after(text: str | None, now: datetime, date: str | None = None) -> float | None:
-    """Seconds to wait by ``Retry-After``; None where it says nothing usable.
+    """Seconds to wait by ``Retry-After``; None if it says nothing usable.
 
-    A wait that is read too short asks somebody again who wants to be left alone. So seconds may
+    A wait that is read too short disturbs a service that wants to be left alone. So seconds may
     have a fraction, an exponent and a unit, a date any form of HTTP or of the API, and of several
-    values, as proxies add them, the longest counts. A date means the clock of who answered, which
-    ``date`` tells; ``now`` is the caller's best knowledge of it.
+    values, as proxies add them, the longest counts. A date is by the clock of the sender, which
+    ``date`` tells; ``now`` is the caller's best estimate of it.
     """
     if not text or len(text) > 1_000:
         return None
@@ -133,8 +131,8 @@ _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
 
 def _from_unix(text: str) -> datetime | None:
-    """A time of 1973 or later from Unix seconds; from milliseconds where as seconds it would lie
-    thousands of years ahead, and a quote that ends then would never be over."""
+    """A time of 1973 or later from Unix seconds; or from milliseconds, if as seconds it would lie
+    thousands of years ahead, where a quote would never end."""
     match = _UNIX.fullmatch(text)
     if match is None:
         return None
@@ -146,8 +144,8 @@ def _from_unix(text: str) -> datetime | None:
 
 
 def _read_told(value: object, info: ValidationInfo) -> datetime:
-    """The same of what is told: a time outside of the range becomes its nearer end, since an order
-    must not go out of view for it. A client also reads Unix time, as a number or a text."""
+    """A time of an answer: outside of the range it becomes the nearer end, so that an order stays
+    in view. A client also reads Unix time, as a number or a text."""
     if _is_client(info) and isinstance(value, str):
         unix = _from_unix(value)
         value = value if unix is None else unix
@@ -176,5 +174,5 @@ Timestamp = Annotated[datetime, ReadBy(_read_told, _SCHEMA, with_context=True)]
 """A time of an answer or a body: aware UTC, in the range of ``time_range``."""
 
 OptionalTime = Annotated[Timestamp | None, WrapValidator(_none_if_unreadable)]
-"""The same where a client does without: one that cannot be read is none, so that one row does not
-make a whole list unreadable."""
+"""An optional time: a client reads an unreadable one as None, so that one row does not make a whole
+list unreadable."""
