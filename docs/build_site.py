@@ -37,19 +37,19 @@ ADDED = ("site.css", "favicon.svg")
 
 def documents() -> dict[str, str]:
     """Files from the top of the project, each with its place among the pages."""
-    found = {"README.md": "index.md"}
+    targets = {"README.md": "index.md"}
     for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT"):
         if (ROOT / f"{name}.md").exists():
-            found[f"{name}.md"] = f"{name.lower().replace('_', '-')}.md"
+            targets[f"{name}.md"] = f"{name.lower().replace('_', '-')}.md"
     for path in sorted((ROOT / "docs").rglob("*")):
         name = path.relative_to(ROOT / "docs").as_posix()
         if path.suffix in (".md", ".svg", ".json", ".1") and not name.startswith("site/"):
-            found[f"docs/{name}"] = name.replace("README.md", "index.md")
+            targets[f"docs/{name}"] = name.replace("README.md", "index.md")
     for folder in ("themes", "benchmarks"):
         for path in sorted((ROOT / folder).glob("*.md")):
             name = "index.md" if path.name == "README.md" else path.name.lower()
-            found[f"{folder}/{path.name}"] = f"{folder}/{name}"
-    return found
+            targets[f"{folder}/{path.name}"] = f"{folder}/{name}"
+    return targets
 
 
 MENU_LINE = re.compile(r'^ *\{ "[^"]+" = "([^"]+)" \},\n', re.MULTILINE)
@@ -69,7 +69,7 @@ def laid_out(source: str, places: Mapping[str, str]) -> str:
 
     text = (ROOT / source).read_text(encoding="utf-8")
     parts = FENCED.split(text)
-    return "".join(one if one.startswith("```") else LINK.sub(placed, one) for one in parts)
+    return "".join(part if part.startswith("```") else LINK.sub(placed, part) for part in parts)
 
 
 def lay_out() -> dict[str, str]:
@@ -111,23 +111,23 @@ def menu(entries: list[Any], within: str = "") -> Iterator[tuple[str, str, str]]
 def llms_text(project: Mapping[str, Any]) -> str:
     """``llms.txt`` (llmstxt.org): what there is to read, and what each page says it is."""
     lines = [f"# {project['site_name']}", "", f"> {project['site_description']}"]
-    told = ""
+    group_name = ""
     for group, name, place in menu(project["nav"]):
-        if group != told:
+        if group != group_name:
             lines += ["", f"## {group}", ""]
-            told = group
-        elif not told and lines[-1] != "":
+            group_name = group
+        elif not group_name and lines[-1] != "":
             lines.append("")
-        said = first_paragraph((PAGES / place).read_text(encoding="utf-8"))
-        lines.append(f"- [{name}]({SITE}{place}): {said}")
+        summary = first_paragraph((PAGES / place).read_text(encoding="utf-8"))
+        lines.append(f"- [{name}]({SITE}{place}): {summary}")
     return "\n".join(lines) + "\n"
 
 
 def first_paragraph(page: str) -> str:
     for part in page.split("\n\n"):
-        said = " ".join(part.split())
-        if said and not re.match(r"[#<!\[|`-]|\d+\.", said):
-            return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", said)
+        paragraph = " ".join(part.split())
+        if paragraph and not re.match(r"[#<!\[|`-]|\d+\.", paragraph):
+            return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", paragraph)
     raise SystemExit("a page has no first paragraph")
 
 
@@ -186,9 +186,9 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "p" and self._paragraph is not None:
-            said = "".join(self._paragraph)
-            if MISREAD.search(said):
-                self.misread.append(" ".join(said.split())[:80])
+            text = "".join(self._paragraph)
+            if MISREAD.search(text):
+                self.misread.append(" ".join(text.split())[:80])
             self._paragraph = None
 
     def handle_data(self, data: str) -> None:
@@ -215,7 +215,7 @@ def built_pages() -> dict[str, Page]:
 def unnamed(places: Mapping[str, str]) -> list[str]:
     """Pages that are on no menu."""
     named = {place for *_, place in menu(tomllib.loads(CONFIG.read_text())["project"]["nav"])}
-    return [one for one in places.values() if one.endswith(".md") and one not in named]
+    return [place for place in places.values() if place.endswith(".md") and place not in named]
 
 
 def problems(pages: Mapping[str, Page], places: Mapping[str, str]) -> Iterator[str]:
@@ -233,8 +233,8 @@ def problems(pages: Mapping[str, Page], places: Mapping[str, str]) -> Iterator[s
         for link in page.links:
             if not urlsplit(link).scheme and not leads(place, link, pages):
                 yield f"{place}: the link {link} leads nowhere"
-        for said in page.misread:
-            yield f"{place} was read otherwise than meant: {said}"
+        for problem in page.misread:
+            yield f"{place} was read otherwise than meant: {problem}"
         for anchor in page.twice:
             yield f"{place} has the anchor {anchor} twice"
         if page.diagrams:
@@ -270,8 +270,8 @@ def main() -> int:
     add_files(tomllib.loads((BUILD / "zensical.toml").read_text(encoding="utf-8"))["project"])
     pages = built_pages()
     wrong = sorted(set(problems(pages, places)))
-    for said in wrong:
-        print(said)  # noqa: T201
+    for problem in wrong:
+        print(problem)  # noqa: T201
     abroad = sorted({link for page in pages.values() for link in page.links if is_foreign(link)})
     print(f"{len(pages)} pages, {len(wrong)} problems. Links to other hosts, not followed:")  # noqa: T201
     for link in abroad:

@@ -17,7 +17,7 @@ SCREEN = re.compile(r"(<!-- screen: (\S+) -->\n```text\n).*?^```$", re.MULTILINE
 
 def with_screens(text: str) -> str:
     """The text of a guide, each screen as its golden has it."""
-    return SCREEN.sub(lambda found: f"{found[1]}{_golden(found[2])}```", text)
+    return SCREEN.sub(lambda screen: f"{screen[1]}{_golden(screen[2])}```", text)
 
 
 def _golden(name: str) -> str:

@@ -24,12 +24,12 @@ FILMS = {"swap": "A swap in the desk: typed, quoted, created, paid, followed and
 
 def pictures(recorded: Path) -> dict[str, str]:
     """The files by name, from what ``tape run --record`` wrote."""
-    found = {path.name: path.read_text(encoding="utf-8") for path in sorted(recorded.iterdir())}
-    for name in [name for name in found if name.endswith(".cast")]:
-        cast, tape = found.pop(name), name.removesuffix(".cast")
+    pictures = {path.name: path.read_text(encoding="utf-8") for path in sorted(recorded.iterdir())}
+    for name in [name for name in pictures if name.endswith(".cast")]:
+        cast, tape = pictures.pop(name), name.removesuffix(".cast")
         if tape in FILMS:
-            found[f"{tape}.svg"] = film(cast, FILMS[tape])
-    return found
+            pictures[f"{tape}.svg"] = film(cast, FILMS[tape])
+    return pictures
 
 
 def main() -> None:

@@ -46,31 +46,46 @@ def api_page() -> str:
             "Objects",
             "A field of an answer without `yes` under Always may be absent. Unknown fields of a"
             " request are refused, those of an answer are ignored.",
-            *(_object(name, one) for name, one in described()["components"]["schemas"].items()),
+            *(
+                _object(name, schema)
+                for name, schema in described()["components"]["schemas"].items()
+            ),
         ),
     )
 
 
-def _row(one: Operation) -> tuple[str, ...]:
-    link = f"[`{one.name}`](#{one.name})"
-    call = code(f"{one.method} {one.path}")
-    return call, link, sentence(one.summary), one.access, one.rate_class, f"{one.deadline:g} s"
+def _row(operation: Operation) -> tuple[str, ...]:
+    link = f"[`{operation.name}`](#{operation.name})"
+    call = code(f"{operation.method} {operation.path}")
+    return (
+        call,
+        link,
+        sentence(operation.summary),
+        operation.access,
+        operation.rate_class,
+        f"{operation.deadline:g} s",
+    )
 
 
-def _operation(one: Operation) -> str:
-    told = described()["paths"][one.path][one.method.lower()]
-    answer = told["responses"]["200"]["content"]["application/json"]["schema"]
+def _operation(operation: Operation) -> str:
+    entry = described()["paths"][operation.path][operation.method.lower()]
+    answer = entry["responses"]["200"]["content"]["application/json"]["schema"]
     inputs = [
-        (code(each["name"]), each["in"], *shape(each["schema"]), "yes" if each["required"] else "")
-        for each in told.get("parameters", ())
+        (
+            code(parameter["name"]),
+            parameter["in"],
+            *shape(parameter["schema"]),
+            "yes" if parameter["required"] else "",
+        )
+        for parameter in entry.get("parameters", ())
     ]
-    body = told.get("requestBody", {}).get("content", {}).get("application/json", {})
-    facts = [("Call", code(f"{one.method} {one.path}"))]
+    body = entry.get("requestBody", {}).get("content", {}).get("application/json", {})
+    facts = [("Call", code(f"{operation.method} {operation.path}"))]
     if body:
         facts.append(("Body", shape(body["schema"])[0]))
-    facts += [("Answer", shape(answer)[0]), ("Codes", codes(one.errors))]
+    facts += [("Answer", shape(answer)[0]), ("Codes", codes(operation.errors))]
     return section(
-        one.name,
+        operation.name,
         "\n".join(f"- {name}: {value}" for name, value in facts),
         table(("Input", "In", "Type", "Bounds", "Required"), inputs),
         level=3,
@@ -83,13 +98,13 @@ def _object(name: str, schema: Schema) -> str:
         (code(field), *shape(one), "yes" if field in always else "")
         for field, one in schema.get("properties", {}).items()
     ]
-    said = schema.get("description", "")
+    text = schema.get("description", "")
     # What is sent is closed, what is answered is open.
     must = "Always" if schema.get("additionalProperties") is not False else "Required"
     return section(
         name,
         anchor(_anchor(name)) if _anchor(name) != name.lower() else "",
-        sentence(said) if said else "",
+        sentence(text) if text else "",
         table(("Field", "Type", "Bounds", must), rows),
         level=3,
     )
@@ -97,21 +112,22 @@ def _object(name: str, schema: Schema) -> str:
 
 def shape_of(model: type[BaseModel]) -> dict[str, tuple[str, str]]:
     """Type and bounds of the fields of a model that is no part of the API, by their wire names."""
-    found = model.model_json_schema(by_alias=True, schema_generator=WireJsonSchema)
-    inner = found.get("$defs", {})
+    schema = model.model_json_schema(by_alias=True, schema_generator=WireJsonSchema)
+    inner = schema.get("$defs", {})
     return {
-        name: shape(converted(_resolved(one, inner))) for name, one in found["properties"].items()
+        name: shape(converted(_resolved(field, inner)))
+        for name, field in schema["properties"].items()
     }
 
 
 def _resolved(schema: Any, inner: Schema) -> Any:
     if isinstance(schema, list):
-        return [_resolved(one, inner) for one in schema]
+        return [_resolved(item, inner) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
         return _resolved(inner[schema["$ref"].rpartition("/")[2]], inner)
-    return {key: _resolved(one, inner) for key, one in schema.items() if key != "description"}
+    return {key: _resolved(member, inner) for key, member in schema.items() if key != "description"}
 
 
 def shape(schema: Schema) -> tuple[str, str]:
@@ -120,20 +136,20 @@ def shape(schema: Schema) -> tuple[str, str]:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{_anchor(name)})", ""
     if "allOf" in schema:
-        said, bounds = shape(schema["allOf"][0])
-        return _or_null(said, schema), bounds
+        text, bounds = shape(schema["allOf"][0])
+        return _or_null(text, schema), bounds
     if "anyOf" in schema:
         # An alternative that is null alone is what ``nullable`` says.
-        told = [one for one in schema["anyOf"] if one.get("enum") != [None]]
-        return _or_null(" or ".join(shape(one)[0] for one in told), schema), ""
+        choices = [choice for choice in schema["anyOf"] if choice.get("enum") != [None]]
+        return _or_null(" or ".join(shape(choice)[0] for choice in choices), schema), ""
     if "enum" in schema:
         return _or_null("one of", schema), codes(schema["enum"])
     kind = schema.get("type", "any")
     bounds = ", ".join(_bounds(schema))
     if kind == "array":
         inner, of_inner = shape(schema.get("items", {}))
-        each = f"each {of_inner}" if of_inner else ""
-        return _or_null(f"list of {inner}", schema), ", ".join(filter(None, (bounds, each)))
+        items = f"each {of_inner}" if of_inner else ""
+        return _or_null(f"list of {inner}", schema), ", ".join(filter(None, (bounds, items)))
     if kind == "object":
         extra = schema.get("additionalProperties")
         if isinstance(extra, dict):
@@ -149,8 +165,8 @@ def _anchor(name: str) -> str:
     return f"object-{name.lower()}" if name.lower() in BY_NAME else name.lower()
 
 
-def _or_null(said: str, schema: Schema) -> str:
-    return f"{said}, or null" if schema.get("nullable") else said
+def _or_null(text: str, schema: Schema) -> str:
+    return f"{text}, or null" if schema.get("nullable") else text
 
 
 def _bounds(schema: Schema) -> Iterator[str]:

@@ -14,16 +14,16 @@ from swapdesk.cli.main import every_command, swapdesk
 
 
 def commands_page() -> str:
-    found = list(every_command())
-    whole = dict(found)["swapdesk"]
+    commands = list(every_command())
+    whole = dict(commands)["swapdesk"]
     listed = [
         (
             f"[`{name}`](#{name.replace(' ', '-').lower()})",
-            sentence(paragraphs(one)[0]),
-            _effect(one),
+            sentence(paragraphs(command)[0]),
+            _effect(command),
         )
-        for name, one in found
-        if not isinstance(one, click.Group)
+        for name, command in commands
+        if not isinstance(command, click.Group)
     ]
     return page(
         "Commands",
@@ -36,9 +36,9 @@ def commands_page() -> str:
         section(
             "Options of every command",
             "They stand before or after the name of the command; what is said later wins.",
-            _options(one for one in whole.params if one.name in OF_ALL),
+            _options(param for param in whole.params if param.name in OF_ALL),
         ),
-        *(_command(name, one) for name, one in found),
+        *(_command(name, command) for name, command in commands),
     )
 
 
@@ -66,14 +66,16 @@ def usage(name: str, command: click.Command) -> str:
 def own_options(command: click.Command) -> list[click.Option]:
     """Those that not every command has."""
     return [
-        one for one in command.params if isinstance(one, click.Option) and one.name not in OF_ALL
+        param
+        for param in command.params
+        if isinstance(param, click.Option) and param.name not in OF_ALL
     ]
 
 
 def paragraphs(command: click.Command) -> list[str]:
-    said = inspect.cleandoc(command.help or "").split("\n\n")
-    assert said[0], f"{command.name} has no help"
-    return [" ".join(one.split()) for one in said]
+    parts = inspect.cleandoc(command.help or "").split("\n\n")
+    assert parts[0], f"{command.name} has no help"
+    return [" ".join(part.split()) for part in parts]
 
 
 _LISTS = {
@@ -89,21 +91,21 @@ def _lists(command: click.Command) -> Iterator[str]:
         yield _LISTS[command.lists]
 
 
-def _options(found: Iterable[click.Parameter]) -> str:
+def _options(parameters: Iterable[click.Parameter]) -> str:
     rows = []
-    for one in found:
-        assert isinstance(one, click.Option)
-        if one.hidden:
+    for parameter in parameters:
+        assert isinstance(parameter, click.Option)
+        if parameter.hidden:
             continue
-        assert one.help, f"{one.opts[0]} has no help"
-        rows.append((codes(spellings(one)), _default(one), meaning(one)))
+        assert parameter.help, f"{parameter.opts[0]} has no help"
+        rows.append((codes(spellings(parameter)), _default(parameter), meaning(parameter)))
     return table(("Option", "Default", "Meaning"), rows)
 
 
 def spellings(option: click.Option) -> list[str]:
     """Every name of the option, with its value."""
     value = "" if option.is_flag else f" {option_value(option)}"
-    return [f"{one}{value}" for one in (*option.opts, *option.secondary_opts)]
+    return [f"{spelling}{value}" for spelling in (*option.opts, *option.secondary_opts)]
 
 
 def _default(option: click.Option) -> str:
@@ -112,15 +114,15 @@ def _default(option: click.Option) -> str:
 
 
 def meaning(option: click.Option) -> str:
-    said = [sentence(option.help or "")]
+    parts = [sentence(option.help or "")]
     if isinstance(option.type, click.IntRange):
         low, high = option.type.min, option.type.max
         if high is not None:
-            said.append(f"{low:,} to {high:,}.")
+            parts.append(f"{low:,} to {high:,}.")
         elif low:
-            said.append(f"At least {low:,}.")
+            parts.append(f"At least {low:,}.")
     if option.required:
-        said.append("Must be given.")
-    if option.multiple and "repeatable" not in said[0]:
-        said.append("May be repeated.")
-    return " ".join(said)
+        parts.append("Must be given.")
+    if option.multiple and "repeatable" not in parts[0]:
+        parts.append("May be repeated.")
+    return " ".join(parts)

@@ -26,7 +26,7 @@ OF_TABLES = {
 
 
 def configuration_page() -> str:
-    said = {name: sentence(text) for name, text in said_of(Settings).items()} | OF_TABLES
+    meanings = {name: sentence(text) for name, text in said_of(Settings).items()} | OF_TABLES
     given = load_settings({}, NOWHERE)
     options = load_settings({}, NOWHERE, Options(profile="sandbox", theme="ink"))
     return page(
@@ -37,35 +37,35 @@ def configuration_page() -> str:
         section(
             "Keys of config.toml",
             "An unknown key is reported with its line and the nearest name.",
-            _keys(config_file.TOP_KEYS, given, said),
+            _keys(config_file.TOP_KEYS, given, meanings),
         ),
         section(
             "Keys of a profile",
             "They stand under `[profiles.NAME]`. `[profiles.sandbox]` takes"
             f" {codes(config_file.SANDBOX_KEYS)} alone.",
-            _keys(config_file.PROFILE_KEYS, given, said),
+            _keys(config_file.PROFILE_KEYS, given, meanings),
         ),
         section(
             "Environment",
             "A variable that is empty counts as absent.",
-            table(("Variable", "Sets", "Meaning"), sorted(_variables(said))),
+            table(("Variable", "Sets", "Meaning"), sorted(_variables(meanings))),
         ),
         section(
             "Options",
             table(
                 ("Option", "Sets"),
-                ((code(one.name), code(name)) for name, one in _values(options) if one.name),
+                ((code(value.name), code(name)) for name, value in _values(options) if value.name),
             ),
         ),
     )
 
 
-def _keys(known: Mapping[str, str], given: Settings, said: Mapping[str, str]) -> str:
+def _keys(kinds: Mapping[str, str], given: Settings, meanings: Mapping[str, str]) -> str:
     values = dict(_values(given))
     rows = []
-    for name, kind in known.items():
+    for name, kind in kinds.items():
         default = str(values[name]) if name in values and name != "rpc" else ""
-        rows.append((code(name), _value_of(kind), code(default), said[name]))
+        rows.append((code(name), _value_of(kind), code(default), meanings[name]))
     return table(("Key", "Value", "Default", "Meaning"), rows)
 
 
@@ -75,26 +75,26 @@ def _value_of(kind: str) -> str:
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Value[object]]]:
-    for name, one in asdict(settings).items():
-        if isinstance(one, Value):
-            yield name, one
+    for name, value in asdict(settings).items():
+        if isinstance(value, Value):
+            yield name, value
 
 
-def _variables(said: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+def _variables(meanings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Every variable that the code reads, with what it sets when nothing else is said."""
     named = set(re.findall(r'"(SWAPDESK_[A-Z_]+)"', (ROOT / "settings.py").read_text()))
     others = named - {"SWAPDESK_PROFILE"}
-    found = {
-        one.name: name
+    values = {
+        value.name: name
         for environ in (
             {"SWAPDESK_PROFILE": "sandbox"},
             dict.fromkeys(others, "https://example.com"),
         )
-        for name, one in _values(load_settings(environ, NOWHERE))
-        if one.name in named and (one.name, name) != ("SWAPDESK_API_URL", "profile")
+        for name, value in _values(load_settings(environ, NOWHERE))
+        if value.name in named and (value.name, name) != ("SWAPDESK_API_URL", "profile")
     }
-    assert found.keys() == named, f"not read alone: {sorted(named - found.keys())}"
-    for variable, name in found.items():
-        yield code(variable), code(name), said[name]
-    yield code(certificates.VARIABLE), code("ca_file"), said["ca_file"]
+    assert values.keys() == named, f"not read alone: {sorted(named - values.keys())}"
+    for variable, name in values.items():
+        yield code(variable), code(name), meanings[name]
+    yield code(certificates.VARIABLE), code("ca_file"), meanings["ca_file"]
     yield code(HOME), code("home"), "Directory of everything that the desk keeps."

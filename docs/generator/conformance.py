@@ -42,11 +42,11 @@ def conformance_page() -> str:
 
 def _line(row: dict[str, str]) -> tuple[str, str, str]:
     """The tests by their names, after the file that they share."""
-    named = [each for each in row["proof"].split() if "::" in each]
+    named = [proof for proof in row["proof"].split() if "::" in proof]
     files = groupby(named, key=lambda test: test.partition("::")[0])
-    told = [
+    marks = [
         f"{code(file)}: " + ", ".join(code(test.partition("::test_")[2]) for test in tests)
         for file, tests in files
     ]
-    told += [each for each in row["proof"].split() if "::" not in each]
-    return row["number"], row["sentence"], "; ".join(told)
+    marks += [proof for proof in row["proof"].split() if "::" not in proof]
+    return row["number"], row["sentence"], "; ".join(marks)

@@ -36,7 +36,7 @@ def errors_page() -> str:
         section(
             "Codes",
             "Whether the same command helps when it is given again:",
-            "\n".join(f"- `{one}`: {plain(again[one.name])}" for one in Retry),
+            "\n".join(f"- `{retry}`: {plain(again[retry.name])}" for retry in Retry),
             *_codes(),
         ),
         section(
@@ -66,47 +66,50 @@ def _fields() -> list[str]:
 
 def _codes() -> Iterator[str]:
     """A section each, which is what a link and a search lead to."""
-    for one in error_codes():
-        status = f"status {one.status}, " if one.status is not None else ""
-        family = f"\n- Family `{one.family}`, noun {one.noun}" if one.noun else ""
+    for error_code in error_codes():
+        status = f"status {error_code.status}, " if error_code.status is not None else ""
+        family = (
+            f"\n- Family `{error_code.family}`, noun {error_code.noun}" if error_code.noun else ""
+        )
         yield section(
-            one.code,
-            sentence(one.means),
-            f"- Money: {sentence(one.money)}\n- Next: {sentence(one.next)}\n"
-            f"- Exit {' or '.join(map(str, one.exits))}, {status}again: `{one.retry}`{family}",
+            error_code.code,
+            sentence(error_code.means),
+            f"- Money: {sentence(error_code.money)}\n- Next: {sentence(error_code.next)}\n"
+            f"- Exit {' or '.join(map(str, error_code.exits))}, {status}again:"
+            f" `{error_code.retry}`{family}",
             level=3,
         )
 
 
 def _rules() -> Iterator[tuple[str, ...]]:
     """Every rule by its code, with the name of its check and what its docstring adds."""
-    found = []
+    rules = []
     for _, tree in modules("agent/gate/rules"):
         for node in ast.walk(tree):
-            for one in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
-                made = ast.unparse(one.func) if isinstance(one, ast.Call) else ""
+            for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+                made = ast.unparse(decorator.func) if isinstance(decorator, ast.Call) else ""
                 if made in ("refuses", "warns"):
-                    assert isinstance(one, ast.Call)
+                    assert isinstance(decorator, ast.Call)
                     assert isinstance(node, ast.FunctionDef)
-                    name = str(ast.literal_eval(one.args[0]))
+                    name = str(ast.literal_eval(decorator.args[0]))
                     more = plain((ast.get_docstring(node) or "").split("\n\n")[0])
                     at = anchor(f"rule-{name.lower()}")
-                    found.append((at + code(name), made, sentence(RULES[name]), more))
-    yield from sorted(found)
+                    rules.append((at + code(name), made, sentence(RULES[name]), more))
+    yield from sorted(rules)
 
 
 def _findings() -> Iterator[tuple[str, str, str]]:
     levels = ("problem", "consent", "look")
-    found: dict[tuple[str, str], str] = {}
+    places: dict[tuple[str, str], str] = {}
     for path, tree in modules("flows/batch", *levels):
         for name, call, within in calls(tree):
             if name in levels:
-                for one in codes_in(call.args[0], within, path):
-                    said = said_at(call.args[2:], call, within)
-                    found[one, name] = found.get((one, name), "") or said
+                for code_name in codes_in(call.args[0], within, path):
+                    meaning = said_at(call.args[2:], call, within)
+                    places[code_name, name] = places.get((code_name, name), "") or meaning
     before = ""
-    for (one, level), said in sorted(found.items()):
+    for (code_name, level), meaning in sorted(places.items()):
         # Of several levels the first is linked to.
-        at = anchor(f"finding-{one.lower()}") if one != before else ""
-        before = one
-        yield at + code(one), level, said
+        at = anchor(f"finding-{code_name.lower()}") if code_name != before else ""
+        before = code_name
+        yield at + code(code_name), level, meaning

@@ -57,7 +57,7 @@ def film(cast: str, title: str) -> str:
         for place, frame in enumerate(frames)
     )
     rows = "\n".join(f'<g id="{name}">{_drawn(row, looks)}</g>' for row, name in names.items())
-    still = -next((place for place, one in enumerate(frames) if one.marked), 0) * width
+    still = -next((place for place, frame in enumerate(frames) if frame.marked), 0) * width
     style = "\n".join(
         [
             f"text {{ font: 20px ui-monospace, Menlo, Consolas, monospace; fill: {INK}; }}",
@@ -130,7 +130,7 @@ def _steps(frames: Sequence[Frame], width: float) -> Iterator[str]:
 
 
 def _is_drawn(row: Row) -> bool:
-    return any(one.data != " " or _ground(one) != PAPER for one in row)
+    return any(char.data != " " or _ground(char) != PAPER for char in row)
 
 
 def _drawn(row: Row, looks: dict[str, str]) -> str:
@@ -144,7 +144,7 @@ def _drawn(row: Row, looks: dict[str, str]) -> str:
         column += long
     column = 0
     for look, run in groupby(row, _look):
-        text = "".join(one.data for one in run)
+        text = "".join(char.data for char in run)
         words += _words(text, column, looks.setdefault(look, f"c{len(looks)}") if look else "")
         column += len(text)
     return "".join([*grounds, *words])
@@ -162,20 +162,20 @@ def _words(text: str, column: int, look: str) -> Iterator[str]:
         column += len(part) + 2
 
 
-def _ground(one: Char) -> str:
-    return _colour(one.fg, INK) if one.reverse else _colour(one.bg, PAPER)
+def _ground(char: Char) -> str:
+    return _colour(char.fg, INK) if char.reverse else _colour(char.bg, PAPER)
 
 
-def _look(one: Char) -> str:
+def _look(char: Char) -> str:
     """Style of a character; of none where it is as most are, or there is nothing to see."""
-    if one.data == " ":
+    if char.data == " ":
         return ""
-    colour = _colour(one.bg, PAPER) if one.reverse else _colour(one.fg, INK)
+    colour = _colour(char.bg, PAPER) if char.reverse else _colour(char.fg, INK)
     parts = [
         f"fill: {colour};" if colour != INK else "",
-        "font-weight: bold;" if one.bold else "",
-        "font-style: italic;" if one.italics else "",
-        "text-decoration: underline;" if one.underscore else "",
+        "font-weight: bold;" if char.bold else "",
+        "font-style: italic;" if char.italics else "",
+        "text-decoration: underline;" if char.underscore else "",
     ]
     return " ".join(part for part in parts if part)
 

@@ -76,11 +76,11 @@ def schemas_file() -> str:
 
 
 def _columns() -> list[str]:
-    found = defined(EXPORT, "_row")
-    assert found is not None
+    row = defined(EXPORT, "_row")
+    assert row is not None
     return [
         str(ast.literal_eval(key))
-        for node in ast.walk(found)
+        for node in ast.walk(row)
         if isinstance(node, ast.Dict)
         for key in node.keys
         if isinstance(key, ast.Constant)
@@ -89,11 +89,11 @@ def _columns() -> list[str]:
 
 def _places() -> dict[str, list[str]]:
     """The types of documents, each with the commands that print it."""
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     for name, places in document_types().items():
         for place in places:
-            found.setdefault(place, []).append(name)
-    return found
+            columns.setdefault(place, []).append(name)
+    return columns
 
 
 def _told_once() -> set[str]:
@@ -104,11 +104,11 @@ def _told_once() -> set[str]:
 def _printed(place: str, names: list[str]) -> str:
     kind = named(place)
     defs = schema_of(names[0])["$defs"]
-    ours = {one.__name__ for one in structs_in(kind)}
-    said = defs[kind.__name__].get("description", "")
+    ours = {struct.__name__ for struct in structs_in(kind)}
+    description = defs[kind.__name__].get("description", "")
     printed = ", ".join(f"`swapdesk {name}`" for name in names)
     shape = _shape(defs[kind.__name__], defs, ours - (_told_once() - {kind.__name__}))
-    return section(kind.__name__, f"Printed by {printed}.", said, _block(shape))
+    return section(kind.__name__, f"Printed by {printed}.", description, _block(shape))
 
 
 def _shape(schema: dict[str, Any], defs: dict[str, Any], ours: set[str]) -> Shape | None:
@@ -119,8 +119,8 @@ def _shape(schema: dict[str, Any], defs: dict[str, Any], ours: set[str]) -> Shap
             return None
         return _shape(defs[name], defs, ours) if name in ours else Shape(name=name)
     if "anyOf" in schema:
-        found = (_shape(one, defs, ours) for one in schema["anyOf"])
-        return next((one for one in found if one is not None), None)
+        shapes = (_shape(choice, defs, ours) for choice in schema["anyOf"])
+        return next((shape for shape in shapes if shape is not None), None)
     if isinstance(schema.get("items"), dict):
         inner = _shape(schema["items"], defs, ours)
         return inner and Shape(inner.fields, many=True, name=inner.name)
@@ -129,7 +129,9 @@ def _shape(schema: dict[str, Any], defs: dict[str, Any], ours: set[str]) -> Shap
         return inner and Shape({"NAME": inner})
     if "properties" not in schema:
         return None
-    shape = Shape({name: _shape(one, defs, ours) for name, one in schema["properties"].items()})
+    shape = Shape(
+        {name: _shape(member, defs, ours) for name, member in schema["properties"].items()}
+    )
     for beside in schema.get("allOf", ()):
         merged = _shape(beside, defs, ours)
         told_here = merged is not None and not merged.name
@@ -148,8 +150,8 @@ def _lines(shape: Shape, before: str) -> list[str]:
     """An object, on one line where it fits, else with each object in it on lines of its own."""
     begin, end = ("[{", "}]") if shape.many else ("{", "}")
     parts = [_lines_of(name, inner) for name, inner in shape.fields.items()]
-    flat = f"{before}{begin}{', '.join(one[0] for one in parts)}{end}"
-    if all(len(one) == 1 for one in parts) and len(flat) <= WIDE:
+    flat = f"{before}{begin}{', '.join(part[0] for part in parts)}{end}"
+    if all(len(part) == 1 for part in parts) and len(flat) <= WIDE:
         return [flat]
     lines, plain = [f"{before}{begin}"], list[str]()
     for part in [*parts, []]:
@@ -157,10 +159,10 @@ def _lines(shape: Shape, before: str) -> list[str]:
             plain.append(f"{part[0].replace(' ', _HELD)},")
             continue
         wrapped = textwrap.wrap(" ".join(plain), WIDE, break_on_hyphens=False)
-        lines += [f"  {one.replace(_HELD, ' ')}" for one in wrapped]
+        lines += [f"  {line.replace(_HELD, ' ')}" for line in wrapped]
         plain.clear()
-        lines += [f"  {one}" for one in part[:-1]]
-        lines += [f"  {one}," for one in part[-1:]]
+        lines += [f"  {line}" for line in part[:-1]]
+        lines += [f"  {line}," for line in part[-1:]]
     return [*lines[:-1], lines[-1].removesuffix(","), end]
 
 
@@ -185,34 +187,34 @@ def fields_of(document: dict[str, Any]) -> dict[str, str]:
     ``swap 2: quoteId`` of the second of several documents), with its type: ``number``, ``null or
     string``, words that it may be; ``?`` where it may be missing."""
     defs = document["$defs"]
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     whole = {**document["commands"], "error": document["error"]}
     for name, schema in whole.items():
         roots = schema.get("anyOf", [{"$ref": schema["$ref"]}] if "$ref" in schema else [])
         for place, root in enumerate(roots, 1):
             document = name if len(roots) == 1 else f"{name} {place}"
-            _walk(f"{document}: ", root, defs, found, ())
-    return found
+            _walk(f"{document}: ", root, defs, fields, ())
+    return fields
 
 
 def _walk(
-    path: str, schema: Any, defs: dict[str, Any], found: dict[str, str], within: tuple[str, ...]
+    path: str, schema: Any, defs: dict[str, Any], fields: dict[str, str], within: tuple[str, ...]
 ) -> None:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         if name not in within:
-            _walk(path, defs[name], defs, found, (*within, name))
+            _walk(path, defs[name], defs, fields, (*within, name))
         return
     for inner in (*schema.get("anyOf", ()), *schema.get("allOf", ())):
-        _walk(path, inner, defs, found, within)
+        _walk(path, inner, defs, fields, within)
     for place, key in (("[]", "items"), ("{}", "additionalProperties")):
         if isinstance(schema.get(key), dict):
-            _walk(f"{path}{place}.", schema[key], defs, found, within)
+            _walk(f"{path}{place}.", schema[key], defs, fields, within)
     for member, inner in schema.get("properties", {}).items():
         missing = "" if member in schema.get("required", ()) else "?"
         at = f"{path}{member}".replace(".[]", "[]").replace(".{}", "{}")
-        found[at] = _type(inner, defs) + missing
-        _walk(f"{at}.", inner, defs, found, within)
+        fields[at] = _type(inner, defs) + missing
+        _walk(f"{at}.", inner, defs, fields, within)
 
 
 def _type(schema: Any, defs: dict[str, Any]) -> str:
@@ -220,11 +222,11 @@ def _type(schema: Any, defs: dict[str, Any]) -> str:
     if "$ref" in schema:
         return _type(defs[schema["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in schema:
-        types = {_type(one, defs) for one in schema["anyOf"]}
+        types = {_type(choice, defs) for choice in schema["anyOf"]}
         # Every integer is a number.
         return " or ".join(sorted(types - {"integer"} if "number" in types else types))
     if "enum" in schema:
-        return "string" if all(isinstance(one, str) for one in schema["enum"]) else "any"
+        return "string" if all(isinstance(value, str) for value in schema["enum"]) else "any"
     if isinstance(schema.get("items"), dict):
         return f"array of {_type(schema['items'], defs)}"
     return str(schema.get("type", "any"))
@@ -235,16 +237,16 @@ def breaking(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     may be missing now, or that are of another type. Fields that were added are none of these, nor
     are those of a command that is gone: it ends with an error."""
     old, new = fields_of(before), fields_of(now)
-    found = []
+    lines = []
     for path, was in old.items():
         is_now = new.get(path)
         if path.partition(":")[0] in REMOVED:
             continue
         if is_now is None:
-            found.append(f"{path} is gone")
+            lines.append(f"{path} is gone")
         elif is_now != was and is_now != was.removesuffix("?"):
-            found.append(f"{path} was {was} and is {is_now}")
-    return found
+            lines.append(f"{path} was {was} and is {is_now}")
+    return lines
 
 
 def version_of(document: dict[str, Any]) -> int:

@@ -28,14 +28,14 @@ def keys_page() -> str:
         - {verb for *_, verbs in pages for verb in verbs}
         - set(everywhere_commands())
     )
-    assert not left, f"on no page: {sorted(one.id for one in left)}"
+    assert not left, f"on no page: {sorted(verb.id for verb in left)}"
     return page(
         "Keys of the desk",
         "Every key by page, from the commands that the page lists. `?` shows those that work at"
         " the moment. A key that is marked under Money counts only when the screen has been still"
         f" for {STILL_SECONDS * 1000:g} ms and the step did not change.",
         section("Everywhere", "Outside text fields.", _table(everywhere_commands())),
-        *(section(title, said, _table(verbs)) for title, said, verbs in pages),
+        *(section(title, about, _table(verbs)) for title, about, verbs in pages),
         section("Options of quotes", "", _hints()),
         section(
             "Other keys",
@@ -56,19 +56,19 @@ def pages_of_the_desk() -> Iterator[tuple[str, str, Verbs]]:
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and (listed := _listed(node)) is not None:
                 title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", node.name.removesuffix("Screen"))
-                said = plain((ast.get_docstring(node) or "").split("\n\n")[0])
-                yield title[:1] + title[1:].lower(), said, list(_verbs(path, listed))
+                about = plain((ast.get_docstring(node) or "").split("\n\n")[0])
+                yield title[:1] + title[1:].lower(), about, list(_verbs(path, listed))
 
 
 def _listed(node: ast.ClassDef) -> ast.expr | None:
     """What is assigned to ``VERBS`` in a class."""
-    for one in node.body:
-        target = one.targets[0] if isinstance(one, ast.Assign) else None
-        if isinstance(one, ast.AnnAssign):
-            target = one.target
+    for statement in node.body:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if isinstance(statement, ast.AnnAssign):
+            target = statement.target
         if isinstance(target, ast.Name) and target.id == "VERBS":
-            assert isinstance(one, (ast.Assign, ast.AnnAssign))
-            return one.value
+            assert isinstance(statement, (ast.Assign, ast.AnnAssign))
+            return statement.value
     return None
 
 
@@ -77,8 +77,8 @@ def _verbs(path: str, listed: ast.expr) -> Iterator[Verb]:
     if isinstance(listed, ast.Starred):
         listed = listed.value
     if isinstance(listed, ast.Tuple):
-        for one in listed.elts:
-            yield from _verbs(path, one)
+        for element in listed.elts:
+            yield from _verbs(path, element)
     elif isinstance(listed, ast.BinOp):
         yield from _verbs(path, listed.left)
         yield from _verbs(path, listed.right)
@@ -92,34 +92,34 @@ def _verbs(path: str, listed: ast.expr) -> Iterator[Verb]:
 
 
 def _named(path: str, name: str) -> Iterator[Verb]:
-    found = defined(path, name)
-    if isinstance(found, ast.Call):
+    value = defined(path, name)
+    if isinstance(value, ast.Call):
         yield getattr(importlib.import_module(_module(path)), name)
-    elif isinstance(found, ast.expr):
-        yield from _verbs(path, found)
+    elif isinstance(value, ast.expr):
+        yield from _verbs(path, value)
     else:
         place, there = imports(path)[name]
         yield from _named(place, there)
 
 
 def _module(path: str) -> str:
-    found = f"swapdesk.{path.removesuffix('.py').replace('/', '.')}"
-    assert path_of(found) == path
-    return found
+    module = f"swapdesk.{path.removesuffix('.py').replace('/', '.')}"
+    assert path_of(module) == path
+    return module
 
 
 def _table(verbs: Iterable[Verb]) -> str:
     return table(
         HEADS,
         (
-            (_keys(one), one.words, one.help(), code(one.id), "yes" if one.money else "")
-            for one in verbs
+            (_keys(verb), verb.words, verb.help(), code(verb.id), "yes" if verb.money else "")
+            for verb in verbs
         ),
     )
 
 
 def _keys(verb: Verb) -> str:
-    shown = [code(shown_key(one)) for one in split_keys(verb.key)]
+    shown = [code(shown_key(key)) for key in split_keys(verb.key)]
     return ", ".join(dict.fromkeys(shown))
 
 
@@ -127,12 +127,12 @@ def _hints() -> str:
     """The keys of the form, which has verbs of its own."""
     hints = defined(OPTIONS, "HINTS")
     assert hints is not None
-    found = []
+    rows = []
     for node in ast.walk(hints):
         if isinstance(node, ast.Call) and len(node.args) == 2:
-            found.append([str(ast.literal_eval(one)) for one in node.args])
-    assert found
-    return table(("Key", "Verb"), ((code(key), verb) for key, verb in found))
+            rows.append([str(ast.literal_eval(argument)) for argument in node.args])
+    assert rows
+    return table(("Key", "Verb"), ((code(key), verb) for key, verb in rows))
 
 
 def _taken() -> list[tuple[str, str]]:

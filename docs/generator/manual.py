@@ -23,13 +23,15 @@ from swapdesk.cli.command_error import Exit
 
 def manual_page() -> str:
     (name, whole), *commands = every_command()
-    said, *more = paragraphs(whole)
-    of_all = [one for one in whole.params if isinstance(one, click.Option) and one.name in OF_ALL]
+    summary, *more = paragraphs(whole)
+    of_all = [
+        param for param in whole.params if isinstance(param, click.Option) and param.name in OF_ALL
+    ]
     lines = [
         f'.\\" Made by {COMMAND}: change the source that it names, not this page.',
         f'.TH SWAPDESK 1 "" "swapdesk {__version__}"',
         ".SH NAME",
-        f"{name} \\- {_text(said[:1].lower() + said[1:].rstrip('.'))}",
+        f"{name} \\- {_text(summary[:1].lower() + summary[1:].rstrip('.'))}",
         ".SH SYNOPSIS",
         f".B {_text(usage(name, whole))}",
         ".SH DESCRIPTION",
@@ -54,14 +56,14 @@ def manual_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _paragraphs(said: Iterable[str]) -> Iterator[str]:
-    for one in said:
+def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
         yield ".PP"
-        yield _text(one)
+        yield _text(text)
 
 
-def _options(found: Iterable[click.Option]) -> Iterator[str]:
-    for option in found:
+def _options(options: Iterable[click.Option]) -> Iterator[str]:
+    for option in options:
         if not option.hidden:
             yield ".TP"
             yield f".B {_text(', '.join(spellings(option)))}"
@@ -70,6 +72,8 @@ def _options(found: Iterable[click.Option]) -> Iterator[str]:
 
 def _text(text: str) -> str:
     """One line in which nothing is a request of roff, and no dash a hyphen that is copied."""
-    said = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
-    said = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in said)
-    return f"\\&{said}" if said.startswith((".", "'")) else said
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
+    escaped = "".join(
+        character if character.isascii() else f"\\[u{ord(character):04X}]" for character in escaped
+    )
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -8,24 +8,27 @@ from collections.abc import Iterable, Sequence
 COMMAND = "python docs/make_reference.py"
 
 
-def page(title: str, said: str, *sections: str) -> str:
+def page(title: str, intro: str, *sections: str) -> str:
     """A whole page; ``said`` is what it lists and where that comes from."""
     made = f"<!-- Made by {COMMAND}: change the source that it names, not this page. -->"
-    return "\n\n".join([f"# {title}", made, said, *(one for one in sections if one)]) + "\n"
+    return (
+        "\n\n".join([f"# {title}", made, intro, *(section for section in sections if section)])
+        + "\n"
+    )
 
 
 def section(title: str, *parts: str, level: int = 2) -> str:
-    return "\n\n".join([f"{'#' * level} {title}", *(one for one in parts if one)])
+    return "\n\n".join([f"{'#' * level} {title}", *(part for part in parts if part)])
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table without the columns that are empty in every row; nothing without rows."""
-    found = [[cell(one) for one in row] for row in rows]
-    if not found:
+    cells = [[cell(text) for text in row] for row in rows]
+    if not cells:
         return ""
-    used = [place for place in range(len(heads)) if any(row[place] for row in found)]
+    used = [place for place in range(len(heads)) if any(row[place] for row in cells)]
     lines = [[heads[place] for place in used], ["---"] * len(used)]
-    lines += [[row[place] for place in used] for row in found]
+    lines += [[row[place] for place in used] for row in cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

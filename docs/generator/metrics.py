@@ -35,7 +35,7 @@ def metrics_page() -> str:
                 section(
                     f"Members of {event}" if event == "every line" else f"Members of a {event}",
                     table(
-                        ("Member", "Says"), [(code(name), said) for name, said in members.items()]
+                        ("Member", "Says"), [(code(name), about) for name, about in members.items()]
                     ),
                     level=3,
                 )

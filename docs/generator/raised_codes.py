@@ -29,8 +29,8 @@ def raised_codes() -> Iterator[tuple[str, str]]:
             for name, call, within in calls(tree):
                 if name in names and getattr(within, "name", "") != "of_client_error":
                     for node in call.args[:2]:
-                        for one in codes_in(node, within, path):
-                            yield one, path
+                        for code in codes_in(node, within, path):
+                            yield code, path
 
 
 def literal_codes(*folders: str) -> Iterator[tuple[str, str]]:
@@ -52,15 +52,17 @@ def codes_in(node: ast.AST | None, within: ast.AST, path: str) -> list[str]:
     if isinstance(node, ast.Name):
         local = assignments(node.id, within)
         if not local:
-            known = constant(path, node.id)
-            return codes_in(known, within, path) if isinstance(known, ast.Constant) else []
-        return [code for one in local for code in codes_in(one, within, path)]
+            value = constant(path, node.id)
+            return codes_in(value, within, path) if isinstance(value, ast.Constant) else []
+        return [code for expression in local for code in codes_in(expression, within, path)]
     return []
 
 
 def said_at(rest: Iterable[ast.expr], call: ast.Call, within: ast.AST) -> str:
     """The first text behind the code, else the one that is named as the message."""
-    named = [one.value for one in call.keywords if one.arg in ("message", "reason", "cause")]
+    named = [
+        keyword.value for keyword in call.keywords if keyword.arg in ("message", "reason", "cause")
+    ]
     for node in [*list(rest)[:1], *named]:
         text = words(node, within)
         if len(re.findall("[a-z]", text)) > LEAST:

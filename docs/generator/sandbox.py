@@ -41,7 +41,7 @@ def sandbox_page() -> str:
             f" header `{TOKEN_HEADER}` with the `controlToken`. A body is closed: an unknown field"
             " is refused with 422.",
             table(("Call", "Body", "Does"), _operations()),
-            *(_body(one) for one in _bodies()),
+            *(_body(body) for body in _bodies()),
         ),
         section(
             "Faults",
@@ -84,14 +84,18 @@ def _type(written: str) -> str:
 def _operations() -> Iterator[tuple[str, str, str]]:
     """Of the table that the control answers from: the call, its body, what its method says."""
     control = class_of("sandbox/control.py", "Control")
-    methods = {one.name: one for one in control.body if isinstance(one, ast.AsyncFunctionDef)}
+    methods = {
+        function.name: function
+        for function in control.body
+        if isinstance(function, ast.AsyncFunctionDef)
+    }
     for path, by_method in _paths(control).items():
         for method, handler in by_method.items():
             body = _body_of(methods[handler])
-            said = ast.get_docstring(methods[handler])
-            assert said, f"{handler} of the control has no docstring"
+            about = ast.get_docstring(methods[handler])
+            assert about, f"{handler} of the control has no docstring"
             link = f"[{body}](#{body.lower()})" if body else ""
-            yield code(f"{method} {path}"), link, sentence(said)
+            yield code(f"{method} {path}"), link, sentence(about)
 
 
 def _paths(control: ast.ClassDef) -> dict[str, dict[str, str]]:
@@ -119,9 +123,9 @@ def _body_of(handler: ast.AST) -> str:
 
 def _bodies() -> list[type[BaseModel]]:
     names = dict.fromkeys(
-        _body_of(one)
-        for one in class_of("sandbox/control.py", "Control").body
-        if isinstance(one, ast.AsyncFunctionDef)
+        _body_of(statement)
+        for statement in class_of("sandbox/control.py", "Control").body
+        if isinstance(statement, ast.AsyncFunctionDef)
     )
     return [getattr(control, name) for name in names if name]
 
@@ -132,9 +136,9 @@ def _body(model: type[BaseModel]) -> str:
     for key, field in model.model_fields.items():
         name = wire_names(key, field)[0]
         rows.append((code(name), *shape[name], "yes" if field.is_required() else ""))
-    said = plain(model.__doc__ or "") if "__doc__" in vars(model) else ""
+    about = plain(model.__doc__ or "") if "__doc__" in vars(model) else ""
     return section(
-        model.__name__, said, table(("Field", "Type", "Bounds", "Required"), rows), level=3
+        model.__name__, about, table(("Field", "Type", "Bounds", "Required"), rows), level=3
     )
 
 
@@ -165,18 +169,18 @@ def _exchange(row: Any) -> tuple[str, ...]:
         f"{row.minimum:,}",
         f"{row.maximum:,}",
         "yes" if row.fixed_spread is not None else "no",
-        ", ".join(said for said, holds in notes.items() if holds),
+        ", ".join(about for about, holds in notes.items() if holds),
     )
 
 
 def _evm_chains() -> Iterator[tuple[str, ...]]:
     real = chain_terms("real")
-    for name, one in chain_terms().items():
+    for name, terms in chain_terms().items():
         yield (
             code(name),
-            f"{one.chain_id:,}",
+            f"{terms.chain_id:,}",
             f"{real[name].chain_id:,}",
-            f"{one.block_ms / 1000:g} s",
-            str(one.confirmations),
-            f"{one.lowest_base_fee:,}",
+            f"{terms.block_ms / 1000:g} s",
+            str(terms.confirmations),
+            f"{terms.lowest_base_fee:,}",
         )

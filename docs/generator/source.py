@@ -25,8 +25,8 @@ def text(path: str) -> str:
 
 def modules(folder: str, *naming: str) -> Iterator[tuple[str, ast.Module]]:
     """Every module of a folder by its path; only those that call one of ``naming``, if any."""
-    for found in sorted((ROOT / folder).rglob("*.py")):
-        path = found.relative_to(ROOT).as_posix()
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        path = file.relative_to(ROOT).as_posix()
         if not naming or any(f"{name}(" in text(path) for name in naming):
             yield path, module(path)
 
@@ -61,9 +61,9 @@ def defined(path: str, name: str) -> ast.AST | None:
 
 
 def class_of(path: str, name: str) -> ast.ClassDef:
-    found = defined(path, name)
-    assert isinstance(found, ast.ClassDef), f"{path} has no class {name}"
-    return found
+    value = defined(path, name)
+    assert isinstance(value, ast.ClassDef), f"{path} has no class {name}"
+    return value
 
 
 def said_of(kind: type) -> dict[str, str]:
@@ -72,14 +72,14 @@ def said_of(kind: type) -> dict[str, str]:
 
 
 def _said(body: list[ast.stmt]) -> dict[str, str]:
-    found = {}
+    texts = {}
     for node, after in pairwise(body):
         targets = node.targets if isinstance(node, ast.Assign) else []
         target = node.target if isinstance(node, ast.AnnAssign) else next(iter(targets), None)
-        said = _constant(after.value) if isinstance(after, ast.Expr) else None
-        if isinstance(target, ast.Name) and isinstance(said, str):
-            found[target.id] = inspect.cleandoc(said)
-    return found
+        text = _constant(after.value) if isinstance(after, ast.Expr) else None
+        if isinstance(target, ast.Name) and isinstance(text, str):
+            texts[target.id] = inspect.cleandoc(text)
+    return texts
 
 
 def _constant(node: ast.AST | None) -> object:
@@ -92,7 +92,7 @@ def words(node: ast.AST | None, around: ast.AST | None = None) -> str:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
-        return "".join(words(one) or "…" for one in node.values)
+        return "".join(words(value) or "…" for value in node.values)
     if isinstance(node, ast.Name) and around is not None:
         return words(assigned(node, around), None)
     if isinstance(node, ast.BinOp):
@@ -104,30 +104,32 @@ def words(node: ast.AST | None, around: ast.AST | None = None) -> str:
 
 def assigned(name: ast.Name, around: ast.AST) -> ast.expr | None:
     """What a name is given last before it stands here."""
-    before = [one for one in assignments(name.id, around) if one.lineno < name.lineno]
-    return max(before, key=lambda one: one.lineno) if before else None
+    before = [
+        assignment for assignment in assignments(name.id, around) if assignment.lineno < name.lineno
+    ]
+    return max(before, key=lambda assignment: assignment.lineno) if before else None
 
 
 def assignments(name: str, around: ast.AST) -> list[ast.expr]:
     """Everything that a name is given, also as one of several."""
-    found = []
+    values = []
     for node in ast.walk(around):
         for target in node.targets if isinstance(node, ast.Assign) else ():
             assert isinstance(node, ast.Assign)
             pairs: list[tuple[ast.expr, ast.expr]] = [(target, node.value)]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                 pairs = list(zip(target.elts, node.value.elts, strict=True))
-            found += [to for at, to in pairs if isinstance(at, ast.Name) and at.id == name]
-    return found
+            values += [to for at, to in pairs if isinstance(at, ast.Name) and at.id == name]
+    return values
 
 
 def constant(path: str, name: str) -> ast.AST | None:
     """What a name of a module is, also where the module takes it from another one."""
-    found = defined(path, name)
-    if found is None and name in imports(path):
+    value = defined(path, name)
+    if value is None and name in imports(path):
         path, name = imports(path)[name]
-        found = defined(path, name)
-    return found
+        value = defined(path, name)
+    return value
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call, ast.AST]]:

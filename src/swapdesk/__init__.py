@@ -18,7 +18,7 @@ BAD_INPUT = 2
 
 
 def _refusal() -> str:
-    """Why it does not run here; empty where it does."""
+    """Why this cannot run here; empty if it can."""
     if sys.version_info < (3, 11):  # noqa: UP036  only pip compares it before
         found = ".".join(str(part) for part in sys.version_info[:3])
         return f"swapdesk needs Python 3.11 or newer, and this is {found} ({sys.executable})."

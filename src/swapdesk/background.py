@@ -25,7 +25,7 @@ TOLD_AGAIN = 600.0
 
 
 class Defect(Struct, frozen=True):
-    """What stopped a task; ``again`` says whether it is started again."""
+    """The error that stopped a task; ``again`` says whether it is started again."""
 
     task: str
     error: BaseException
@@ -37,8 +37,8 @@ class Defect(Struct, frozen=True):
 
 
 class Silence:
-    """Somebody who does not answer, as the log tells of it: when it begins and when it ends, and
-    nothing of what is asked in vain meanwhile."""
+    """Logs once when somebody stops answering and once when answers come again, and nothing of the
+    requests between."""
 
     def __init__(self, logger: logging.Logger, whose: str) -> None:
         self._log = logger
@@ -46,21 +46,19 @@ class Silence:
         self.lasts = False
 
     def begin(self, why: object) -> None:
-        """Nobody answered."""
         if not self.lasts:
             self.lasts = True
             self._log.warning("%s does not answer: %s", self._whose, why)
 
     def end(self) -> None:
-        """Somebody answered."""
         if self.lasts:
             self.lasts = False
             self._log.warning("%s answers again", self._whose)
 
 
 class SharedWork(Generic[T]):
-    """Work that goes on when who began it is gone, once at a time: who begins it meanwhile gets
-    what is under way."""
+    """Work that outlives its caller and runs once at a time: whoever asks meanwhile gets the run
+    under way."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
@@ -77,7 +75,7 @@ class SharedWork(Generic[T]):
         return self._task is not None and not self._task.done()
 
     async def over(self) -> None:
-        """Wait until nothing is under way, whatever comes of it."""
+        """Waits until nothing is under way, whatever its outcome."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -88,10 +86,8 @@ class SharedWork(Generic[T]):
 
 
 class BackgroundTasks:
-    """Runs the tasks of one desk. ``on_defect`` is called with every defect, on the event loop.
-
-    Tasks are named by what they do, as a sentence goes on after "A defect stopped".
-    """
+    """Runs the tasks of one desk. ``on_defect`` is called with every defect, on the event loop. A
+    task's name completes the sentence "A defect stopped …"."""
 
     def __init__(self, clock: Clock, on_defect: Callable[[Defect], None] | None = None) -> None:
         self.on_defect = on_defect
@@ -99,11 +95,10 @@ class BackgroundTasks:
         self._told: dict[tuple[str, str], float] = {}
 
     def start(self, task: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """A task that runs :meth:`keep`."""
         return asyncio.create_task(self.keep(task, work), name=task)
 
     async def keep(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run ``work`` until it returns or is cancelled, anew after every defect."""
+        """Runs ``work`` until it returns or is cancelled, again after every defect."""
         pause = FIRST_PAUSE
         while True:
             began = self._clock.monotonic()
@@ -115,7 +110,7 @@ class BackgroundTasks:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def once(self, task: str, work: Awaitable[None]) -> None:
-        """Run ``work``; a defect is told and ends it."""
+        """Runs ``work``; a defect is reported and ends it."""
         await self._ended(task, work, again=False)
 
     async def _ended(self, task: str, work: Awaitable[None], *, again: bool) -> bool:
@@ -134,23 +129,21 @@ class BackgroundTasks:
         return False
 
     def tell(self, defect: Defect) -> None:
-        """Log a defect and hand it to ``on_defect``, unless it was told a moment ago."""
+        """Logs a defect and calls ``on_defect``, unless the same one was reported a moment ago."""
         log.error("%s", defect, exc_info=defect.error)
         now = self._clock.monotonic()
-        known = (defect.task, repr(defect.error)[:200])
-        if now - self._told.get(known, float("-inf")) < TOLD_AGAIN:
+        key = (defect.task, repr(defect.error)[:200])
+        if now - self._told.get(key, float("-inf")) < TOLD_AGAIN:
             return
-        self._told = {one: at for one, at in self._told.items() if now - at < TOLD_AGAIN}
-        self._told[known] = now
+        self._told = {entry: at for entry, at in self._told.items() if now - at < TOLD_AGAIN}
+        self._told[key] = now
         if self.on_defect is not None:
             self.on_defect(defect)
 
 
 async def together(*work: Coroutine[Any, Any, None]) -> None:
-    """Run until one of them raises, then end the others and raise it.
-
-    Not a TaskGroup: on Python 3.11 a group loses a cancellation that meets a failing child.
-    """
+    """Runs until one of them raises, then ends the others and raises it. Not a TaskGroup: on Python
+    3.11 a group loses a cancellation that meets a failing child."""
     tasks = [asyncio.ensure_future(part) for part in work]
     if not tasks:
         return
@@ -163,7 +156,7 @@ async def together(*work: Coroutine[Any, Any, None]) -> None:
 
 
 async def within(clock: Clock, seconds: float, work: Awaitable[Any]) -> bool:
-    """Whether ``work`` ended before ``seconds`` of the clock had passed; raises what it raises."""
+    """True if ``work`` ended before ``seconds`` of the clock had passed. Raises what it raises."""
     doing = asyncio.ensure_future(work)
     waiting = asyncio.ensure_future(clock.sleep(seconds))
     try:

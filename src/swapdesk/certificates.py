@@ -20,21 +20,21 @@ _chosen: str | None = None
 
 
 def trust(file: str) -> None:
-    """Trust servers by the certificates of a file from now on; empty: by the system's. Until then
-    the environment says which."""
+    """Trusts servers by the certificates of a file from now on; empty: by the system's. Until it is
+    called the environment decides."""
     global _chosen
     _chosen = file
 
 
 def authorities() -> str:
-    """The file by whose certificates servers are trusted; empty for those of the system."""
+    """The file whose certificates are trusted; empty for those of the system."""
     return os.environ.get(VARIABLE, "") if _chosen is None else _chosen
 
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
-    """What servers under ``url`` are trusted by: for plain HTTP nothing, so that the authorities
-    (30 ms, 2 MiB) are not read; a context without any refuses every certificate. Raises OSError
-    with the name of the file that holds none."""
+    """Returns what servers under ``url`` are trusted by. For plain HTTP a context without any,
+    which refuses every certificate, so that the authorities (30 ms, 2 MiB) are not read. Raises
+    OSError naming a file that holds no certificate."""
     import ssl
 
     if url.scheme != "https":

@@ -40,18 +40,16 @@ _LOOK_SECONDS = 1.0
 
 
 async def until(clock: Clock, moment: datetime) -> None:
-    """Wait for a moment by a clock that may jump: the sandbox's when it is moved, every machine's
-    after it slept. What was passed over is noticed within a second of ``clock.sleep``."""
+    """Waits for a moment by a clock that may jump: the sandbox's when it is moved, any machine's
+    after sleep. A jump is noticed within a second of ``clock.sleep``."""
     while (left := (moment - clock.now()).total_seconds()) > 0:
         await clock.sleep(min(left, _LOOK_SECONDS))
 
 
 def through_suspend() -> Callable[[], float]:
-    """A monotonic time that goes on while the machine sleeps, where the system has one.
-
-    Quotes and deadlines end while a lid is closed. ``time.monotonic`` stands still meanwhile on
-    Linux and macOS; elsewhere it is the best there is.
-    """
+    """Returns a monotonic time that goes on while the machine sleeps, where the system has one.
+    Quotes and deadlines end while a lid is closed, but ``time.monotonic`` stands still meanwhile on
+    Linux and macOS."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if sys.platform == "darwin":
@@ -83,7 +81,7 @@ class SystemClock:
         return self._offset.total_seconds()
 
     def advance_to(self, offset: float) -> None:
-        """Raise the offset; a smaller one is ignored, so time never runs backward."""
+        """Raises the offset; a smaller one is ignored, so that time never runs backward."""
         wanted = timedelta(seconds=offset)
         if wanted > self._offset:
             self._offset = wanted
@@ -99,7 +97,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved: for tests, replays and demonstrations."""
+    """A clock that stands still until it is moved, for tests, replays and demonstrations."""
 
     def __init__(self, start: datetime | None = None) -> None:
         self._now = start or datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -113,7 +111,7 @@ class ManualClock:
         return self._monotonic
 
     def advance(self, seconds: float) -> None:
-        """Move time forward and wake every sleeper whose time has come."""
+        """Moves time forward and wakes every sleeper whose time has come."""
         if seconds < 0:
             raise ValueError("time never runs backward")
         self._now += timedelta(seconds=seconds)
@@ -125,7 +123,7 @@ class ManualClock:
                 sleeper.set_result(None)
 
     def advance_to_next(self) -> None:
-        """Move to where the first sleeper is due; stand still while nobody sleeps."""
+        """Moves to the time of the first sleeper, if there is one."""
         waking = [at for at, sleeper in self._sleepers if not sleeper.done()]
         if waking:
             self.advance(max(min(waking) - self._monotonic, 0.0))

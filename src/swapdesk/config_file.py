@@ -63,7 +63,7 @@ _SAID = {
 
 
 class ConfigFile(TomlDocument):
-    """The accepted values, by table; what was refused stands in ``problems``."""
+    """The accepted values, by table; ``problems`` has what was refused."""
 
     top: dict[str, Any] = field(default_factory=dict)
     profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -71,24 +71,24 @@ class ConfigFile(TomlDocument):
     """Keys by command, several joined by commas; the commands are checked by the desk."""
 
     def check(
-        self, found: Mapping[str, Any], known: Mapping[str, str], where: tuple[str, ...]
+        self, table: Mapping[str, Any], kinds: Mapping[str, str], where: tuple[str, ...]
     ) -> dict[str, Any]:
         accepted: dict[str, Any] = {}
-        for name, value in found.items():
-            if name not in known:
-                self.refuse((*where, name), "is unknown", nearest(name, known))
-            elif not _fits(known[name], value):
+        for name, value in table.items():
+            if name not in kinds:
+                self.refuse((*where, name), "is unknown", nearest(name, kinds))
+            elif not _fits(kinds[name], value):
                 # [profile.NAME] is a slip for [profiles.NAME].
-                near = f"{name}s" if isinstance(value, dict) and f"{name}s" in known else None
-                if known[name] in _CHOICES and isinstance(value, str):
-                    near = nearest(value, _CHOICES[known[name]])
-                self.refuse((*where, name), _SAID[known[name]], near)
+                near = f"{name}s" if isinstance(value, dict) and f"{name}s" in kinds else None
+                if kinds[name] in _CHOICES and isinstance(value, str):
+                    near = nearest(value, _CHOICES[kinds[name]])
+                self.refuse((*where, name), _SAID[kinds[name]], near)
             else:
-                accepted[name] = Decimal(value) if known[name] == "percent" else value
+                accepted[name] = Decimal(value) if kinds[name] == "percent" else value
         return accepted
 
     def check_keys(self, table: Mapping[str, Any]) -> None:
-        """Take ``[keys]``: a text, or a list of texts, for every command."""
+        """Reads ``[keys]``: a text or a list of texts for every command."""
         for name, value in table.items():
             keys = [value] if isinstance(value, str) else value
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
@@ -101,8 +101,8 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Read the file; a missing one is empty, a broken one, or one that other users may
-    write, is one problem and no values."""
+    """Reads the file. A missing one is empty; a broken one, or one that other users may write, is
+    one problem and no values."""
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())
@@ -123,14 +123,14 @@ def read_config(file: Path) -> ConfigFile:
 
 
 def keep_theme(file: Path, theme: str, profile: str) -> None:
-    """Write the choice of a theme into ``file``: where the profile names one there, else for all
+    """Writes the chosen theme into ``file``: into the profile's table if it names one, else for all
     profiles. Raises OSError as ``keep_choice``."""
     keep_choice(file, "theme", theme, profile)
 
 
 def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
-    """Write a text under ``key``: in the table of ``profile`` where it names one there, else at the
-    top. Every other byte stays. Raises OSError with a sentence where that is not possible."""
+    """Writes a text under ``key``: in the table of ``profile`` if that names one, else at the top.
+    No other byte changes. Raises OSError with a sentence if that is not possible."""
     place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)

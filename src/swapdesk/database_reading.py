@@ -14,8 +14,8 @@ from pathlib import Path
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to the file at ``path`` and what its log adds to it. Raises sqlite3.Error, and
-    OSError for a file that is not there."""
+    """Opens the file at ``path``, with its log, for reading alone. Raises sqlite3.Error, and OSError
+    if there is no file."""
     path.stat()
     log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     if index.exists():
@@ -28,8 +28,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
         # A log without its index was copied here: nobody writes, and reading makes an index.
         with TemporaryDirectory() as place:
-            for one in (path, log):
-                shutil.copyfile(one, Path(place, one.name))
+            for file in (path, log):
+                shutil.copyfile(file, Path(place, file.name))
             with _connection(Path(place, path.name), "mode=ro") as connection:
                 yield connection
     else:

@@ -47,9 +47,8 @@ SCREENS = {
 
 
 class WrittenPlace(Struct, frozen=True):
-    """What is written ``about`` something: ``page`` is a file of the documents, perhaps with a
-    place in it behind a #. ``address`` is that of the site, ``file`` that of this machine; None
-    where there is none."""
+    """A place of the documents ``about`` something. ``page`` is a file, perhaps with an anchor;
+    ``address`` is its URL on the site, ``file`` its path on this machine; None if there is none."""
 
     about: str
     page: str
@@ -60,27 +59,26 @@ class WrittenPlace(Struct, frozen=True):
 def place(about: str, page: str) -> WrittenPlace:
     name, mark, anchor = page.partition("#")
     address = f"{SITE}{name.removesuffix('.md')}.html{mark}{anchor}" if SITE else None
-    found = file_of(name)
-    return WrittenPlace(about, page, address, None if found is None else str(found))
+    file = file_of(name)
+    return WrittenPlace(about, page, address, None if file is None else str(file))
 
 
 def places_of(name: str) -> list[WrittenPlace]:
-    """What is written about a code, a number that a command ends with, a command or a screen of
-    this name; of several kinds each."""
+    """Returns every place about a code, an exit code, a command or a screen of this name."""
     words = " ".join(name.split()).removeprefix("swapdesk ").casefold()
     return [place(about, page) for about, page in _named(words)]
 
 
 def all_places() -> list[WrittenPlace]:
-    """Every page, by its title."""
+    """Returns every page, by title."""
     return [place(title, page) for page, title in _titles().items()]
 
 
 def subjects() -> Iterator[str]:
-    """Every name that something is written about, but for numbers."""
+    """Every name that something is written about, except numbers."""
     yield from SCREENS
     yield from _headings(COMMANDS, "## swapdesk ")
-    yield from (one.upper() for one in _codes())
+    yield from (code.upper() for code in _codes())
 
 
 def _named(words: str) -> Iterator[tuple[str, str]]:
@@ -101,16 +99,16 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
 
 def _codes() -> list[str]:
     """Codes, rules and findings, each once."""
-    names = (re.sub(r"^(?:rule|finding)-", "", one) for one in sorted(_anchors(ERRORS)))
+    names = (re.sub(r"^(?:rule|finding)-", "", anchor) for anchor in sorted(_anchors(ERRORS)))
     return list(dict.fromkeys(names))
 
 
 @cache
 def _folder() -> Path | None:
-    """Of the package, else of a source checkout."""
+    """The documents of the package, else of a source checkout."""
     package = Path(__file__).resolve().parent
     folders = (package / "docs", package.parents[1] / "docs")
-    return next((one for one in folders if (one / ERRORS).is_file()), None)
+    return next((folder for folder in folders if (folder / ERRORS).is_file()), None)
 
 
 def file_of(page: str) -> Path | None:
@@ -120,15 +118,15 @@ def file_of(page: str) -> Path | None:
 
 @cache
 def _text(page: str) -> str:
-    found = file_of(page)
-    return "" if found is None else found.read_text(encoding="utf-8")
+    file = file_of(page)
+    return "" if file is None else file.read_text(encoding="utf-8")
 
 
 @cache
 def _anchors(page: str) -> frozenset[str]:
-    """Headings of the third level, which are one word here, and places that are named."""
+    """Headings of the third level (single words here) and named places."""
     named = re.findall(r'<a id="([^"]+)"></a>', _text(page))
-    return frozenset([*named, *(one.casefold() for one in _headings(page, "### "))])
+    return frozenset([*named, *(heading.casefold() for heading in _headings(page, "### "))])
 
 
 def _headings(page: str, mark: str) -> list[str]:
@@ -137,7 +135,7 @@ def _headings(page: str, mark: str) -> list[str]:
 
 
 def _titles() -> dict[str, str]:
-    """Every page that is there, and its title."""
+    """Titles of the pages that exist, by page."""
     folder = _folder()
     if folder is None:
         return {}

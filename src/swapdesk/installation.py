@@ -33,19 +33,19 @@ PACKAGES = {
 
 
 def missing(extra: str) -> tuple[str, ...]:
-    """What is not installed of an extra."""
+    """The packages of an extra that are not installed."""
     return tuple(name for name in PACKAGES[extra] if find_spec(name) is None)
 
 
 def extra_of(module: str) -> str:
-    """The extra that brings a module; empty where none does."""
+    """The extra that brings a module; empty if none does."""
     top = module.partition(".")[0]
     return next((extra for extra, names in PACKAGES.items() if top in names), "")
 
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
-    """Adds what this swapdesk lacks, in the way it was installed itself. ``prefix``: of another
-    environment than the one that runs."""
+    """The command that adds an extra, in the way this swapdesk was installed. ``prefix`` names
+    another environment than the running one."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
@@ -57,7 +57,7 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
         extras, beside, chosen = _asked_before(place / _RECEIPT)
         wanted = _wanted(source, ",".join(sorted({*extras, *filter(None, [extra])})))
         also = f"--python {shell_word(chosen)} " if chosen else ""
-        also += "".join(f"--with {shell_word(one)} " for one in beside)
+        also += "".join(f"--with {shell_word(package)} " for package in beside)
         return f"uv tool install {also}{'--editable ' if editable else ''}{wanted}"
     if (place / _PIPX).is_file():
         option = "--editable " if editable else ""
@@ -66,13 +66,13 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
     if _installer(installed) == "uv":
         return f"uv pip install --python {python} {option}{wanted}"
     pip = f"{python} -m pip install {option}{wanted}"
-    if not any(Path(one, "pip").is_dir() for one in paths):
+    if not any(Path(path, "pip").is_dir() for path in paths):
         return f"{python} -m ensurepip && {pip}"
     return pip
 
 
 def put_on_path(prefix: Path) -> str:
-    """Has a shell find the command that was installed into an environment."""
+    """The command that lets a shell find the program installed into an environment."""
     if (prefix / _RECEIPT).is_file():
         return "uv tool update-shell"
     if (prefix / _PIPX).is_file():
@@ -81,25 +81,25 @@ def put_on_path(prefix: Path) -> str:
 
 
 def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
-    """The extras that ``uv tool`` was asked for, the packages beside, and the Python."""
+    """The extras given to ``uv tool``, the other packages, and the Python version."""
     extras: set[str] = set()
     beside: list[str] = []
     try:
         tool = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]
-        for one in tool["requirements"]:
-            if one["name"] == NAME:
-                extras.update(one.get("extras", ()))
+        for requirement in tool["requirements"]:
+            if requirement["name"] == NAME:
+                extras.update(requirement.get("extras", ()))
             else:
-                beside.append(one["name"] + one.get("specifier", ""))
+                beside.append(requirement["name"] + requirement.get("specifier", ""))
         return extras, beside, str(tool.get("python", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return set(), [], ""
 
 
 def _installed(paths: Iterable[str]) -> Distribution | None:
-    """What an installer wrote; a directory of sources has a description as well."""
-    found = distributions(name=NAME, path=[*paths])
-    return next((one for one in found if _installer(one)), None)
+    """The distribution that an installer wrote; a source directory has metadata as well."""
+    installed = distributions(name=NAME, path=[*paths])
+    return next((distribution for distribution in installed if _installer(distribution)), None)
 
 
 def _installer(installed: Distribution | None) -> str:
@@ -107,17 +107,17 @@ def _installer(installed: Distribution | None) -> str:
 
 
 def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Whether it is worked on where it lies, and where it came from (PEP 610); empty for an index,
-    and for what is not there any more."""
+    """Returns whether it is an editable install, and where it came from (PEP 610); empty for an
+    index or a source that no longer exists."""
     text = installed and installed.read_text("direct_url.json")
     if not text:
         return False, ""
     try:
-        told = json.loads(text)
-        url = str(told["url"])
-        if (version := told.get("vcs_info")) is not None:
+        description = json.loads(text)
+        url = str(description["url"])
+        if (version := description.get("vcs_info")) is not None:
             return False, f"{version['vcs']}+{url}@{version['commit_id']}"
-        editable = bool(told.get("dir_info", {}).get("editable"))
+        editable = bool(description.get("dir_info", {}).get("editable"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return False, ""
     address = urlsplit(url)
@@ -135,10 +135,10 @@ def _wanted(source: str, extra: str) -> str:
 
 
 def shell_word(text: str | Path) -> str:
-    """The text as one word of bash and zsh that can be shown: nothing in it is run, and what a
-    terminal would act on is written as an escape."""
-    said = str(text)
-    if said.isprintable():
-        return shlex.quote(said)
-    raw = os.fsencode(said)
+    """The text as one word for bash and zsh, safe to display: nothing in it is run, and control
+    characters are escaped."""
+    word = str(text)
+    if word.isprintable():
+        return shlex.quote(word)
+    raw = os.fsencode(word)
     return "$'" + "".join(chr(b) if b in _PLAIN else f"\\x{b:02x}" for b in raw) + "'"

@@ -62,7 +62,7 @@ _NAME = re.compile(r"[a-z0-9-]{1,32}")
 
 
 class Palette(Struct):
-    """One accepted file. Missing roles are filled later."""
+    """One accepted file. Missing roles are filled in later."""
 
     name: str
     dark: bool = True
@@ -83,18 +83,18 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def read_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> PaletteFiles:
-    """Read all palettes; :class:`FileNotFoundError` when the desk's own are not installed."""
+    """Reads all palettes. Raises FileNotFoundError if the desk's own are not installed."""
     problems: list[ConfigProblem] = []
     own = _read(_files(own_folders()), problems)
     if DEFAULT_THEME not in own or LIGHT_THEME not in own:
         raise FileNotFoundError(f"the palettes {DEFAULT_THEME} and {LIGHT_THEME} are not installed")
     theirs = _files([user_folder])[:MOST_FILES]
-    found = own | _read([*theirs, *([theme_file] if theme_file else [])], problems)
-    return PaletteFiles(own, found, tuple(problems))
+    palettes = own | _read([*theirs, *([theme_file] if theme_file else [])], problems)
+    return PaletteFiles(own, palettes, tuple(problems))
 
 
 def stamp_of(user_folder: Path | None) -> Stamp:
-    """Names, sizes and times of the user's palettes: another stamp when one was changed."""
+    """Names, sizes and times of the user's palettes; it differs once one was changed."""
     stamp = []
     for path in _files([user_folder])[:MOST_FILES]:
         try:
@@ -106,14 +106,14 @@ def stamp_of(user_folder: Path | None) -> Stamp:
 
 
 def own_folders() -> list[Path]:
-    """Where the desk's palettes may lie: inside the package, or beside ``src`` in a checkout."""
+    """The folders of the desk's palettes: inside the package, or beside ``src`` in a checkout."""
     package = Path(__file__).resolve().parent
     return [package / "themes", package.parents[1] / "themes"]
 
 
 def read_palette(path: Path) -> tuple[Palette | None, list[ConfigProblem]]:
-    """One file, checked: colours are ``#rrggbb`` or ``ansi_*``. None with every problem when
-    one of its values cannot be used."""
+    """Reads one file; colours are ``#rrggbb`` or ``ansi_*``. Returns None with every problem if one
+    of its values cannot be used."""
     document = read_document(path, PALETTE_LIMIT)
     if document.problems:
         return None, document.problems
@@ -155,13 +155,13 @@ def _check_colour(document: TomlDocument, path: tuple[str, ...], value: object) 
 
 
 def _read(paths: Iterable[Path], problems: list[ConfigProblem]) -> dict[str, Palette]:
-    found: dict[str, Palette] = {}
+    palettes: dict[str, Palette] = {}
     for path in paths:
         palette, wrong = read_palette(path)
         problems += wrong
         if palette is not None:
-            found[palette.name] = palette
-    return found
+            palettes[palette.name] = palette
+    return palettes
 
 
 def _files(folders: Iterable[Path | None]) -> list[Path]:

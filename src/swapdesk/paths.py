@@ -23,11 +23,11 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnsafePlace(OSError):
-    """A file or directory that someone else could read, replace or redirect."""
+    """A file or directory that another user could read, replace or redirect."""
 
 
 class NoHome(OSError):
-    """The user of the process has no home directory, and none was named."""
+    """The user has no home directory, and none was named."""
 
 
 class ProfilePlaces(Struct, frozen=True):
@@ -57,12 +57,12 @@ class ProfilePlaces(Struct, frozen=True):
 
     @property
     def batch_files(self) -> Path:
-        """The last files that batches were loaded from."""
+        """The list of the last files of batches."""
         return self.root / "batch_files.txt"
 
 
 class Home(Struct, frozen=True):
-    """The three roots, one and the same directory under ``SWAPDESK_HOME``."""
+    """The three roots; one and the same directory under ``SWAPDESK_HOME``."""
 
     config: Path
     data: Path
@@ -90,7 +90,8 @@ class Home(Struct, frozen=True):
         return self.sandbox / "run.json"
 
     def profile(self, place: str) -> ProfilePlaces:
-        """The places of one profile; ValueError for a name that is no plain directory name."""
+        """The places of one profile. Raises ValueError for a name that is no plain directory
+        name."""
         if PROFILE_NAME.fullmatch(place) is None:
             raise ValueError("a profile name has 1 to 64 letters, digits, '.', '_' or '-'")
         return ProfilePlaces(self.data / "profiles" / place)
@@ -114,13 +115,10 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def keep_private(home: Home) -> list[str]:
-    """Close the directories of a home to other users (0700); sentences about those that others
-    could write to.
-
-    A directory of everybody's, or the user's whole home directory, keeps its mode. Raises
-    UnsafePlace where others can write and that cannot be changed.
-    """
-    said = []
+    """Closes the directories of a home to other users (0700); returns a sentence about each that
+    others could write to. A directory of everybody's, or the user's whole home directory, keeps its
+    mode. Raises UnsafePlace if others can write and that cannot be changed."""
+    sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
         try:
             status = root.stat()
@@ -137,22 +135,22 @@ def keep_private(home: Home) -> list[str]:
         if root.stat().st_mode & _OTHERS_WRITE:
             raise UnsafePlace(f"other users can write to {root}: choose a directory of your own")
         if written:
-            said.append(
+            sentences.append(
                 f"Other users could write to {root}. They cannot any more; make sure that"
                 " everything in it is yours."
             )
-    return said
+    return sentences
 
 
 def _is_home_of_user(path: Path) -> bool:
-    """Also through a link; a user without an entry and a ``HOME`` has none."""
+    """Follows links. False for a user without a passwd entry or a ``HOME``."""
     with suppress(OSError, RuntimeError):
         return path.samefile(Path.home())
     return False
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
-    """Raise UnsafePlace for a file that another user than root may write."""
+    """Raises UnsafePlace for a file that a user other than root may write."""
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):
@@ -162,14 +160,14 @@ def refuse_foreign(path: Path, status: os.stat_result) -> None:
 
 
 def make_directories(path: Path) -> None:
-    """Make ``path`` and what is missing above it, each 0700 whatever the umask says."""
+    """Makes ``path`` and missing parents, each 0700 whatever the umask."""
     if not path.is_dir():
         make_directories(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
 
 
 def private_directory(path: Path) -> Path:
-    """Make ``path`` (0700) with its parents, or check that it is ours alone."""
+    """Makes ``path`` (0700) with its parents, or checks that it is ours alone."""
     make_directories(path.parent)
     try:
         path.mkdir(mode=0o700)
@@ -179,11 +177,9 @@ def private_directory(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Write a new file 0600. FileExistsError when it exists, unless ``replace``.
-
-    A replacement is written beside the old file and moved over it, so that a reader and a
-    crash see one of the two, whole.
-    """
+    """Writes a new file (0600). Raises FileExistsError if it exists, unless ``replace``. A
+    replacement is written beside the old file and moved over it, so that readers and crashes see
+    one of the two, whole."""
     target = path.with_name(f".{path.name}.{os.getpid()}.new") if replace else path
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     if replace:
@@ -206,7 +202,7 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 def keep_names(directory: Path) -> None:
-    """Have the names of the files of a directory on the disk when this returns."""
+    """Makes the names of the files in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -215,16 +211,14 @@ def keep_names(directory: Path) -> None:
 
 
 def without_mark(content: bytes) -> bytes:
-    """A text in UTF-8 without the byte order mark that editors of Windows write before it."""
+    """A UTF-8 text without the byte order mark that Windows editors write."""
     return content.removeprefix(codecs.BOM_UTF8)
 
 
 def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
-    """The content of a file that holds a secret, without a byte order mark.
-
-    :class:`UnsafePlace` for a symbolic link, anything but a regular file, a foreign owner,
-    rights for group or others, or more than ``limit`` bytes.
-    """
+    """Returns the content of a file with a secret, without a byte order mark. Raises UnsafePlace
+    for a link, anything but a regular file, a foreign owner, rights for group or others, or more
+    than ``limit`` bytes."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if path.is_symlink():
         raise UnsafePlace(f"{path} is a symbolic link")

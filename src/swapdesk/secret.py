@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Secret:
-    """A text that no repr, log line, format or pickle shows; :meth:`reveal` hands it out."""
+    """A text that no repr, log line, format or pickle shows; ``reveal`` returns it."""
 
     __slots__ = ("_text",)
 
@@ -36,11 +36,9 @@ class Secret:
 
 
 class SecretBytes:
-    """Bytes that are shown nowhere and can be wiped: the holder calls :meth:`wipe` when done.
-
-    Python copies where it likes, so wiping is a courtesy and not a promise; what counts is
-    that the bytes live shortly, and in one process.
-    """
+    """Bytes that are shown nowhere and can be wiped: the holder calls ``wipe`` when done. Python
+    may have copied them, so wiping is no guarantee; what counts is that they live briefly, and in
+    one process."""
 
     __slots__ = ("_held",)
 
@@ -49,11 +47,10 @@ class SecretBytes:
 
     @classmethod
     def of(cls, secret: Secret) -> SecretBytes:
-        """The UTF-8 bytes of a text."""
         return cls(secret.reveal().encode())
 
     def reveal(self) -> bytearray:
-        """The bytes themselves, not a copy: they are zero after :meth:`wipe`."""
+        """The bytes themselves, not a copy: zeros after ``wipe``."""
         return self._held
 
     def wipe(self) -> None:

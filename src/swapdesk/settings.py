@@ -39,8 +39,8 @@ Origin = Literal["option", "environment", "profile", "config.toml", "default"]
 
 
 class SettingsError(Exception):
-    """A profile that does not exist. ``problem`` says it with file and line, or with the variable;
-    None where the command line named it."""
+    """A profile that does not exist. ``problem`` has file and line, or the variable; None if the
+    command line named it."""
 
     def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
         super().__init__(words)
@@ -59,7 +59,7 @@ class Value(Struct, Generic[T], frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """What the command line said; None where it said nothing."""
+    """Values of the command line; None where it has none."""
 
     profile: str | None = None
     theme: str | None = None
@@ -115,7 +115,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        """All that can be chosen, the sandbox first."""
+        """Every profile that can be chosen, the sandbox first."""
         named = self.config.profiles if self.config is not None else {}
         return (SANDBOX, *(name for name in named if name != SANDBOX))
 
@@ -129,7 +129,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must stand in nothing that is written."""
+        """Texts that must never be written anywhere."""
         held = (self.secret.value, self.control_token.value)
         return tuple(secret.reveal() for secret in held if secret is not None)
 
@@ -139,18 +139,18 @@ class Settings(Struct, frozen=True):
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)
 
-    def misnamed_theme(self, known: Iterable[str]) -> ConfigProblem | None:
-        """The problem of a chosen theme that is not among ``known``."""
+    def misnamed_theme(self, themes: Iterable[str]) -> ConfigProblem | None:
+        """The problem of a chosen theme that is not among ``themes``."""
         name, origin = self.theme.value, self.theme.origin
-        names = sorted(known)
+        names = sorted(themes)
         if name in names:
             return None
-        said = f"names no theme {name[:32]!r}; there are {', '.join(names)}"
+        message = f"names no theme {name[:32]!r}; there are {', '.join(names)}"
         near = nearest(name, names)
         if self.config is None or origin not in ("profile", "config.toml"):
-            return ConfigProblem(None, None, self.theme.name or "theme", said, near)
+            return ConfigProblem(None, None, self.theme.name or "theme", message, near)
         path = ("profiles", self.profile.value, "theme")
-        return self.config.problem(path if origin == "profile" else ("theme",), said, near)
+        return self.config.problem(path if origin == "profile" else ("theme",), message, near)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """(name, value, origin) for ``config show``; secrets are masked."""
@@ -200,11 +200,11 @@ def load_settings(
     *,
     mending: bool = False,
 ) -> Settings:
-    """Read ``config.toml`` and the environment.
+    """Reads ``config.toml`` and the environment. Errors inside the file never raise: ``problems``
+    has them with file, line and nearest name.
 
-    What is wrong inside the file never raises: it stands in ``problems`` with file, line and
-    nearest name. :class:`SettingsError` when the chosen profile does not exist; for whoever is
-    ``mending`` the file or the environment, a name from there is a problem like the others.
+    Raises SettingsError if the chosen profile does not exist; while ``mending`` the file or the
+    environment, a name from there is a problem like the others.
     """
     options = options or Options()
     config = read_config(home.config_file)
@@ -299,29 +299,29 @@ class _Reading:
             chosen = Value(self.config.top["profile"], "config.toml")
         else:
             return Value(SANDBOX, "default"), False
-        known = (SANDBOX, *self.config.profiles)
-        if chosen.value not in known:
-            refused = self._no_profile(chosen, known)
+        profiles = (SANDBOX, *self.config.profiles)
+        if chosen.value not in profiles:
+            refused = self._no_profile(chosen, profiles)
             if refused.problem is None or not self.mending:
                 raise refused
             if refused.problem not in self.problems:
                 self.problems.append(refused.problem)
         return chosen, False
 
-    def _no_profile(self, chosen: Value[str], known: Iterable[str]) -> SettingsError:
-        close = nearest(chosen.value, known)
+    def _no_profile(self, chosen: Value[str], profiles: Iterable[str]) -> SettingsError:
+        close = nearest(chosen.value, profiles)
         if self.config.problems and not self.config.content:
             # It may well be there: nobody could read the file.
             why = self.config.problems[0]
             return SettingsError(f"there is no profile {chosen.value!r}: {why}", why)
         if chosen.origin == "option":
-            hint = f"; did you mean {close}?" if close else f"; known: {', '.join(known)}"
+            hint = f"; did you mean {close}?" if close else f"; known: {', '.join(profiles)}"
             return SettingsError(f"there is no profile {chosen.value!r}{hint}")
-        said = f"names no profile {chosen.value[:64]!r}; there are {', '.join(known)}"
+        message = f"names no profile {chosen.value[:64]!r}; there are {', '.join(profiles)}"
         if chosen.origin == "config.toml":
-            problem = self.config.problem(("profile",), said, close)
+            problem = self.config.problem(("profile",), message, close)
         else:
-            problem = ConfigProblem(None, None, chosen.name, said, close)
+            problem = ConfigProblem(None, None, chosen.name, message, close)
         return SettingsError(str(problem), problem)
 
     def _text(self, variable: str, row: Mapping[str, Any], key: str) -> Value[str | None]:
@@ -366,13 +366,13 @@ class _Reading:
             wrong = "holds a character that no file name has"
         if not text:
             line = self.config.line_of("profiles", profile, "secret_file")
-            said = wrong or f"{file} is empty"
-            self.problems.append(ConfigProblem(self.home.config_file, line, "secret_file", said))
+            message = wrong or f"{file} is empty"
+            self.problems.append(ConfigProblem(self.home.config_file, line, "secret_file", message))
             return absent
         return Value(Secret(text), "profile", "secret_file")
 
     def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
-        """Where it is, and that it may be one; the certificates are read where they are used."""
+        """The path, checked to look like certificates; they are read where they are used."""
         found = self._text("SSL_CERT_FILE", {}, "")
         if found.value is None:
             found = self._set("ca_file", row, None)
@@ -383,18 +383,18 @@ class _Reading:
         file = (file / os.path.expanduser(found.value)).absolute()
         try:
             with file.open("rb") as held:
-                said = "" if _BEGINS in held.read(CA_LIMIT) else f"{file} holds no certificate"
+                message = "" if _BEGINS in held.read(CA_LIMIT) else f"{file} holds no certificate"
         except OSError as error:
-            said = f"{file} cannot be read: {error.strerror or error}"
+            message = f"{file} cannot be read: {error.strerror or error}"
         except ValueError:
-            said = "holds a character that no file name has"
-        if not said:
+            message = "holds a character that no file name has"
+        if not message:
             return Value(str(file), found.origin, found.name)
         if by_variable:
-            self._in_environment(found.name, said)
+            self._in_environment(found.name, message)
         else:
             path = ("profiles", profile, "ca_file") if "ca_file" in row else ("ca_file",)
-            self.problems.append(self.config.problem(path, said))
+            self.problems.append(self.config.problem(path, message))
         return Value(None, "default")
 
     def _in_environment(self, variable: str, message: str) -> None:
@@ -402,7 +402,7 @@ class _Reading:
 
 
 def place_of_url(url: str) -> str:
-    """The directory name of the unnamed profile of one service: its host and a digest."""
+    """The directory name of the unnamed profile of a service: its host and a digest."""
     host = urlsplit(url).hostname or "unknown"
     plain = "".join(ch if ch.isascii() and (ch.isalnum() or ch in ".-") else "-" for ch in host)
     digest = hashlib.sha256(url.rstrip("/").encode()).hexdigest()[:12]

@@ -23,7 +23,7 @@ _TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
 
 
 class ConfigProblem(Struct, frozen=True):
-    """One thing that is wrong: ``file`` is None when it stands in the environment."""
+    """One error in a file; ``file`` is None if it is in the environment."""
 
     file: Path | None
     line: int | None
@@ -36,7 +36,7 @@ class ConfigProblem(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """With the name of the file alone, for places where its path is too long."""
+        """With the bare name of the file, where its path is too long."""
         return self._said("environment" if self.file is None else self.file.name)
 
     def _said(self, where: str) -> str:
@@ -47,7 +47,7 @@ class ConfigProblem(Struct, frozen=True):
 
 
 class TomlDocument(Struct):
-    """What stands in the file; ``content`` is empty when it is missing or broken."""
+    """The content of a file; empty if the file is missing or broken."""
 
     file: Path
     lines: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class TomlDocument(Struct):
     problems: list[ConfigProblem] = field(default_factory=list)
 
     def line_of(self, *path: str) -> int | None:
-        """The line of a key or table, else that of the table which the key belongs into."""
+        """The line of a key or table, else that of the table it belongs to."""
         table: tuple[str, ...] = ()
         for number, text in enumerate(self.lines, start=1):
             header = _HEADER.match(text)
@@ -76,26 +76,25 @@ class TomlDocument(Struct):
     def problem(
         self, path: tuple[str, ...], message: str, near: str | None = None
     ) -> ConfigProblem:
-        """A problem of the key at ``path``, with its line."""
         return ConfigProblem(self.file, self.line_of(*path), ".".join(path), message, near)
 
     def refuse(self, path: tuple[str, ...], message: str, near: str | None = None) -> None:
         self.problems.append(self.problem(path, message, near))
 
     def refuse_missing(self, path: tuple[str, ...]) -> None:
-        """A key that has to be there. One of no table belongs above the first, at whose line a
-        new one is written."""
-        line, said = self.line_of(*path), "is missing"
+        """Refuses a document without a required key. A key outside tables belongs above the first,
+        which gives the line."""
+        line, message = self.line_of(*path), "is missing"
         if len(path) == 1:
             heads = (number for number, text in enumerate(self.lines, 1) if _HEADER.match(text))
-            line, said = next(heads, None), f"{said} above the first table"
-        self.problems.append(ConfigProblem(self.file, line, ".".join(path), said))
+            line, message = next(heads, None), f"{message} above the first table"
+        self.problems.append(ConfigProblem(self.file, line, ".".join(path), message))
 
 
 def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
-    """Read the file, at most ``limit`` bytes; a missing one is empty, a broken one is one
-    problem and no content. Only a regular file is read: a pipe would wait for ever. ``trusted``:
-    one that other users may write is broken, too."""
+    """Reads at most ``limit`` bytes; a missing file is empty, a broken one is one problem and no
+    content. Only a regular file is read: a pipe would block for ever. With ``trusted`` a file that
+    other users may write is broken, too."""
     document = TomlDocument(file)
 
     def broken(message: str, line: int | None = None) -> TomlDocument:
@@ -136,9 +135,9 @@ def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocum
     return document
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like ``name``, when one is like it at all."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name most like ``name``; None if none is similar."""
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
     return close[0] if close else None
 
 

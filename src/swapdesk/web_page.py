@@ -27,11 +27,8 @@ _FOLDER = Path(__file__).parent / "web_pages"
 
 
 def web_page(name: str, /, **facts: object) -> str:
-    """The page ``name`` with its facts, as the text of an HTML file in UTF-8.
-
-    ``base.html`` needs ``title``. Raises jinja2.UndefinedError for a fact that a template asks for
-    and nobody gave.
-    """
+    """Returns the page ``name`` with its facts as HTML in UTF-8. ``base.html`` needs ``title``.
+    Raises jinja2.UndefinedError for a fact that a template uses and nobody gave."""
     style, script = _style(name), _part(f"{name}.js")
     template = _environment().get_template(f"{name}.html")
     return template.render(
@@ -44,7 +41,7 @@ def web_page(name: str, /, **facts: object) -> str:
 
 
 def is_page(name: str, content: bytes) -> bool:
-    """Whether a file is a page ``name``, by its beginning."""
+    """True if a file is a page ``name``, by its first bytes."""
     mark = f'<meta name="generator" content="swapdesk {name}">'
     return content.startswith(b"<!doctype html>") and mark.encode() in content[:MARKED_WITHIN]
 
@@ -64,7 +61,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """What a template writes: text that cannot hide or turn what stands beside it."""
+    """A value as a template writes it: text that cannot hide or reorder its neighbours."""
     return safe_text(value, LONGEST_TEXT) if type(value) is str else value
 
 
@@ -88,8 +85,8 @@ def _digest(text: str) -> str:
 
 @cache
 def _style(name: str) -> str:
-    """The desk's palettes as custom properties: light on paper, else as the reader's system is;
-    and what all pages share and this one has."""
+    """The desk's palettes as custom properties (light on paper, else as the reader's system), then
+    the styles of all pages and of this one."""
     palettes = read_palettes().own
     light, dark = palettes[LIGHT_THEME], palettes[DEFAULT_THEME]
     return (

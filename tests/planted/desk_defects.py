@@ -1282,8 +1282,8 @@ SHOWING = (
         "link-search-blind-to-accounts-in-common",
         "A demonstration says that nothing links Alice and Bob where one account pays both.",
         "swapdesk/flows/demo/link_search.py",
-        "        if account in (each.sender, each.receiver)",
-        "        if account == each.sender",
+        "        if account in (payment.sender, payment.receiver)",
+        "        if account == payment.sender",
         ("tests/cli/test_demo.py::test_whatever_links_two_accounts_is_found",),
     ),
     Defect(
@@ -1349,8 +1349,8 @@ SHOWING = (
         "doctor-runs-what-a-file-says",
         "A name in a configuration that somebody sent runs as a command when it is mended.",
         "swapdesk/installation.py",
-        "        return shlex.quote(said)",
-        "        return said",
+        "        return shlex.quote(word)",
+        "        return word",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),
     ),
     Defect(

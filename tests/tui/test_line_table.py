@@ -111,14 +111,14 @@ async def test_the_only_cells_painted_are_those_that_changed() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         app.table.painted.clear()
-        app.table.update_row(order("c", state="Sending to you"))
+        app.table.update_rows([order("c", state="Sending to you")])
         # Row c is line 5: heads, rule, label, a, b. The state starts after order and amount.
         assert app.table.painted == [Region(2 + 8 + 2 + 16 + 2, 5, 14, 1)]
         app.table.painted.clear()
         app.table.set_rows(group("a", "b", "c"))
         assert [region.y for region in app.table.painted if region] == [5]
         app.table.painted.clear()
-        app.table.update_row(order("a"))
+        app.table.update_rows([order("a")])
         assert app.table.painted == []
 
 
@@ -145,7 +145,7 @@ async def test_an_update_of_an_unknown_row_is_an_error() -> None:
     app = Desk(group("a"))
     async with app.run_test():
         with pytest.raises(KeyError):
-            app.table.update_row(order("b"))
+            app.table.update_rows([order("b")])
         with pytest.raises(ValueError, match="same key"):
             app.table.set_rows([order("a"), order("a")])
 
@@ -187,6 +187,25 @@ class Moving(Screen[None]):
         yield self.table
 
 
+async def test_a_changed_row_alone_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, moving = Desk(), Moving()
+    rendered: list[Region] = []
+    render = LineTable.render_lines
+
+    def noted(table: LineTable, crop: Region) -> list[Strip]:
+        rendered.append(crop)
+        return render(table, crop)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.push_screen(moving)
+        await pilot.pause()
+        monkeypatch.setattr(LineTable, "render_lines", noted)
+        moving.table.update_rows([order("b", state="Sending to you")])
+        await pilot.pause()
+    at = moving.table.view.row(2).y
+    assert {crop.line_range for crop in rendered} == {range(at, at + 1)}
+
+
 async def test_what_a_row_was_is_freed_without_a_collection_of_garbage() -> None:
     app, moving = Desk(), Moving()
 
@@ -195,7 +214,7 @@ async def test_what_a_row_was_is_freed_without_a_collection_of_garbage() -> None
 
     async with app.run_test(size=(80, 24)) as pilot:
         await app.push_screen(moving)
-        moving.table.update_row(order("a", amount="0 ETH"))
+        moving.table.update_rows([order("a", amount="0 ETH")])
         await pilot.pause()
         # What was there before is not looked at again.
         gc.freeze()
@@ -203,7 +222,7 @@ async def test_what_a_row_was_is_freed_without_a_collection_of_garbage() -> None
         try:
             before = strips()
             for amount in range(1, 31):
-                moving.table.update_row(order("a", amount=f"{amount} ETH"))
+                moving.table.update_rows([order("a", amount=f"{amount} ETH")])
                 await pilot.pause()
             assert "30 " in screen_text(app)
             assert strips() < before + 10

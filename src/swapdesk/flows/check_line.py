@@ -20,7 +20,7 @@ class CheckLine(Struct, frozen=True):
 
 
 def refusal(lines: Iterable[CheckLine]) -> str:
-    """The first sentence that locks the step; empty for none."""
+    """The first sentence that locks the step; empty if none does."""
     return next((line.text for line in lines if line.level == "refuse"), "")
 
 

@@ -24,7 +24,7 @@ CODE_LIMIT = 40
 MOST_LINES = 1_000
 """Lines of one body that are shown."""
 
-_TEMPLATES = {one.name: one.path for one in OPERATIONS}
+_TEMPLATES = {operation.name: operation.path for operation in OPERATIONS}
 
 
 class LoggedCall(Struct, frozen=True, rename="camel"):
@@ -48,7 +48,7 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
         )
 
     def matches(self, words: str) -> bool:
-        """Whether every word stands somewhere in the row; ``failed`` keeps what went wrong."""
+        """True if every word is somewhere in the row; ``failed`` keeps what went wrong."""
         text = " ".join((self.method, self.path, self.status, self.code, self.request_id)).lower()
         return all(
             self.failed if word == "failed" else word in text for word in words.lower().split()
@@ -56,7 +56,7 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
 
 
 def concerns(exchange: Exchange, names: Collection[str]) -> bool:
-    """Whether a request names one of these: by its id, in its path, or as a value in its body."""
+    """True if a request names one of these: by its id, in its path, or as a value in its body."""
     template = _TEMPLATES.get(exchange.operation, "").split("/")
     segments = zip(_target(exchange)[0].split("/")[::-1], template[::-1], strict=False)
     if exchange.request_id in names or any(
@@ -67,7 +67,7 @@ def concerns(exchange: Exchange, names: Collection[str]) -> bool:
 
 
 def logged_call(exchange: Exchange) -> LoggedCall:
-    """The row of one attempt; a repeated one says which attempt it was."""
+    """The row of one attempt; a repetition has its number."""
     path, query = _target(exchange)
     again = f"  attempt {exchange.attempt}" if exchange.attempt > 1 else ""
     return LoggedCall(
@@ -88,7 +88,7 @@ def clock_time(at: datetime) -> str:
 
 
 def call_lines(exchange: Exchange) -> list[str]:
-    """Request and answer with their headers and bodies, secrets and deposit addresses out."""
+    """Request and answer with headers and bodies, without secrets and deposit addresses."""
     call = logged_call(exchange)
     lines = [f"{call.method} {call.path}"]
     status = f"{call.status}{' ' + call.code if call.code else ''} in {call.ms} ms"
@@ -101,10 +101,8 @@ def call_lines(exchange: Exchange) -> list[str]:
 
 
 def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
-    """``swapdesk api ...`` that makes the same call; None when part of it is not known.
-
-    A call that writes comes without ``--yes``: pasting the line creates nothing.
-    """
+    """``swapdesk api ...`` that makes the same call; None if part of it is not known. A writing
+    call comes without ``--yes``: pasting the line creates nothing."""
     path, query = _target(exchange)
     pairs = parse_qsl(query, keep_blank_values=True)
     if MASK in exchange.target or MASK.encode() in exchange.request_body:
@@ -124,7 +122,7 @@ def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
 
 
 def _target(exchange: Exchange) -> tuple[str, str]:
-    """Path as the API calls it, without what stands before it on this service, and query."""
+    """Path as the API calls it, without the prefix of this service, and query."""
     path, _, query = exchange.target.partition("?")
     template = _TEMPLATES.get(exchange.operation, "")
     depth = template.count("/")

@@ -65,8 +65,8 @@ class WebhookRefused(Exception):
 
 
 def receiver(url: str) -> str:
-    """The address that is posted to. Raises WebhookRefused: what is sent tells amounts and
-    addresses, so it leaves this machine over TLS alone."""
+    """The address to post to. Raises WebhookRefused unless it is TLS or on this machine: deliveries
+    contain amounts and addresses."""
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
@@ -81,7 +81,7 @@ def receiver(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """An address as it may be told: a query often holds a token, and so may a fragment."""
+    """An address without query and fragment, either of which may hold a token."""
     address = re.split(r"[?#]", url, maxsplit=1)[0]
     return address if address == url else f"{address}?..."
 
@@ -117,7 +117,7 @@ def webhook_id(event: OrderEvent) -> str:
 
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
-    """What is posted. An order whose address must not be paid comes without it."""
+    """The body of a delivery. An order that must not be paid comes without its address."""
     order, seen = event.order, datetime.fromisoformat(event.at)
     display, began = display_of(order), happened(event.order, seen)
     return encode_json(
@@ -179,7 +179,7 @@ CREATE TABLE IF NOT EXISTS taken (
 
 
 class TakenLog:
-    """What one receiver took. Raises sqlite3.Error."""
+    """Records what one receiver took. Raises sqlite3.Error."""
 
     def __init__(self, file: Path, url: str) -> None:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
@@ -190,7 +190,7 @@ class TakenLog:
             pass
 
     def begins(self, newest: int) -> int:
-        """The number behind which this receiver begins; ``newest`` where it is new."""
+        """The number after which this receiver begins; ``newest`` if it is new."""
         self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
         row = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
         return int(row.fetchone()[0])
@@ -249,7 +249,7 @@ class OrderWebhooks:
         )
 
     async def run(self) -> None:
-        """Until cancelled. Raises WebhookRefused once the receiver says that it is gone,
+        """Runs until cancelled. Raises WebhookRefused once the receiver says that it is gone,
         JournalUnavailable and sqlite3.Error."""
         self._begins = self._log.begins(self._journal.orders.history.newest())
         self._read = self._begins
@@ -265,7 +265,7 @@ class OrderWebhooks:
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
     async def replay(self, wanted: str) -> AttemptDocument:
-        """Send one delivery again, under its id. Raises WebhookRefused."""
+        """Sends one delivery again, under its id. Raises WebhookRefused."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
             for event in events:
@@ -279,7 +279,7 @@ class OrderWebhooks:
         self._log.close()
 
     def _look(self) -> None:
-        """Take over what is new, and have it sent."""
+        """Records new events and starts their deliveries."""
         if self._only is None and not self._waiting and self._read > self._begins:
             # All of it was taken: nobody has to read it again after a restart.
             self._begins = self._read
@@ -296,7 +296,7 @@ class OrderWebhooks:
                 self._sending[name] = asyncio.create_task(self._drain(name))
 
     async def _drain(self, name: str) -> None:
-        """One state after the other, each until it was taken."""
+        """Sends one state after the other, each until it was taken."""
         while waiting := self._waiting.get(name):
             event = waiting[0]
             number = 1
@@ -311,7 +311,7 @@ class OrderWebhooks:
         del self._waiting[name], self._sending[name]
 
     async def _allowed(self, event: OrderEvent, number: int) -> AttemptDocument:
-        """Send it once the receiver wants to hear something again."""
+        """Sends a delivery once the receiver's ``Retry-After`` is over."""
         while (left := self._held_until - self._clock.monotonic()) > 0:
             await self._clock.sleep(left)
         return await self._send(event, number)

@@ -343,7 +343,6 @@ class SafeApp(App[ReturnType]):
         self.keymap: dict[str, str] = {}
         self.notices = NoticeLog()
         self.draws_links = draws_links(os.environ)
-        self._control_filter = ControlFilter()
         super().__init__(driver_class=driver_class)
         self.animation_level = "none"
         for palette in self._palettes.themes.values():
@@ -351,6 +350,9 @@ class SafeApp(App[ReturnType]):
         self.register_theme(hueless_theme(self._palettes.themes[TERMINAL_THEME]))
         # A variable without a value does not count (https://no-color.org).
         self.no_color = self.no_color and bool(os.environ.get("NO_COLOR"))
+        # Greys are colours too: without hues the terminal's own two are all there is.
+        own = [line_filter for line_filter in self._filters if type(line_filter) is not Monochrome]
+        self._filters = [*own, *([_NO_COLOUR] if self.no_color else []), ControlFilter()]
         # Without its watcher, which would parse and apply the whole stylesheet a second time.
         name = HUELESS if self.no_color else chosen_theme(theme, self._palettes)
         self.set_reactive(App.theme, name)
@@ -402,9 +404,7 @@ class SafeApp(App[ReturnType]):
         return dict(self._palettes.defaults)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        # Greys are colours too: without hues the terminal's own two are all there is.
-        own = [one for one in super().get_line_filters() if not isinstance(one, Monochrome)]
-        return [_chained((*own, *([_NO_COLOUR] if self.no_color else []), self._control_filter))]
+        return [_chained(tuple(super().get_line_filters()))]
 
     # palettes
 

@@ -124,17 +124,17 @@ def _window_end(now: datetime, window: Window) -> datetime:
 
 
 def over(gauges: tuple[LimitGauge, ...], percent: int) -> tuple[LimitGauge, ...]:
-    """Those of which more than so many percent are used."""
+    """Gauges with more than ``percent`` used."""
     return tuple(gauge for gauge in gauges if gauge.used * 100 > gauge.limit * percent)
 
 
 def forecast(gauges: tuple[LimitGauge, ...]) -> str | None:
-    """One sentence about the limit that would keep the desk waiting for the longest; None where
-    all last until their windows end."""
+    """One sentence on the limit that would make the desk wait longest; None if all last until their
+    windows end."""
     ending = [(gauge, end) for gauge in gauges if (end := gauge.ends_at) is not None]
     if not ending:
         return None
-    gauge, end = max(ending, key=lambda one: one[0].resets_at - one[1])
+    gauge, end = max(ending, key=lambda pair: pair[0].resets_at - pair[1])
     calls = f"{gauge.name} of this {gauge.window_name}"
     if gauge.used >= gauge.limit:
         return f"The {calls} are used up. The desk waits until {short_clock(gauge.resets_at)}."
@@ -146,7 +146,7 @@ def month_of(moment: datetime) -> str:
 
 
 def stepped(month: str, by: int, now: datetime) -> str:
-    """So many months later, or earlier; never after the one of ``now``."""
+    """The month ``by`` months later or earlier; never after the one of ``now``."""
     year, number = map(int, month.split("-"))
     count = year * 12 + number - 1 + by
     return min(max(f"{count // 12:04}-{count % 12 + 1:02}", _EARLIEST), month_of(now))
@@ -160,7 +160,7 @@ def month_name(month: str, now: datetime) -> str:
 
 
 def days_query(month: str, now: datetime) -> ChartQuery:
-    """The days of a month, of this one those up to today."""
+    """The days of a month, of the present one up to today."""
     first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=UTC)
     days = calendar.monthrange(first.year, first.month)[1]
     last = min(first + timedelta(days=days - 1), now)
@@ -168,7 +168,7 @@ def days_query(month: str, now: datetime) -> ChartQuery:
 
 
 def scale_of(values: Sequence[Decimal]) -> Decimal:
-    """The lowest round top of a chart, in dollars, that all of them reach at most."""
+    """The lowest round top of a chart, in dollars, that holds all values."""
     highest = max(values, default=Decimal(0))
     if highest <= 0:
         return Decimal(100)
@@ -177,12 +177,12 @@ def scale_of(values: Sequence[Decimal]) -> Decimal:
 
 
 def scale_labels(top: Decimal) -> tuple[str, str, str]:
-    """Of the top, the middle and the base line."""
+    """Labels of the top, the middle and the base line."""
     return short_usd(top), short_usd(top / 2), "0"
 
 
 def _eighths(value: Decimal, top: Decimal, rows: int) -> int:
-    """The height of a bar in eighths of a row; whatever is above 0 shows."""
+    """The height of a bar in eighths of a row, at least one for a value above 0."""
     if value <= 0:
         return 0
     return max(1, int((value * 8 * rows / top).to_integral_value()))
@@ -199,7 +199,7 @@ def short_usd(value: Decimal) -> str:
 def bar_rows(
     values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
-    """One character a bar, the highest row first. A value of 0 is a dot on the base line."""
+    """One character for each bar, the highest row first. A value of 0 is a dot on the base line."""
     top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [_eighths(value, top, rows) for value in values]
     drawn = []
@@ -239,7 +239,7 @@ def text_chart(
 
 
 def _parts(bars: int, most: int) -> list[tuple[int, int]]:
-    """Ranges of bars, as alike as can be. Two dates always fit below."""
+    """Ranges of bars of about equal length, wide enough for two dates below."""
     count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
     ends = [bars * part // count for part in range(count + 1)]
     return list(pairwise(ends))
@@ -252,7 +252,7 @@ def _below(dates: Sequence[str]) -> str:
 
 
 def begins_late(first: str, asked: datetime) -> str | None:
-    """The day or month that was asked for where a chart begins at another one, ``first``."""
+    """The day or month that was asked for, if a chart begins later, at ``first``; else None."""
     wanted = f"{asked.astimezone(UTC):%Y-%m-%d}"[: len(first)]
     return wanted if wanted != first else None
 
@@ -272,22 +272,22 @@ class AccountReading(Struct, frozen=True):
 
 
 class AccountReader:
-    """Reads of one account. What was read less than a minute ago costs nothing."""
+    """Reads one account. Results less than a minute old cost nothing."""
 
     def __init__(self, api: PartnerApi) -> None:
         self._api = api
         self._kept: dict[str, AccountReading] = {}
 
     def kept(self, month: str) -> AccountReading | None:
-        """What was read of a month, while it is fresh."""
-        found = self._kept.get(month)
-        fresh = found is not None and self._api.server_now() - found.read_at < KEPT
-        return found if fresh else None
+        """The reading of a month while it is fresh; else None."""
+        reading = self._kept.get(month)
+        fresh = reading is not None and self._api.server_now() - reading.read_at < KEPT
+        return reading if fresh else None
 
     async def read(self, month: str, *, anew: bool = False) -> AccountReading:
-        """Three reads at most. Raises ClientError."""
-        if not anew and (found := self.kept(month)) is not None:
-            return found
+        """At most three reads. Raises ClientError."""
+        if not anew and (reading := self.kept(month)) is not None:
+            return reading
         now = self._api.server_now()
         before = stepped(month, -1, now)
         asked = days_query(month, now)
@@ -308,7 +308,7 @@ def account_export_name(reading: AccountReading) -> str:
 
 
 def account_csv(reading: AccountReading) -> str:
-    """A row for each day of the month that was read, and a head."""
+    """A head, and a row for each day of the month."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def unused_address(token: Token, *names: object) -> str:
-    """An address on the token's chain that no key of anybody leads to."""
+    """An address on the token's chain that belongs to no key."""
     seed = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
     return derive_address(token.chain_data.kind, seed)
 
@@ -55,7 +55,7 @@ async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -
 
 
 class Customer:
-    """One of them, with a moment to come, an amount and a receiver."""
+    """A customer with the time of arrival, an amount and a receiver."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name
@@ -72,7 +72,7 @@ class Customer:
     async def send(
         self, api: PartnerApi, control: SandboxControl, wait: Callable[[float], Awaitable[None]]
     ) -> None:
-        """Come, create an order, pay it and wait for its end; who is refused goes away. ``wait``
+        """Arrives, creates an order, pays it and waits for its end; leaves if refused. ``wait``
         takes world seconds."""
         await wait(self.comes_after)
         try:
@@ -99,5 +99,5 @@ class Customer:
         query = PrivateSendQuery(
             amount=self.amount, from_=self._token.id, in_leg_included_swaps=first
         )
-        found = await api.get_private_send_quotes(query)
-        return [quote for quote in found.quotes if quote.quote_id and quote.amount_out]
+        answer = await api.get_private_send_quotes(query)
+        return [quote for quote in answer.quotes if quote.quote_id and quote.amount_out]

@@ -74,11 +74,11 @@ _ALICE = (
 
 
 class DemoFailed(Exception):
-    """It cannot be shown, or cannot go on; the sentence says why. ``field`` is the choice at
-    fault, where one is."""
+    """The demonstration cannot begin or go on; the sentence says why. ``field`` is the choice at
+    fault, if one is."""
 
-    def __init__(self, said: str, field: str = "") -> None:
-        super().__init__(said)
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
         self.field = field
 
 
@@ -127,20 +127,20 @@ class Demonstration:
         self._support: tuple[PaneLine, ...] = ()
 
     def _token(self, spec: str) -> Token:
-        found = resolve(spec, self._desk.catalog)
-        if found.token is None:
-            raise DemoFailed(found.problem or "There is no such token.", "token")
+        choice = resolve(spec, self._desk.catalog)
+        if choice.token is None:
+            raise DemoFailed(choice.problem or "There is no such token.", "token")
         local = {link.name for link in self._desk.chain_links() if link.kind is Kind.EVM}
-        if found.token.chain not in local:
+        if choice.token.chain not in local:
             raise DemoFailed(
-                f"{found.token.symbol} is on {found.token.chain_data.name}, whose payments the"
+                f"{choice.token.symbol} is on {choice.token.chain_data.name}, whose payments the"
                 f" sandbox does not show in blocks. It does on {', '.join(sorted(local))}.",
                 "token",
             )
-        return found.token
+        return choice.token
 
     def _paid(self, typed: str | None) -> Decimal:
-        """As typed, else about as much of another token as of the usual one."""
+        """The typed amount, else about the usual value in another token."""
         if typed is not None:
             try:
                 return typed_amount(typed, self.sold)
@@ -154,7 +154,7 @@ class Demonstration:
         return worth.quantize(Decimal(1) if worth > 10 else Decimal("0.001"))
 
     async def begin(self) -> None:
-        """Let the world run as fast as was chosen, and read the chains from now on."""
+        """Sets the chosen speed and starts reading the chains."""
         self.speed = self._speed_before = await self._control.speed()
         if self._choice.speed is not None:
             await self.change_speed(self._choice.speed)
@@ -189,8 +189,8 @@ class Demonstration:
             on_stage(stage)
 
     async def last_look(self) -> Stage:
-        """The last stage as it is now, once the others who came meanwhile were served: their
-        payouts are what Bob's is hidden among."""
+        """The last stage as it is now, once the other customers were served: their payouts are what
+        Bob's is hidden among."""
         if self._others is not None:
             await self._others
         await self._read_on(self._chains)
@@ -198,14 +198,13 @@ class Demonstration:
         return self.record[-1]
 
     async def change_speed(self, speed: Decimal) -> None:
-        """Let the world run so fast from now on."""
         self.speed = await self._control.speed(speed)
 
     async def _wait(self, seconds: float) -> None:
         await world_wait(seconds, self._clock, lambda: float(self.speed))
 
     async def close(self) -> None:
-        """The world is as fast as before."""
+        """Restores the speed of the world."""
         if self._others is not None:
             self._others.cancel()
             await asyncio.gather(self._others, return_exceptions=True)
@@ -217,14 +216,14 @@ class Demonstration:
     # what Alice does
 
     async def create(self) -> None:
-        """The order as any user of the desk makes it: journaled, compared, read again."""
+        """Creates the order as any user of the desk does: journaled, compared, read again."""
         link, token = self._desk.link, self.bought
-        row, board = await self._best_quote()
+        row, result = await self._best_quote()
         recipient = check_recipient(self._bob, token, book=self._desk.book, paid={})
         memo = check_memo(None, False, token)
         kind = IntentKind.PRIVATE_SEND if self.demo.private else IntentKind.EXCHANGE
         try:
-            intent = lock_for_review(kind, row, board, recipient, memo, None, self._clock)
+            intent = lock_for_review(kind, row, result, recipient, memo, None, self._clock)
         except NotLockable as error:
             raise DemoFailed(f"The order cannot be confirmed: {error}.") from None
         outcome = await link.exchange.create(intent)
@@ -240,25 +239,25 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """A private route over a coin of a local chain, where there is one."""
+        """A private route over a coin of a local chain, if there is one."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD
         over_local = (LegFilter(only=(MIDDLE_BY,)), LegFilter())
         for first_leg in over_local if private else over_local[1:]:
             options = QuoteOptions(types=(route,), in_leg=first_leg)
-            wish = QuoteRequest.of(
+            request = QuoteRequest.of(
                 options, self.sold, self.bought, self.amount, private_send=private
             )
-            board = await self._desk.link.quotes.ask(wish)
-            row = next((each for each in board.ranking.rows if each.pays), None)
+            result = await self._desk.link.quotes.ask(request)
+            row = next((quote for quote in result.ranking.rows if quote.pays), None)
             if row is not None:
-                return row, board
-            reason = next((each.reason for each in board.ranking.unusable), reason)
+                return row, result
+            reason = next((quote.reason for quote in result.ranking.unusable), reason)
         raise DemoFailed(f"There is no {route.value} route: {reason}")
 
     async def pay(self) -> None:
-        """From Alice's account."""
+        """Pays from Alice's account."""
         faucet = self._desk.link.faucet
         if faucet is None or self._tracked is None:
             raise DemoFailed("There is no order to pay.")
@@ -269,7 +268,7 @@ class Demonstration:
     # what support does
 
     async def find_order(self) -> None:
-        """Alice writes and names nothing but her transaction; support pastes that as it is."""
+        """Alice names only her transaction; support pastes that as it is."""
         paid = self.record[-1].paid
         if paid is None:
             raise DemoFailed("Alice's payment is in no block that was read.")
@@ -283,8 +282,8 @@ class Demonstration:
         )
         search = OrderSearch(self._desk, pasted)
         search.look_here()
-        found = next(iter(search.found), None)
-        facts = facts_of(self._desk, found) if found is not None else None
+        order = next(iter(search.found), None)
+        facts = facts_of(self._desk, order) if order is not None else None
         if facts is None:
             raise DemoFailed(f"Support did not find the order: {search.verdict or 'not here'}")
         self._sheet = sheet_of(facts)
@@ -292,7 +291,7 @@ class Demonstration:
         self._support_next = "support: answer Alice"
 
     async def reply(self) -> None:
-        """Send what the sheet has ready."""
+        """Sends the prepared reply."""
         assert self._sheet is not None  # the order was found before
         self._support = tuple(PaneLine(text) for text in self._sheet.reply if text)
         self._support_next = self._sheet.acts.rstrip(".").replace("you:", "support:")
@@ -300,17 +299,17 @@ class Demonstration:
     # what is known
 
     async def _until(self, row: StageRow) -> Stage:
-        """Look until a stage has come. The order is read where its exchanges have news."""
+        """Waits until a stage has come. The order is read when its exchanges have news."""
         assert self._tracked is not None  # the first row creates it
         seen: tuple[OrderLeg, ...] | None = None
         while True:
             legs = await self._control.legs(self._tracked.service_id)
             if legs != seen or all(leg.over for leg in legs):
-                known = await self._look(row, legs)
-                if row.reached(known):
-                    return self._searched(known)
-                if known.tracked.ended:
-                    raise DemoFailed(f"The order ended otherwise: {known.money}")
+                stage = await self._look(row, legs)
+                if row.reached(stage):
+                    return self._searched(stage)
+                if stage.tracked.ended:
+                    raise DemoFailed(f"The order ended otherwise: {stage.money}")
             seen = legs
             await self._clock.sleep(max(_LOOK_SECONDS / float(self.speed), _SHORTEST_LOOK))
 
@@ -328,11 +327,11 @@ class Demonstration:
             if transfer.sender in case or transfer.receiver in case
         )
         first = legs[0].deposit_address.lower() if legs else None
-        paid = next((each for each in moved if each.receiver == first), None)
+        paid = next((movement for movement in moved if movement.receiver == first), None)
         fee = await self._chains[paid.chain].fee(paid.hash) if paid is not None else None
         coin = paid_token(self.sold.chain, Payment("", 0), self._desk.catalog)
         # The desk knows the time of the sandbox to a second, and no stage is before what it shows.
-        now = max([self._clock.now(), *(each.at for each in moved)])
+        now = max([self._clock.now(), *(movement.at for movement in moved)])
         status = order_status(tracked, now)
         return Stage(
             number=len(self.record) + 1,
@@ -350,27 +349,27 @@ class Demonstration:
             coin=coin.symbol if coin is not None else "",
             moved=moved,
             paid=paid,
-            got=next((each for each in moved if each.receiver == bob), None),
+            got=next((movement for movement in moved if movement.receiver == bob), None),
             fee=None if fee is None else Decimal(fee).scaleb(-18),
             letter=self._letter,
             support=self._support,
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """In the words of the catalogue."""
+        """A transfer with the names of the catalogue."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None
         symbol = token.symbol if token is not None else "another token"
         return Movement(**asdict(moved), symbol=symbol, amount=amount)
 
-    def _searched(self, known: Stage) -> Stage:
-        """With what a search finds in everything that was read until now."""
+    def _searched(self, stage: Stage) -> Stage:
+        """The stage with the result of a search in everything read so far."""
         bob = self._bob.lower()
-        first = known.legs[0].deposit_address.lower() if known.legs else None
+        first = stage.legs[0].deposit_address.lower() if stage.legs else None
         paid = next((transfer for transfer in self._transfers if transfer.receiver == first), None)
         if paid is None:
-            return known
+            return stage
         blocks = {
             name: (chain.first, chain.height)
             for name, chain in self._chains.items()
@@ -384,16 +383,16 @@ class Demonstration:
             crowd = tuple(crowd_of(since, paid, got))
             compared = compared_after(self._transfers, paid, got, since, crowd)
         elif self.demo.private:
-            compared = compared_before(known.legs[0].sold.amount, known.legs[-1].bought.amount)
+            compared = compared_before(stage.legs[0].sold.amount, stage.legs[-1].bought.amount)
         search = search_link(self._transfers, paid.sender, bob, blocks)
-        return replace(known, search=search, compared=compared, crowd=crowd)
+        return replace(stage, search=search, compared=compared, crowd=crowd)
 
     async def _read_on(self, names: Collection[str]) -> None:
         for name in sorted(names):
             self._transfers += map(self._movement, await self._chains[name].read_on())
 
     def _come(self) -> None:
-        """Let others use the sandbox, as customers of another partner."""
+        """Other customers, of another partner, use the sandbox meanwhile."""
         link, control = self._desk.link, self._control
         if not link.connection.others:
             return
@@ -411,7 +410,7 @@ class Demonstration:
 
         async def serve() -> None:
             try:
-                await asyncio.gather(*(each.send(api, control, self._wait) for each in others))
+                await asyncio.gather(*(other.send(api, control, self._wait) for other in others))
             finally:
                 await api.aclose()
 
@@ -419,8 +418,8 @@ class Demonstration:
 
 
 def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, str]:
-    """Where the money is and who acts next while a leg has this status. The service sees it
-    later."""
+    """Returns where the money is and who acts next while a leg has this status, which the service
+    sees later."""
     leg, last = legs[place], place + 1 == len(legs)
     comes = f"{tracker_amount(leg.sold.amount, 'pay')} {leg.sold.symbol}"
     if status == "WAITING":
@@ -442,7 +441,7 @@ def _called(legs: Sequence[OrderLeg], place: int) -> str:
 
 
 def _of_alice(text: str) -> str:
-    """A sentence to whoever made the order, who is Alice here, and pays Bob."""
-    for said, told in _ALICE:
-        text = text.replace(said, told)
+    """Turns a sentence to whoever made the order into one about Alice, who pays Bob."""
+    for sentence, alices in _ALICE:
+        text = text.replace(sentence, alices)
     return text

@@ -68,15 +68,15 @@ class Island(Struct, frozen=True):
 
 
 def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
-    """The payments of the case, the path from Alice to Bob where one was found, and those of the
-    crowd that came nearest in time to Bob's: islands by their first payment, and how many payouts
-    of the crowd are not drawn."""
+    """Returns the islands, in order of their first payment, and how many payouts of the crowd are
+    not drawn. Drawn are the payments of the case, the path from Alice to Bob if there is one, and
+    the payouts of the crowd nearest in time to Bob's."""
     crowd = _nearest(stage)
     linked = stage.search.path if stage.search else ()
     each_once = dict.fromkeys([*stage.moved, *linked, *crowd])
-    drawn = sorted(each_once, key=lambda each: (each.at, each.chain, each.height))
+    drawn = sorted(each_once, key=lambda payment: (payment.at, payment.chain, payment.height))
     names = _names(stage)
-    islands = tuple(_island(each, names, linked) for each in _joined(drawn))
+    islands = tuple(_island(payments, names, linked) for payments in _joined(drawn))
     return islands, len(stage.crowd) - len(crowd)
 
 
@@ -84,20 +84,20 @@ def _nearest(stage: Stage) -> list[Movement]:
     got = stage.got
     if got is None:
         return []
-    nearest = sorted(stage.crowd, key=lambda each: (abs(each.at - got.at), each.height))
+    nearest = sorted(stage.crowd, key=lambda payout: (abs(payout.at - got.at), payout.height))
     return nearest[:MOST_OF_CROWD]
 
 
 def _names(stage: Stage) -> dict[str, str]:
-    """Who an account is, as far as the order and its exchanges tell."""
+    """Names of accounts, as far as the order and its exchanges state them."""
     names: dict[str, str] = {}
     for place, leg in enumerate(stage.legs):
         names[leg.deposit_address.lower()] = f"{leg.venue}, deposit"
         last = place + 1 == len(stage.legs)
         paid = None if last else stage.legs[place + 1].deposit_address.lower()
-        for each in stage.moved:
-            if each == stage.got if last else each.receiver == paid:
-                names[each.sender] = f"{leg.venue}, wallet"
+        for payment in stage.moved:
+            if payment == stage.got if last else payment.receiver == paid:
+                names[payment.sender] = f"{leg.venue}, wallet"
     if stage.got is not None:
         names[stage.got.receiver] = "Bob"
     if stage.paid is not None:
@@ -109,9 +109,9 @@ def _joined(payments: list[Movement]) -> list[list[Movement]]:
     """The payments by island, each in order of time; an address is the same account on every
     chain."""
     islands: list[list[Movement]] = []
-    for each in payments:
-        ends = {each.sender, each.receiver}
-        joined, apart = [each], []
+    for payment in payments:
+        ends = {payment.sender, payment.receiver}
+        joined, apart = [payment], []
         for island in islands:
             if any(ends & {other.sender, other.receiver} for other in island):
                 joined += island
@@ -128,17 +128,17 @@ def _island(
     rows: dict[int, int] = {}
 
     def account(address: str, column: int) -> Account:
-        known = accounts.get(address)
-        if known is None:
+        entry = accounts.get(address)
+        if entry is None:
             row = rows.get(column, 0)
             rows[column] = row + 1
             name = names.get(address, "")
-            known = accounts[address] = Account(checksummed(address), name, column, row)
-        return known
+            entry = accounts[address] = Account(checksummed(address), name, column, row)
+        return entry
 
     edges: list[Edge] = []
-    for each in payments:
-        sender = account(each.sender, 0)
-        receiver = account(each.receiver, sender.column + 1)
-        edges.append(Edge(each, sender, receiver, each in linked))
+    for payment in payments:
+        sender = account(payment.sender, 0)
+        receiver = account(payment.receiver, sender.column + 1)
+        edges.append(Edge(payment, sender, receiver, payment in linked))
     return Island(tuple(accounts.values()), tuple(edges))

@@ -54,13 +54,13 @@ def search_link(
     target: str,
     blocks: Mapping[str, tuple[int, int]],
 ) -> LinkSearch:
-    """Look for a link between two accounts; an address is the same account on every chain."""
+    """Searches for a link between two accounts; an address is the same account on every chain."""
     moved = sorted(
         transfers,
         key=lambda transfer: (transfer.at, transfer.chain, transfer.height, transfer.position),
     )
-    accounts = {end for each in moved for end in (each.sender, each.receiver)}
-    paid = {(each.token, each.units) for each in moved if each.sender == source}
+    accounts = {end for payment in moved for end in (payment.sender, payment.receiver)}
+    paid = {(payment.token, payment.units) for payment in moved if payment.sender == source}
     return LinkSearch(
         blocks=blocks,
         transfers=len(moved),
@@ -68,19 +68,21 @@ def search_link(
         path=_path(moved, source, target),
         shared=tuple(sorted(_partners(moved, source, target) & _partners(moved, target, source))),
         equal=tuple(
-            each for each in moved if each.receiver == target and (each.token, each.units) in paid
+            payment
+            for payment in moved
+            if payment.receiver == target and (payment.token, payment.units) in paid
         ),
     )
 
 
 def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement, ...]:
     """Who can hold what came from the source, in order of time: each account is reached by the
-    first payment that comes from one that was reached before."""
+    first payment from an account reached before."""
     reached: dict[str, Movement] = {}
-    for each in moved:
-        from_there = each.sender == source or each.sender in reached
-        if from_there and each.receiver != source and each.receiver not in reached:
-            reached[each.receiver] = each
+    for payment in moved:
+        from_there = payment.sender == source or payment.sender in reached
+        if from_there and payment.receiver != source and payment.receiver not in reached:
+            reached[payment.receiver] = payment
     way: list[Movement] = []
     at = target
     while at in reached:
@@ -90,17 +92,17 @@ def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement
 
 
 def _partners(moved: Iterable[Movement], account: str, other: str) -> set[str]:
-    """Everybody who paid an account or was paid by it, but for ``other``."""
+    """Everybody who paid an account or was paid by it, except ``other``."""
     ends = {
-        each.receiver if each.sender == account else each.sender
-        for each in moved
-        if account in (each.sender, each.receiver)
+        payment.receiver if payment.sender == account else payment.sender
+        for payment in moved
+        if account in (payment.sender, payment.receiver)
     }
     return ends - {account, other}
 
 
 class Comparison(Struct, frozen=True):
-    """What a watcher can still compare: a figure, and how many others it fits."""
+    """A figure that a watcher can still compare, and how many others it fits."""
 
     label: str
     value: str
@@ -110,7 +112,7 @@ class Comparison(Struct, frozen=True):
 
 
 def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
-    """While nothing was paid out."""
+    """Comparisons before any payout."""
     lower_by = percent(-_lower_by(paid, promised))
     return (
         Comparison(
@@ -177,10 +179,10 @@ def payouts_since(
 
 
 def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
-    """Those of them whose amount fits the deposit as well as the payout does."""
+    """Those whose amount fits the deposit as well as the payout does."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
-    return [each for each in since if least <= each.units * _HUNDRED <= most]
+    return [payout for payout in since if least <= payout.units * _HUNDRED <= most]
 
 
 def _within(paid: Movement, got: Movement) -> Decimal:

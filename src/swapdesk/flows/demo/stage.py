@@ -76,7 +76,7 @@ class StageRow(Struct, frozen=True):
 
 
 class Demo(Struct, frozen=True):
-    """What is shown. ``buys`` is ``symbol.chain``, None for a private send."""
+    """A demonstration. ``buys`` is ``symbol.chain``, None for a private send."""
 
     title: str
     did: str
@@ -119,7 +119,7 @@ class Pane(Struct, frozen=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Its lines, each whole behind its label."""
+        """Its lines in full, each after its label."""
         return tuple(f"{line.head} {line.whole or line.text}".strip() for line in self.lines)
 
 
@@ -166,7 +166,7 @@ class Stage(Struct, frozen=True):
 
     @property
     def tone(self) -> Literal["moving", "done", "trouble"]:
-        """Of the whole order: it goes on, or ended with what was wanted, or otherwise."""
+        """The tone of the whole order: under way, ended as wanted, or otherwise."""
         if not self.tracked.ended:
             return "moving"
         return "done" if self.legs[-1].status in ("FINISHED", "FALLBACK") else "trouble"
@@ -181,12 +181,12 @@ class Stage(Struct, frozen=True):
 
     @property
     def panes(self) -> tuple[Pane, ...]:
-        """Of Alice, of whoever reads the chain, and of what is known."""
+        """Panes of Alice, of whoever reads the chain, and of what is known."""
         return _alice(self), _chain(self), _knows(self)
 
     @property
     def can_be_linked(self) -> bool:
-        """Whether both sides are on the chains, so that a search between them says something."""
+        """True if both sides are on the chains, so that a search between them means something."""
         return self.search is not None and self.got is not None
 
 
@@ -217,7 +217,7 @@ def _alice(stage: Stage) -> Pane:
 
 
 def _chain(stage: Stage) -> Pane:
-    lines = [line for each in stage.moved for line in payment_lines(each)]
+    lines = [line for payment in stage.moved for line in payment_lines(payment)]
     lines += [
         PaneLine(f"{leg.bought.symbol} moves unseen", "—", "muted")
         for leg in stage.legs
@@ -258,17 +258,17 @@ def _knows(stage: Stage) -> Pane:
     if stage.support:
         return Pane(SUPPORT, stage.support)
     several = len(stage.legs) > 1
-    found: list[PaneLine] = []
+    lines: list[PaneLine] = []
     for number, leg in enumerate(stage.legs, 1):
-        found += _leg_lines(leg, f"leg {number}" if several else "order")
+        lines += _leg_lines(leg, f"leg {number}" if several else "order")
     ending = "Only the service can join the two legs." if several else "One exchange has both ends."
-    return Pane(SERVICE, tuple(found), ending)
+    return Pane(SERVICE, tuple(lines), ending)
 
 
 def found_lines(searched: Iterable[Searched], sheet: CaseSheet) -> tuple[PaneLine, ...]:
     """Where support looked for an order, and what it found."""
     return (
-        *(PaneLine(f"{one.place}: {one.said}", "searched", "muted") for one in searched),
+        *(PaneLine(f"{answer.place}: {answer.said}", "searched", "muted") for answer in searched),
         PaneLine(sheet.order_id, "order", "strong"),
         PaneLine(sheet.cause, "cause"),
         PaneLine(sheet.money, "money"),
@@ -315,13 +315,12 @@ def _step(*, done: bool, begun: bool) -> str:
 
 
 def edge_said(search: LinkSearch) -> str:
-    """What stands on the edge from Alice to Bob."""
+    """The text on the edge from Alice to Bob."""
     return f"{_found(len(search.path), 'no path', 'payment')} on the chains"
 
 
 def link_pane(search: LinkSearch) -> Pane:
-    """What was searched, and what was found; what still matches stands
-    beside it."""
+    """What was searched and found; what still matches is beside it."""
     height = sum(last - first + 1 for first, last in search.blocks.values())
     lines = [
         PaneLine(f"{counted(height, 'block')} of {counted(len(search.blocks), 'chain')}", "read"),
@@ -343,8 +342,8 @@ def _found(count: int, none: str, some: str) -> str:
     return counted(count, some) if count else none
 
 
-def _tone(found: tuple[object, ...]) -> str:
-    return "trouble" if found else "done"
+def _tone(compared: tuple[object, ...]) -> str:
+    return "trouble" if compared else "done"
 
 
 def _always(stage: Stage) -> bool:
@@ -352,7 +351,7 @@ def _always(stage: Stage) -> bool:
 
 
 def _leg(number: int, status: str) -> Callable[[Stage], bool]:
-    """A leg has come to this status, or further."""
+    """True for a stage in which a leg has come to this status, or further."""
     return lambda stage: HOW_FAR.get(stage.legs[number].status, 0) >= HOW_FAR[status]
 
 
@@ -361,7 +360,7 @@ def _at_middle(stage: Stage) -> bool:
 
 
 def _second_counts(stage: Stage) -> bool:
-    """The second exchange counts confirmations, from the second one on."""
+    """True once the second exchange counts a second confirmation."""
     return _leg(1, "EXCHANGING")(stage) or (stage.legs[1].confirmations or 0) > 1
 
 

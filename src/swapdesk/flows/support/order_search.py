@@ -143,7 +143,6 @@ class OrderSearch:
 
     @property
     def searched(self) -> list[Searched]:
-        """The places so far, in their sequence."""
         return [self._searched[place] for place in Place if place in self._searched]
 
     def order(self, service_id: str) -> TrackedOrder | None:
@@ -194,7 +193,11 @@ class OrderSearch:
     def _named(self, reading: Reading) -> NamedTransaction:
         names = (name for text in reading.texts for name in self._answered.get(text, {}).values())
         hashes = _lowered(reading)
-        paid = (one for one in self.payments if one.hash.lower() in hashes and not one.missing)
+        paid = (
+            payment
+            for payment in self.payments
+            if payment.hash.lower() in hashes and not payment.missing
+        )
         return NamedTransaction(reading.value, tuple(dict.fromkeys(names)), next(paid, None))
 
     def addresses(self, service_id: str) -> tuple[str, ...]:
@@ -224,7 +227,6 @@ class OrderSearch:
     # what costs nothing
 
     def look_here(self) -> None:
-        """Searches the journal and the requests of this run."""
         try:
             self._look_into_journal()
         except JournalUnavailable as error:
@@ -258,7 +260,6 @@ class OrderSearch:
         return ", ".join(dict.fromkeys(self.found[name] for name in service_ids))
 
     def _groups_of(self, service_ids: list[str]) -> list[str]:
-        """Returns the service's ids of the groups of these orders."""
         rows = "kind = 'row' AND subject IN (SELECT value FROM json_each(?))"
         groups = self._desk.journal.ledger.where(
             f"subject > '' AND id IN (SELECT parent FROM operation WHERE {rows})",  # noqa: S608
@@ -267,7 +268,6 @@ class OrderSearch:
         return [str(group.subject) for group in groups]
 
     def _match(self, reading: Reading) -> None:
-        """Takes the journaled orders that a reading names."""
         index = self._desk.journal.orders
         ids: dict[str, None] = {}
         if reading.kind == "amount":
@@ -292,7 +292,6 @@ class OrderSearch:
         ]
 
     def _names_of(self, service_id: str) -> Iterator[str]:
-        """Yields the known ids, addresses and hashes of an order."""
         tracked = self.order(service_id)
         if tracked is not None:
             yield from (value for value, _ in _values_of(tracked.order))
@@ -363,8 +362,8 @@ class OrderSearch:
         reads, costs = 0, []
         if Place.SERVICE in self._left:
             # An id may be that of an order or of a group; a group takes a key.
-            each = 1 if self._desk.link.connection.read_only else 2
-            by_id = len(self._groups) or len(self._ids()) * each
+            reads_an_id = 1 if self._desk.link.connection.read_only else 2
+            by_id = len(self._groups) or len(self._ids()) * reads_an_id
             reads += by_id
             costs.append(f"{counted(by_id, 'read')} by id")
         if Place.LISTS in self._left:
@@ -430,16 +429,16 @@ class OrderSearch:
                 failed += f"asked for {short_id(text)}" if len(texts) > 1 else ""
                 break
         del kinds[""]
-        said = " and ".join(
+        found = " and ".join(
             f"{'an' if name == 'order' else 'a'} {name} of this partner"
             if count == 1
             else f"{count} {name}s of this partner"
             for name, count in kinds.items()
         )
         if failed:
-            self._say(Place.SERVICE, "failed", "; ".join(filter(None, (said, failed))))
-        elif said:
-            self._say(Place.SERVICE, "found", said)
+            self._say(Place.SERVICE, "failed", "; ".join(filter(None, (found, failed))))
+        elif found:
+            self._say(Place.SERVICE, "found", found)
         else:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
@@ -468,8 +467,8 @@ class OrderSearch:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
             read = f" after {counted(self._page - 1, 'read')}" if self._page > 1 else ""
-            said = f"{_why(error)}{read}; the rest was not searched"
-            self._say(Place.LISTS, "failed", said)
+            reason = f"{_why(error)}{read}"
+            self._say(Place.LISTS, "failed", f"{reason}; the rest was not searched")
             return True
         self._pages = answer.total_pages
         self._listed_ids |= {order.service_id for order in answer.orders}
@@ -493,8 +492,8 @@ class OrderSearch:
         else:
             so_far = "" if over else " so far"
             gap = f"; {self._skipped} could not be read" if self._skipped else ""
-            said = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
-            self._say(Place.LISTS, "failed" if gap else "nothing", said)
+            searched = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
+            self._say(Place.LISTS, "failed" if gap else "nothing", searched)
         if over:
             self._left.remove(Place.LISTS)
         return over or bool(new)
@@ -509,7 +508,6 @@ class OrderSearch:
                 self._desk.link.tracker.keep_payment(meant[0], paid)
 
     def _paid_for(self, paid: PaidOnChain) -> list[str]:
-        """Returns the known orders that a payment was meant for."""
         orders = {tracked.service_id: tracked.order for tracked in self._desk.link.tracker.known()}
         with suppress(JournalUnavailable):
             for service_id in self._desk.journal.orders.named(paid.to) if paid.to else ():
@@ -583,13 +581,11 @@ class OrderSearch:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
             self._say(Place.CHAINS, "found", f"{self.payments[0].said}{more}")
         elif failures:
-            said = (
-                f"{len(failures)} of {counted(len(answers), 'node')} gave no answer: {failures[0]}"
-            )
-            self._say(Place.CHAINS, "failed", said)
+            silent = f"{len(failures)} of {counted(len(answers), 'node')} gave no answer"
+            self._say(Place.CHAINS, "failed", f"{silent}: {failures[0]}")
         else:
-            said = f"no transaction of this hash, {len(answers)} asked"
-            self._say(Place.CHAINS, "nothing", said)
+            count = len(answers)
+            self._say(Place.CHAINS, "nothing", f"no transaction of this hash, {count} asked")
 
     def _note_missing(self, readings: list[Reading]) -> None:
         """Records transactions that this desk sent, or the customer names, for the one order that
@@ -689,7 +685,6 @@ class OrderSearch:
 
     @property
     def money(self) -> str:
-        """Where the money is, if no order was found."""
         moved = [paid for paid in self.payments if paid.moved]
         if not moved:
             return "in a place not known here; this desk has no such order"
@@ -698,21 +693,18 @@ class OrderSearch:
 
     @property
     def next(self) -> str:
-        """Who acts, if no order was found."""
         lacks = lacking(self.pasted)
         asked = " or ".join(lacks).replace("your payment", "the payment")
         return f"you: ask the customer for {asked}" if lacks else "you: pass it to the service"
 
     @property
     def reply(self) -> str:
-        """The reply to the customer, if no order was found."""
         answers = {searched.place: searched.answer for searched in self.searched}
         whole = answers.get(Place.LISTS) == "nothing" and "failed" not in answers.values()
         return not_found_reply(self.pasted, self.named(), whole=whole)
 
     @property
     def escalation(self) -> str:
-        """The text to the service, if no order was found."""
         searched = [(str(answer.place), answer.said) for answer in self.searched]
         now = self._desk.service_clock.now()
         text = not_found_escalation(self.pasted, self.named(), searched, now)
@@ -778,7 +770,6 @@ def _lowered(reading: Reading) -> set[str]:
 
 
 def _values_of(order: Order) -> list[tuple[str, str]]:
-    """Returns ids, addresses, memos and hashes of an order, with their names."""
     values = ((getattr(order, field), name) for field, name in _FIELDS)
     return [(str(value), name) for value, name in values if value is not None]
 
@@ -805,7 +796,6 @@ def _has_amount(order: Order, reading: Reading) -> bool:
 
 
 def _order_told(body: bytes) -> str | None:
-    """Returns the id of the order in an answer."""
     try:
         document = json.loads(body)
     except ValueError:
@@ -824,7 +814,6 @@ def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
 
 
 def _why(error: ClientError) -> str:
-    """Returns why a call failed, with code and request id."""
     if isinstance(error, RateLimited):
         wait = error.retry_after
         return f"rate limited{f', again in {wait:.0f} s' if wait is not None else ''}"
@@ -925,7 +914,6 @@ def _same(receiver: str, deposit: str | None) -> bool:
 
 
 def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) -> PaidOnChain:
-    """Returns a transaction that was sent and that its chain does not know."""
     known = catalog.chain(chain)
     return PaidOnChain(
         hash=transaction,

@@ -25,37 +25,37 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quoting import QuoteResult
 
 
-def quotes_arrived(board: QuoteResult) -> str:
+def quotes_arrived(quotes: QuoteResult) -> str:
     """``9 usable routes, 4 not. Nothing has moved.``"""
-    usable, not_usable = len(board.ranking.rows), len(board.ranking.unusable)
+    usable, not_usable = len(quotes.ranking.rows), len(quotes.ranking.unusable)
     word = "route" if usable == 1 else "routes"
     rest = f", {not_usable} not" if not_usable else ""
     return f"{usable} usable {word}{rest}. Nothing has moved."
 
 
-def no_usable_route(board: QuoteResult) -> str:
+def no_usable_route(quotes: QuoteResult) -> str:
     """Says why no route can be chosen, and the smallest usable amount if it is known."""
-    token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
-    said = f"No route {verb} {exact_amount(board.amount)} {token.symbol}"
-    failed, routes = board.failed, len(board.ranking.unusable)
+    token, verb = (quotes.token_out, "pays") if quotes.wish.receive else (quotes.token_in, "takes")
+    sentence = f"No route {verb} {exact_amount(quotes.amount)} {token.symbol}"
+    failed, routes = quotes.failed, len(quotes.ranking.unusable)
     if failed:
         of = f" for {failed} of {routes}" if failed < routes else ""
-        return f"{said} now. The amount is not the reason{of}."
-    if board.not_known:
-        return f"{said} here. {board.not_known} of {routes} are of a type this desk does not know."
-    smallest = board.smallest_usable
+        return f"{sentence} now. The amount is not the reason{of}."
+    if unknown := quotes.not_known:
+        return f"{sentence} here. {unknown} of {routes} are of a type this desk does not know."
+    smallest = quotes.smallest_usable
     if smallest is None:
-        return f"{said}."
+        return f"{sentence}."
     least = f"{exact_amount(smallest[0])} {token.symbol}"
     at = f" at {smallest[1]}" if smallest[1] else ""
-    return f"{said}. The smallest usable amount is {least}{at}."
+    return f"{sentence}. The smallest usable amount is {least}{at}."
 
 
-def without_route_next(board: QuoteResult | None) -> str:
-    if board is not None and board.failed:
-        alone = board.failed == len(board.ranking.unusable)
+def without_route_next(quotes: QuoteResult | None) -> str:
+    if quotes is not None and quotes.failed:
+        alone = quotes.failed == len(quotes.ranking.unusable)
         return "you: ask again" if alone else "you: ask again, or change the amount"
-    if board is not None and board.not_known:
+    if quotes is not None and quotes.not_known:
         return "you: a newer version of this desk may know these routes"
     return "you: change the amount or the tokens"
 
@@ -98,7 +98,6 @@ def found_again(order: Order) -> str:
 
 
 def failure_of_error(error: ClientError) -> Failure:
-    """Returns cause, money and next actor of a failed call."""
     if isinstance(error, ApiError):
         return with_payment(failure_of(error.code or f"HTTP_{error.status}", error.status), error)
     if isinstance(error, AnswerRefused):

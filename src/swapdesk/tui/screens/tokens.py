@@ -317,7 +317,7 @@ class TokensScreen(Page):
             row, token = catalog.row(key), catalog.token(key)
             if key not in self._whole and row is not None and token is not None:
                 self._whole.add(key)
-                self._table.update_row(token_table_row(row, token))
+                self._table.update_rows([token_table_row(row, token)])
 
     def _check(
         self, row: TokenRow, token: Token, drawn_like: Iterable[TokenRow]

@@ -1,4 +1,4 @@
-"""Facts as rows: a muted label, a value, an optional note at the right. Addresses stand in full."""
+"""Facts as rows: a muted label, a value, an optional note at the right. Addresses are never cut."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class DetailRows(LinesView, can_focus=True):
         self.facts: tuple[Fact, ...] = ()
         self._key = ""
         self._names: list[str] = []
-        """The fact of each laid out row."""
+        """By row the name of its fact."""
 
     @property
     def current(self) -> Fact | None:
-        """The fact under the cursor; None without any."""
+        """The fact under the cursor."""
         return next((fact for fact in self.facts if fact.name == self._key and fact.label), None)
 
     def show(self, facts: Sequence[Fact]) -> None:
@@ -129,7 +129,7 @@ class DetailRows(LinesView, can_focus=True):
         self._show_current()
 
     def _show_current(self) -> None:
-        """Scroll the body so that the rows of the fact under the cursor are in view."""
+        """Scrolls the body to the rows of the fact under the cursor."""
         width = self.size.width
         self._at(width)
         rows = [at for at, name in enumerate(self._names) if name == self._key]

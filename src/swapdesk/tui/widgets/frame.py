@@ -1,8 +1,8 @@
-"""What frames every screen: the header, the notice, the money line and the keys.
+"""What frames every screen: header, notice, money line and keys.
 
-The header says which world this is, where one is, and how stream and budget are. The money line
-says where the funds are and who acts next; it is never hidden and never scrolled. Notices are kept
-in ``NoticeLog`` for the request log.
+The header has the world, the page, stream and budget. The money line says where the funds are and
+who acts next; it is never hidden and never scrolled. ``NoticeLog`` keeps notices for the request
+log.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ class BudgetFigure(Struct, frozen=True):
 
 
 class FrameState(Struct, frozen=True):
-    """All that stands in the frame; ``context`` is the muted text after the name."""
+    """``context`` is the muted text behind the name."""
 
     name: str
     world: World = "SANDBOX"
     context: str = ""
     account: str = ""
     stream: StreamState | None = None
-    """How order updates arrive; None draws no badge."""
+    """None draws no badge."""
     age: float | None = None
     """Seconds since the last message or answer; None draws no number."""
     budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
-    """Whether keys are open; it stands where the budget does."""
+    """State of the keys, in the place of the budget."""
 
 
 class Caption(Struct, frozen=True):
-    """One sentence for who watches a tape, in the frame rule: nothing else moves or is hidden.
-    ``key`` is the one that is asked for; ``ends`` how the tape ends, where there is room."""
+    """A sentence for the viewer of a tape, in the frame rule, so that nothing moves or is hidden.
+    ``key`` is the one to press; ``ends`` says how to end the tape, if there is room."""
 
     text: str
     key: str = ""
@@ -96,7 +96,7 @@ class Frame(StateView[FrameState]):
         return frame_lines(self.state, width, getattr(self.app, "caption", None))
 
     def render_line(self, y: int) -> Strip:
-        """The header is painted; the rule under it lies on the body."""
+        """The rule has the background of the body, not of the header."""
         if y == 0:
             return super().render_line(y)
         return paint(
@@ -105,7 +105,7 @@ class Frame(StateView[FrameState]):
 
 
 def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
-    """The account goes below 100 cells, the budget is short there; the context is cut last."""
+    """Below 100 cells the account is left out and the budget is short; the context is cut last."""
     role, _ = _WORLDS[state.world]
     head = Span(f" {state.world} ", f"{role}-word", bold=True)
     left: Line = [head, Span(" "), Span(state.name, "foreground", bold=True)]
@@ -134,19 +134,19 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """The frame rule; the words of a caption stand in it."""
+    """The frame rule, with a caption in it."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
     edge = Span(rule, role)
     asked: Line = [Span(f" {caption.key} ", "accent", bold=True), edge] if caption.key else []
     ends: Line = [Span(f" {caption.ends} ", "muted"), edge] if caption.ends else []
-    said: Line = [Span(f" {caption.text} ", bold=True)] if caption.text else []
+    text: Line = [Span(f" {caption.text} ", bold=True)] if caption.text else []
     room = width - width_of(asked) - 2
-    if width_of(said) + width_of(ends) <= room:
+    if width_of(text) + width_of(ends) <= room:
         room, asked = room - width_of(ends), [*asked, *ends]
-    said = cut(said, room)
-    return [edge, *said, Span(rule * (room + 1 - width_of(said)), role), *asked]
+    text = cut(text, room)
+    return [edge, *text, Span(rule * (room + 1 - width_of(text)), role), *asked]
 
 
 def _badge(stream: StreamState, seconds: float | None) -> Line:
@@ -210,7 +210,7 @@ class NoticeRow(StateView[NoticeState]):
 
 
 def whole_sentences(line: Line, width: int) -> Line:
-    """As many sentences as fit, and ``…`` for the rest; where not one does the line is cut."""
+    """As many whole sentences as fit, then ``…``; cut if not one fits."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -224,13 +224,12 @@ def whole_sentences(line: Line, width: int) -> Line:
 
 
 def notice_line(state: NoticeState, *, brief: bool = False) -> Line:
-    """``brief``: its short sentence."""
     mark, role = _WEIGHTS.get(state.severity) or _WEIGHTS["information"]
     return [Span(f"{mark}{state.short if brief else state.text}", role)]
 
 
 LEAST = 7
-"""Cells that what comes next leaves: the word for where the money is, and no part of a number."""
+"""Cells kept for the left half: the word for the place of the money, and no part of a number."""
 
 
 class MoneyState(Struct, frozen=True):
@@ -263,9 +262,8 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """A notice in place of the left half, on screens without a row for it; empty ends it.
-
-        ``brief`` stands in where ``notice`` would be cut.
+        """Puts a notice over the left half, on screens without a row for it; empty ends it.
+        ``brief`` replaces a ``notice`` that would be cut.
         """
         self._notice, self._brief = notice, brief
         self.redraw()
@@ -275,9 +273,9 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Both halves if they fit; else the left one in its short form, and then the right one.
+    """Both halves if they fit; else the left one in short form, then the right one too.
 
-    A ``brief`` notice names a key or an amount: it stays whole, the right half gives way.
+    A ``brief`` notice names a key or an amount: it stays whole, and the right half is cut.
     """
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
@@ -297,10 +295,10 @@ def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: Line
         actor = _next(state.next_.partition(":")[0], state.urgent)
         cuts = bool(short) and not _fits(short, right, width)
         if cuts and not state.urgent and _fits(short, actor, width):
-            # Where money is stays whole: of what comes next, who acts is said.
+            # The place of the money stays whole; of the next step only who acts.
             right = actor
         left = left if _fits(left, right, width) else short
-        # That money is somewhere is said, however long what comes next is.
+        # However long the next step is, the place of the money is named.
         least = min(width_of(left), LEAST)
         right = cut(right, width - least - 2 if least else width)
     return spread(left, right, width) if right else fill(left, width)
@@ -314,8 +312,8 @@ def _funds(where: str) -> Line:
     return [Span("Funds ", "muted"), Span(where)] if where else []
 
 
-def _next(said: str, urgent: bool) -> Line:
-    return [Span("Next ", "muted"), Span(said, "foreground", bold=urgent)] if said else []
+def _next(step: str, urgent: bool) -> Line:
+    return [Span("Next ", "muted"), Span(step, "foreground", bold=urgent)] if step else []
 
 
 HELP_KEY = "?"
@@ -335,13 +333,12 @@ class KeyBar(LinesView):
     def __init__(
         self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
-        """``help_key`` as it is written; empty where it does not work (in an overlay)."""
+        """``help_key`` as it is written; empty in an overlay, where it does not work."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
 
     def show(self, hints: Sequence[CommandState], help_key: str) -> None:
-        """``help_key`` lists the keys now; none does when it is empty."""
         if (tuple(hints), help_key) != (self.hints, self.help_key):
             self.hints = tuple(hints)
             self.help_key = help_key

@@ -1,8 +1,8 @@
 """A table on Textual's line API: only visible rows are built, only changed cells are written.
 
-The cursor belongs to a row key: rows that move, come or go never move it to another row, unless its
-own row is gone. ``KeyedRows`` (pure) keeps that rule, ``TableLayout`` the cells of rows that were
-drawn lately.
+The cursor belongs to a row key: rows that move, come or go never move it to another row unless its
+own row is gone. ``KeyedRows`` keeps that rule; ``TableLayout`` keeps the cells of rows drawn
+lately.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from swapdesk.tui.widgets.table_layout import (
 
 @dataclass
 class RowMessage(Message):
-    """Something about the row of this key in ``table``."""
+    """About the row ``key`` of ``table``."""
 
     table: Widget
     key: str
@@ -57,20 +57,20 @@ class KeyedRows:
 
     @property
     def current(self) -> TableRow | None:
-        """The row under the cursor."""
         return self.all[self.cursor] if self.cursor >= 0 else None
 
     def at(self, key: str) -> int:
-        """The position of a row; :class:`KeyError` when there is none of this key."""
+        """The position of a row. Raises KeyError."""
         return self._at[key]
 
     def selectable_at(self, key: str) -> int | None:
-        """The position of a row the cursor may stand on."""
+        """The position of a row if the cursor may stand on it."""
         at = self._at.get(key)
         return at if at is not None and self.all[at].selectable else None
 
     def replace(self, rows: Iterable[TableRow]) -> None:
-        """Other rows; the cursor stays on its key. :class:`ValueError` for a key used twice."""
+        """Replaces all rows; the cursor stays on its key. Raises ValueError for a key used
+        twice."""
         kept = self.current.key if self.current is not None else None
         self.all = list(rows)
         self._at = {row.key: at for at, row in enumerate(self.all)}
@@ -80,20 +80,20 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replace the row of the same key; the cursor leaves it if it cannot be selected now."""
+        """Replaces the row of the same key; the cursor leaves it if it is not selectable now."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:
             self.cursor = self._near(at)
 
     def away(self, steps: int) -> int:
-        """The row ``steps`` from the cursor, then the nearest selectable one in that direction
-        or back; -1 when there is none."""
+        """The nearest selectable row from ``steps`` rows away on, in that direction, then back; -1
+        if there is none."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """The first row to be in view with the cursor: the label above the first row of a group
-        comes with it, as far as ``room`` rows allow."""
+        """The first row to show with the cursor: its group's label comes into view with the
+        group's first row if ``room`` rows allow."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -117,7 +117,7 @@ class KeyedRows:
 
 
 Change = tuple[int, TableRow | None, TableRow | None]
-"""A place in a table, what was seen there and what stands there now."""
+"""Position, row before and row now."""
 
 _END = 10**9
 
@@ -150,10 +150,10 @@ class LineTable(ScrollView, can_focus=True):
     ]
 
     below: var[int] = var(0)
-    """How many rows stand below those on the screen."""
+    """Number of rows below those on the screen."""
 
     class Highlighted(RowMessage):
-        """The cursor stands on another row."""
+        """The cursor moved to another row."""
 
     class Chosen(RowMessage):
         """``enter`` on a row."""
@@ -166,7 +166,7 @@ class LineTable(ScrollView, can_focus=True):
         empty: LineLike = "",
         **place: Any,
     ) -> None:
-        """``empty`` is the sentence drawn while there are no rows (also: what is being asked)."""
+        """``empty``: the sentence shown while there are no rows."""
         super().__init__(**place)
         self._layout = TableLayout(columns)
         self.head_height = 2 if heads else 0
@@ -174,7 +174,7 @@ class LineTable(ScrollView, can_focus=True):
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
         self._drawing: tuple[Style, TableView] | None = None
-        """The style below the rows and where they stand, while they are drawn together."""
+        """Style and view shared by the lines that are rendered together."""
 
     # what stands in the table
 
@@ -184,23 +184,20 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def cursor_key(self) -> str | None:
-        """The key of the row under the cursor, None in a table without selectable rows."""
+        """None in a table without selectable rows."""
         row = self._rows.current
         return row.key if row is not None else None
 
     def visible_keys(self) -> list[str]:
-        """Keys of the rows that are on the screen now."""
         view = self.view
         return [row.key for row in self.rows[view.top : view.top + view.room]]
 
     @property
     def view(self) -> TableView:
-        """What is on the screen now."""
         size = self.size
         return TableView(size.width, size.height, int(self.scroll_offset.y), self.head_height)
 
     def set_columns(self, columns: Sequence[Column]) -> None:
-        """Other columns or heads; the rows stay."""
         if tuple(columns) == self._layout.columns:
             return
         self._layout = TableLayout(columns)
@@ -208,16 +205,16 @@ class LineTable(ScrollView, can_focus=True):
         self.refresh()
 
     def set_empty(self, sentence: LineLike) -> None:
-        """The sentence for a table without rows: empty, loading or the reason of an error."""
+        """Sets the sentence for a table without rows: empty, loading, or the error."""
         before, self._empty = self._empty, line_of(sentence, "muted")
         if not self.rows and before != self._empty:
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
-        """Replace all rows. The cursor stays on its key; visible rows that differ are repainted.
+        """Replaces all rows. The cursor stays on its key; visible rows that differ are repainted.
 
-        ``measured`` has these columns and has seen the rows. :class:`ValueError` when two rows
-        have one key.
+        ``measured``: a layout of these columns that has measured the rows. Raises ValueError for a
+        key used twice.
         """
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
@@ -239,25 +236,21 @@ class LineTable(ScrollView, can_focus=True):
         if self.cursor_key is not None and self.cursor_key != kept:
             self.post_message(self.Highlighted(self, self.cursor_key))
 
-    def update_row(self, row: TableRow) -> None:
-        """Replace the row of the same key in place; :class:`KeyError` when there is none."""
-        self.update_rows([row])
-
     def update_rows(self, rows: Iterable[TableRow]) -> None:
-        """As :meth:`update_row`, for rows that change together."""
-        stood = self._rows.cursor
+        """Replaces rows by their keys. Raises KeyError."""
+        cursor = self._rows.cursor
         changes: list[Change] = []
         for row in rows:
             at = self._rows.at(row.key)
             changes.append((at, self.rows[at], row))
             self._rows.put(row)
-        if self._measure(row for *_, row in changes) or self._rows.cursor != stood:
+        if self._measure(row for *_, row in changes) or self._rows.cursor != cursor:
             self.refresh()
         else:
             self._repaint(changes)
 
     def move_to(self, key: str) -> bool:
-        """Put the cursor on a row; False when the key is not there or cannot be selected."""
+        """Moves the cursor to a row; False if there is no such selectable row."""
         at = self._rows.selectable_at(key)
         if at is None:
             return False
@@ -309,7 +302,7 @@ class LineTable(ScrollView, can_focus=True):
         return self.head_height + max(1, len(self.rows))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        # All of it is asked of every ancestor: once, not for each row.
+        # The style is computed from all ancestors: once, not for each row.
         self._drawing = self.rich_style, self.view
         try:
             return super().render_lines(crop)
@@ -330,7 +323,7 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def _shows_cursor(self) -> bool:
-        """A table that a field drives (it takes no focus itself) shows its cursor always."""
+        """A table driven by a field takes no focus and always shows its cursor."""
         return self.has_focus or not self.can_focus or self.screen.focused is None
 
     @on(events.Focus)
@@ -339,22 +332,22 @@ class LineTable(ScrollView, can_focus=True):
         self._refresh_row(self._rows.cursor)
 
     def _line_beside(self, y: int, view: TableView) -> Line:
-        """A line that is no row: a head, the rule below it, or why there are no rows."""
+        """A line that is no row: a head, the rule below it, or the sentence of an empty table."""
         if y < view.head:
             return rule(view.row_width) if y else self._layout.head(view.row_width)
-        said = [] if self.rows else wrapped(self._empty, view.row_width)
+        sentence = [] if self.rows else wrapped(self._empty, view.row_width)
         below = y - view.head
-        return fill(said[below], view.row_width) if below < len(said) else []
+        return fill(sentence[below], view.row_width) if below < len(sentence) else []
 
     def _measure(self, rows: Iterable[TableRow | None]) -> bool:
-        """Let the columns grow to these rows; True when one did."""
+        """Grows the columns to these rows; True if one grew."""
         grown = False
         for row in rows:
             grown = (row is not None and self._layout.measure(row)) or grown
         return grown
 
     def _seen(self, at: int) -> TableRow:
-        """The row with its cells: those of a sketch are drawn when it comes into view."""
+        """The row with its cells; a sketch is drawn now."""
         row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()
@@ -364,7 +357,7 @@ class LineTable(ScrollView, can_focus=True):
         return row
 
     def _catch_up(self) -> None:
-        """Draw what came into view before it is painted, so that no number is too wide then."""
+        """Draws rows that came into view before they are painted, so that columns fit them."""
         view = self.view
         for at in range(view.top, min(view.top + view.room, len(self.rows))):
             self._seen(at)
@@ -394,8 +387,8 @@ class LineTable(ScrollView, can_focus=True):
         for at, before, row in changes:
             if view.shows(at) and before is not row:
                 old, new = (
-                    self._layout.line(one, view.row_width) if one is not None else []
-                    for one in (before, row)
+                    self._layout.line(shown, view.row_width) if shown is not None else []
+                    for shown in (before, row)
                 )
                 changed = changed_cells(old, new)
                 regions += [view.cells(at, *changed)] if changed else []

@@ -1,9 +1,5 @@
-"""The base of every widget that draws lines of spans, and repaints only the cells that change.
-
-A muted word, a rule running right, an optional fact at its end.
-
-Rows of text that no other widget draws: a sentence, a label, a small legend.
-"""
+"""The base of every widget that draws lines of spans and repaints only the cells that change, and
+the widgets for text: labels with a rule, sentences, heads."""
 
 from __future__ import annotations
 
@@ -59,15 +55,15 @@ class LinesView(Widget):
 
     @property
     def laid_out(self) -> bool:
-        """Whether the rows that are drawn have their place on the screen already."""
+        """True if the widget has the size of the rows that it draws."""
         return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
-        """Lay out again; repaint from the first to the last cell that differs in each row."""
+        """Makes the lines again; repaints from the first to the last differing cell of each row."""
         if not self.is_mounted:
             return
         if self._laid_width <= 0:
-            # Not laid out since the style changed: what was painted is not known any more.
+            # Not laid out since the style changed: nothing to compare with.
             lay_out_again(self)
             return
         width = self._laid_width
@@ -103,18 +99,18 @@ class LinesView(Widget):
 
 
 def lay_out_again(widget: Widget) -> None:
-    """The widget has another height now.
+    """Asks for a layout because the widget has another height now.
 
-    Textual 8.2.8 counts what is asked for while a layout is pending as the same layout. When the
-    screen was laid out in between, the height of then is what it would go on with.
+    Textual 8.2.8 merges requests while a layout is pending, and would keep the height of the
+    layout in between.
     """
     widget._box_model_cache.clear()
     widget.refresh(layout=True)
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """First and last-plus-one cell that differ, None when the rows are equal. Of rows with marks
-    that belong to the cell before them it is every cell."""
+    """The first differing cell and the one behind the last; None if the rows are equal. All cells
+    of a row with combining marks."""
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
@@ -133,7 +129,7 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
-    """A row cell by cell; None where a mark shares the cell before it."""
+    """Character, role and weight of each cell; None if a combining mark shares a cell."""
     cells: list[tuple[str, str, bool]] = []
     for span in line:
         for char in span.text:
@@ -148,7 +144,7 @@ Shown = TypeVar("Shown")
 
 
 class StateView(LinesView, Generic[Shown]):
-    """Draws its ``state``, and again once it is shown another one."""
+    """Draws its ``state``."""
 
     def __init__(self, state: Shown, **place: Any) -> None:
         super().__init__(**place)
@@ -165,7 +161,7 @@ Fitted = Callable[[int], list[Line]]
 
 
 class FittedLines(StateView[Fitted | None]):
-    """Lines that are made for the width at hand; nothing before there is something to show."""
+    """Draws what its function makes of the width; nothing without a function."""
 
     def __init__(self, made: Fitted | None = None, **place: Any) -> None:
         super().__init__(made, **place)
@@ -175,7 +171,7 @@ class FittedLines(StateView[Fitted | None]):
 
 
 class SectionLabel(LinesView):
-    """``Open ───── 5``. ``stale`` puts the mark and the age before and after the word."""
+    """``Open ───── 5``; with ``stale`` a mark before the word and the age behind it."""
 
     DEFAULT_CSS = """
     SectionLabel { height: 1; }
@@ -188,7 +184,7 @@ class SectionLabel(LinesView):
         self.stale = ""
 
     def show(self, label: str, fact: LineLike = "", stale: str = "") -> None:
-        """``stale`` is a text as ``41s old`` or ``41s old, polling``; empty when fresh."""
+        """``stale``: ``41s old`` or ``41s old, polling``; empty when fresh."""
         self.label, self.fact, self.stale = label, fact, stale
         self.redraw()
 
@@ -204,7 +200,7 @@ def section_line(label: str, fact: LineLike, width: int, stale: str = "") -> Lin
 
 
 class TextRows(StateView[Sequence[LineLike]]):
-    """Each row wraps at words; an empty row stays one."""
+    """Rows of words, each wrapped; an empty row stays."""
 
     def __init__(self, rows: Sequence[LineLike] = (), **place: Any) -> None:
         super().__init__(rows, **place)
@@ -214,8 +210,8 @@ class TextRows(StateView[Sequence[LineLike]]):
 
 
 class HeadLine(LinesView):
-    """One row with a left and a right part. Of several right parts, the fullest first, the first
-    beside which the left one stays whole is shown; beside the last the left one is cut."""
+    """One row with a left and a right part. Of several right parts, the longest first, it shows
+    the first that leaves the left one whole; beside the last one the left part is cut."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }
@@ -231,10 +227,10 @@ class HeadLine(LinesView):
 
     def lines(self, width: int) -> list[Line]:
         room = width - width_of(self.left) - GAP
-        rights = [line_of(one) for one in self.rights if one]
+        rights = [line_of(right) for right in self.rights if right]
         if not rights:
             return [cut(self.left, width)]
-        fitting = (one for one in rights if width_of(one) <= room)
+        fitting = (right for right in rights if width_of(right) <= room)
         return [spread(self.left, next(fitting, rights[-1]), width)]
 
 

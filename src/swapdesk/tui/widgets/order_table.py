@@ -315,7 +315,7 @@ class OrderList(LineTable):
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)
-            self.update_row(self._open_label)
+            self.update_rows([self._open_label])
 
     def _new(self, tracked: TrackedOrder) -> Drawn:
         """An order whose row is drawn once it is in view.

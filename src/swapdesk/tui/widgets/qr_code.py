@@ -34,7 +34,7 @@ Modules = tuple[tuple[bool, ...], ...]
 
 
 class CodeTooLong(ValueError):
-    """The text does not fit into any code."""
+    """The text fits into no code."""
 
 
 @lru_cache(8)
@@ -64,7 +64,7 @@ def code_rows(text: str) -> list[str]:
     for top in range(0, len(modules), 2):
         above = modules[top]
         below = modules[top + 1] if top + 1 < len(modules) else blank
-        rows.append("".join(_cell(one, other) for one, other in zip(above, below, strict=True)))
+        rows.append("".join(map(_cell, above, below)))
     return rows
 
 
@@ -75,7 +75,7 @@ def _cell(above: bool, below: bool) -> str:
 
 
 class QrCode(Widget):
-    """Draws the code where it fits whole, and nothing at all where it does not."""
+    """Draws the code if it fits whole, else nothing."""
 
     DEFAULT_CSS = """
     QrCode { width: auto; height: auto; }
@@ -84,7 +84,7 @@ class QrCode(Widget):
     def __init__(self, text: str = "", **place: Any) -> None:
         super().__init__(**{"markup": False, **place})
         self.text = text
-        """What the code holds, exactly what a reader will read; empty for no code."""
+        """What a reader will read, exactly; empty for no code."""
 
     def show(self, text: str) -> None:
         if text != self.text:
@@ -93,40 +93,36 @@ class QrCode(Widget):
 
     @property
     def halves(self) -> bool:
-        """Whether half blocks are drawn; plain ASCII takes background colours alone."""
+        """False in plain ASCII, where modules are background colours."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
     def fits(self, text: str, room: Size) -> bool:
-        """Whether this code can be drawn whole in ``room``; a part of one cannot be read."""
-        try:
-            wide, high = code_size(text, halves=self.halves)
-        except CodeTooLong:
-            return False
-        return wide <= room.width and high <= room.height
+        """True if the code can be drawn whole in ``room``; a part of one cannot be read."""
+        wide, high = self._cells(text)
+        return 0 < wide <= room.width and high <= room.height
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        return self._cells()[0]
+        return self._cells(self.text)[0]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self._cells()[1]
+        return self._cells(self.text)[1]
 
-    def _cells(self) -> tuple[int, int]:
-        if not self.text:
-            return 0, 0
+    def _cells(self, text: str) -> tuple[int, int]:
+        """Width and height of the code; 0 without one or if the text is too long."""
         try:
-            return code_size(self.text, halves=self.halves)
+            return code_size(text, halves=self.halves) if text else (0, 0)
         except CodeTooLong:
             return 0, 0
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        wide, high = self._cells()
+        wide, high = self._cells(self.text)
         if y >= high or wide > width:
             return Strip.blank(width, self.rich_style)
         if hides_amounts(self.app):
             # A camera reads what a person is not to see: address and amount.
-            said = COVERED if y == high // 2 else ""
-            return Strip([Segment(said[:width])]).adjust_cell_length(width, self.rich_style)
+            text = COVERED if y == high // 2 else ""
+            return Strip([Segment(text[:width])]).adjust_cell_length(width, self.rich_style)
         if self.halves:
             return Strip([Segment(code_rows(self.text)[y], INK)]).adjust_cell_length(
                 width, self.rich_style
@@ -137,7 +133,7 @@ class QrCode(Widget):
 
 
 CARD = 78
-"""Cells the card beside it needs: an address in one row with its label and margins."""
+"""Cells of the card beside it: an address in one row with label and margins."""
 LEAST = Size(120, 36)
 AROUND = Size(4, 11)
 """Cells and rows of the screen that are neither card nor code."""
@@ -169,11 +165,11 @@ class CodePanel(Vertical):
         return self._code.text if self.display else ""
 
     def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
-        """``codes`` from the fullest one on: what it holds, what stands above and what below it.
-        ``screen`` is the size of the terminal."""
+        """``codes``, the fullest first: text, caption above, lines below. ``screen``: the size of
+        the terminal."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
-        fitting = next((one for one in codes if large and self._code.fits(one[0], room)), None)
+        fitting = next((code for code in codes if large and self._code.fits(code[0], room)), None)
         text, caption, below = fitting or ("", "", ())
         self.display = fitting is not None
         self._code.show(text)

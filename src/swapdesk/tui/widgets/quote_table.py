@@ -1,7 +1,5 @@
-"""Routes of one answer, best first, then those that cannot be used and why.
-
-``ways_lines`` compares the best route of each kind, with the reason where a kind is missing.
-"""
+"""Routes of one answer, best first, then unusable ones with their reasons; and the comparison of
+the best route of each kind."""
 
 from __future__ import annotations
 
@@ -68,7 +66,8 @@ WIDEST_PERCENT = 8
 
 
 def compared_symbol(wish: QuoteRequest) -> str:
-    """The token the routes are compared in: the one received, in reverse the one sent."""
+    """The token that routes are compared in: the one received, or the one sent if the amount to
+    receive is fixed."""
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
@@ -77,23 +76,23 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Cells that the notes need where one of them is ``approve``, which is never cut, or says
-    what this route alone does not have."""
+    """Cells of the column of notes: more than usual for ``approve``, which is never cut, or for a
+    note that nearly all other routes have."""
     common = _common(placed)
-    rows = [one.row.badges for one in placed]
+    rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
-    return min(MOST_NOTE, max([NOTE_WIDTH, *(cell_len(one) for one in notes)]))
+    return min(MOST_NOTE, max([NOTE_WIDTH, *map(cell_len, notes)]))
 
 
 def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
-    return common_badges([one.row.badges for one in placed])
+    return common_badges([quote.row.badges for quote in placed])
 
 
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Columns in the token compared; the difference, gas, fees and notes go first. Notes that
-    need more than usual stay."""
+    """Columns in the token compared. On narrow screens difference, gas, fees and notes go first;
+    notes wider than usual stay."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
@@ -124,19 +123,17 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """``former`` are places before the last refresh, by quote id, shown while they are new.
-
-    ``width`` of a row decides where reasons are wrapped.
-    """
+    """``former``: by quote id the place before the last refresh, shown while it is new.
+    ``width``: that of a row, at which reasons are wrapped."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
-    hidden = {one.row.quote_id for one in left_out}
+    hidden = {quote.row.quote_id for quote in left_out}
     rows: list[TableRow] = []
-    for one in placed:
-        if one.row.quote_id not in hidden:
-            rows.append(_row(board, one, now, former or {}, arrangement, common))
-        elif one is left_out[0]:
+    for quote in placed:
+        if quote.row.quote_id not in hidden:
+            rows.append(_row(board, quote, now, former or {}, arrangement, common))
+        elif quote is left_out[0]:
             rows.append(_left_out(left_out))
     refused = [
         (at, entry)
@@ -166,18 +163,18 @@ def route_word(kind: str, *, muted: bool = False) -> Span:
 
 
 def _left_out(rows: Sequence[PlacedQuote]) -> Row:
-    """How many routes like those above stand here, what they pay, and the key that shows them."""
+    """How many routes are hidden here, what they pay, and the key that shows them."""
     down = not rows[0].row.reverse
-    figures = sorted({one.figure for one in rows if one.figure is not None}, reverse=down)
-    said = f"{len(rows)} more"
+    figures = sorted({row.figure for row in rows if row.figure is not None}, reverse=down)
+    text = f"{len(rows)} more"
     if figures:
-        said += f", {_figure(rows[0].row, figures[0])} to {_figure(rows[0].row, figures[-1])}"
+        text += f", {_figure(rows[0].row, figures[0])} to {_figure(rows[0].row, figures[-1])}"
     key = Span(MORE_ROUTES.key, "accent", bold=True)
     return Row(
         "left-out",
         {"route": route_word(rows[0].row.quote.type, muted=True)},
         role="muted",
-        tail=[Span(f"{said}: ", "muted"), key, Span(" shows them", "muted")],
+        tail=[Span(f"{text}: ", "muted"), key, Span(" shows them", "muted")],
         tail_from="provider",
         selectable=False,
     )
@@ -247,7 +244,7 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
-    """The route and its reason; a long reason takes up to three rows."""
+    """The route and its reason, on up to three rows."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
     lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))
@@ -275,8 +272,8 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """What the notes in the last column mean, one line per note that these rows bear; of those
-    that nearly every row bears, how many do. ``all_of_them`` False: the latter alone."""
+    """Explains the notes of these rows, a line each; of a note on nearly every row it says on how
+    many. ``all_of_them`` False: only those."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []
@@ -295,8 +292,8 @@ _KNOWS_FROM = 104
 
 
 def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
-    """A label, heads (``head`` of the amounts: ``You get, net``), one row a way; who knows whom
-    goes first on narrow screens."""
+    """A label, heads (``head`` is that of the amounts: ``You get, net``), one row a way. Narrow
+    screens leave out who knows whom."""
     knows = width >= _KNOWS_FROM
     rest = width - _KIND - _AMOUNT - _TAKES - 3
     holds = rest // 2 + 4 if knows else rest

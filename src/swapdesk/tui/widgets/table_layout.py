@@ -56,10 +56,10 @@ Cell = LineLike
 
 
 class Row(Struct):
-    """One selectable row. ``cells`` by column key; a missing one is empty.
+    """``cells`` by column key; a missing one is empty.
 
     ``tail`` replaces all cells from column ``tail_from`` on (a reason over several columns).
-    ``role`` draws every plain cell in that role (an expired row: ``muted``).
+    ``role`` is that of every plain cell (an expired row: ``muted``).
     """
 
     key: str
@@ -81,8 +81,7 @@ class Section(Struct):
 
 
 class Prose(Struct):
-    """A row of running text: the second line of a reason, a sentence in the table; without any an
-    empty row between groups."""
+    """A row of running text: the second line of a reason, a sentence; empty between groups."""
 
     key: str
     text: LineLike = ""
@@ -90,11 +89,11 @@ class Prose(Struct):
 
 
 Needs = tuple[tuple[str, int, int], ...]
-"""Column, and the cells a row needs left of and from the point on."""
+"""Column, and the cells a row needs before the point and from the point on."""
 
 
 class Sketch(Struct):
-    """A row that is not in view: its place, what its numbers need, and what draws it once it is."""
+    """A row out of view: what its numbers need, and a function that draws it."""
 
     key: str
     draw: Callable[[], Row]
@@ -106,7 +105,7 @@ TableRow = Row | Section | Prose | Sketch
 
 
 class Laid(NamedTuple):
-    """A row by its placed columns, and all of it."""
+    """A row laid out: by column, and whole."""
 
     row: TableRow
     pieces: list[Line]
@@ -114,17 +113,17 @@ class Laid(NamedTuple):
 
 
 KEPT = 128
-"""Rows that are remembered: more than a screen has."""
+"""Laid out rows that are kept: more than a screen has."""
 
 
 class TableLayout:
-    """Which columns are shown at a width, and where; rows that were laid out lately are kept as
-    long as the columns keep their places."""
+    """Places of the columns at a width. Keeps rows laid out lately while the columns keep their
+    places."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
         self._points = {column.key: (0, 0) for column in columns if column.align == "point"}
-        """Cells needed left of and from the point on."""
+        """Cells needed before the point and from the point on."""
         self._width = -1
         self._placed: list[tuple[Column, int]] = []
         self._placed_for: list[int] = []
@@ -132,7 +131,7 @@ class TableLayout:
         self._laid: dict[str, Laid] = {}
 
     def measure(self, row: TableRow) -> bool:
-        """Let point columns grow to this row; True when a width changed."""
+        """Grows the point columns to this row; True if a width changed."""
         needs: Needs = ()
         if isinstance(row, Sketch):
             needs = row.needs
@@ -149,7 +148,6 @@ class TableLayout:
         return self._points is not before
 
     def needs(self, cells: Mapping[str, Cell]) -> Needs:
-        """What the numbers among these cells need."""
         needs: list[tuple[str, int, int]] = []
         for column in self.columns:
             content = cells.get(column.key)
@@ -161,12 +159,12 @@ class TableLayout:
         return tuple(needs)
 
     def forget(self) -> None:
-        """Start measuring anew, when all rows are replaced."""
+        """Starts measuring anew."""
         self._points = dict.fromkeys(self._points, (0, 0))
         self._width = -1
 
     def placed(self, width: int) -> list[tuple[Column, int]]:
-        """The shown columns with their widths in order."""
+        """The columns shown at this width, each with its own."""
         if width == self._width:
             return self._placed
         shown = list(self.columns)
@@ -197,11 +195,11 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """What the place of every cell depends on."""
+        """Everything that the place of a cell depends on."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:
-        """The column heads; heads of numbers end where their column ends, symbol included."""
+        """The heads; those of numbers end where their column ends, symbol included."""
         line: Line = []
         for at, (column, size) in enumerate(self.placed(width)):
             if at:
@@ -213,29 +211,29 @@ class TableLayout:
     def line(self, row: TableRow, width: int) -> Line:
         """A row of any kind over the whole width."""
         self.placed(width)
-        known = self._laid.get(row.key)
-        if known is not None and known.row is row:
-            return known.line
+        former = self._laid.get(row.key)
+        if former is not None and former.row is row:
+            return former.line
         if isinstance(row, Row):
-            pieces = self._pieces(row, width, known)
+            pieces = self._pieces(row, width, former)
         elif isinstance(row, Section):
             pieces = [section_line(row.label, row.fact, width, row.stale)]
         else:
             text = row.text if isinstance(row, Prose) else ""
             pieces = [fill(line_of(text), width)] if text else []
-        if len(self._laid) >= KEPT and known is None:
+        if len(self._laid) >= KEPT and former is None:
             self._laid.clear()
         line = [span for piece in pieces for span in piece]
         self._laid[row.key] = Laid(row, pieces, line)
         return line
 
-    def _pieces(self, row: Row, width: int, known: Laid | None) -> list[Line]:
-        """One row by its placed columns, each with the gap before it; a tail is the last. Cells
-        that are as in the row of before, ``known``, are not laid out again."""
+    def _pieces(self, row: Row, width: int, former: Laid | None) -> list[Line]:
+        """The row by columns, each with the gap before it; a tail is the last. Cells equal to
+        those of the ``former`` row are not laid out again."""
         same: dict[str, Line] = {}
-        if known is not None and isinstance(known.row, Row) and known.row.role == row.role:
-            before = {} if known.row.tail else known.row.cells
-            for (column, _), piece in zip(self._placed, known.pieces, strict=False):
+        if former is not None and isinstance(former.row, Row) and former.row.role == row.role:
+            before = {} if former.row.tail else former.row.cells
+            for (column, _), piece in zip(self._placed, former.pieces, strict=False):
                 if before.get(column.key) == row.cells.get(column.key, ""):
                     same[column.key] = piece
         pieces: list[Line] = []
@@ -289,7 +287,7 @@ class TableLayout:
 
 
 def _number(column: Column, text: str) -> tuple[str, str]:
-    """The number and, in a column with units, the symbol after its last space."""
+    """The number, and the symbol behind it in a column with units."""
     if not column.unit or " " not in text:
         return text, ""
     number, _, unit = text.rpartition(" ")
@@ -301,8 +299,8 @@ MARGIN = 2
 
 
 class TableView(NamedTuple):
-    """Cells of ``width`` and lines of ``height``, ``head`` of them heads; ``top`` is the first
-    row below those."""
+    """What of a table is on the screen: ``width`` cells, ``height`` lines, ``head`` of them heads;
+    ``top`` is the first row below those."""
 
     width: int
     height: int
@@ -311,7 +309,7 @@ class TableView(NamedTuple):
 
     @property
     def row_width(self) -> int:
-        """Cells of a row without its margins."""
+        """``width`` without the margins."""
         return self.width - 2 * MARGIN
 
     @property
@@ -320,17 +318,16 @@ class TableView(NamedTuple):
         return max(0, self.height - self.head)
 
     def row_at(self, y: int) -> int | None:
-        """The place of the row on a line; None on a head."""
+        """The position of the row on line ``y``; None on a head."""
         return self.top + y - self.head if y >= self.head else None
 
     def shows(self, at: int) -> bool:
-        """Whether a row is on the screen."""
         return 0 <= at - self.top < self.room
 
     def cells(self, at: int, start: int, end: int) -> Region:
-        """Cells of a row that is on the screen, counted without the margin."""
+        """Cells of a row on the screen, counted from the margin on."""
         return Region(MARGIN + start, at - self.top + self.head, end - start, 1)
 
     def row(self, at: int) -> Region:
-        """A row that is on the screen, with its margins."""
+        """A row on the screen, margins included."""
         return Region(0, at - self.top + self.head, self.width, 1)

@@ -1,10 +1,8 @@
 """One row to type in. The cursor does not blink, and a paste is never dropped silently.
 
-How a value is edited and how it is drawn (the window around the cursor, or groups of four) is pure.
-An address field shows its groups while typing; its value has no spaces.
+An address field shows groups of four while typing; its value has no spaces.
 
-A pass phrase is drawn as dots and is gone once it is handed over. No message carries it as text:
-whoever shows the field hears that it is complete and takes it.
+A pass phrase is drawn as dots and forgotten once it is taken. No message carries it.
 """
 
 from __future__ import annotations
@@ -74,10 +72,10 @@ class Edit(Struct, frozen=True):
 
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
-    """What a paste inserts, and a sentence when that is not what was pasted.
+    """Returns what a paste inserts, and a sentence if that differs from what was pasted.
 
-    Blank edges go without a word; a field has one row, so inner line ends become spaces (nothing
-    in a grouped field). Characters that cannot be seen are left out and said.
+    Blank edges are dropped without one. Inner line ends become spaces (nothing in a grouped
+    field). Invisible characters are dropped.
     """
     inner = text.strip()
     rows = inner.splitlines()
@@ -86,15 +84,15 @@ def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
         flat = "".join(flat.split())
     shown = "".join(char for char in flat.replace("\t", " ") if char.isprintable())
     hidden = len(flat.replace("\t", " ")) - len(shown)
-    said = []
+    sentences = []
     if hidden:
         word = "character" if hidden == 1 else "characters"
-        said.append(f"{hidden} invisible {word} left out of the paste. Check the value.")
+        sentences.append(f"{hidden} invisible {word} left out of the paste. Check the value.")
     if len(rows) > 1:
-        said.append(f"{len(rows)} lines were joined into one.")
+        sentences.append(f"{len(rows)} lines were joined into one.")
     if not shown and text:
         return "", "The paste had nothing to insert."
-    return shown, " ".join(said)
+    return shown, " ".join(sentences)
 
 
 EDITING = {
@@ -112,12 +110,12 @@ EDITING = {
     "ctrl+left": "word_left",
     "ctrl+right": "word_right",
 }
-"""Keys of every field and what they do."""
+"""Key to act, of every field."""
 
 
 @dataclass
 class FieldMessage(Message):
-    """Something about ``field``, with its value or a sentence."""
+    """About ``field``, with its value or a sentence."""
 
     field: TextField
     value: str
@@ -130,8 +128,7 @@ class FieldMessage(Message):
 class TextField(LinesView, can_focus=True):
     """``grouped`` for addresses and hashes, ``secret`` draws dots, ``tall`` takes three rows.
 
-    ``leaves`` says of a key (Textual's name) whether an empty field leaves it to the screen, and
-    one that rests.
+    ``leaves``: whether an empty or resting field leaves a key (Textual's name) to the screen.
     """
 
     DEFAULT_CSS = """
@@ -142,13 +139,13 @@ class TextField(LinesView, can_focus=True):
     """
 
     class Changed(FieldMessage):
-        """The value is another one."""
+        """The value changed."""
 
     class Submitted(FieldMessage):
         """``enter`` in the field."""
 
     class Refused(FieldMessage):
-        """Something typed or pasted was not taken; the value says why."""
+        """Text was not taken; the value says why."""
 
     def __init__(
         self,
@@ -185,26 +182,26 @@ class TextField(LinesView, can_focus=True):
         return self._edit.cursor
 
     def set_value(self, value: str) -> None:
-        """Replace the value and put the cursor behind it."""
+        """Sets the value, with the cursor behind it."""
         self._take(Edit(value, len(value)))
 
     def rest(self) -> None:
-        """Leave keys to the screen as an empty field does, until the value is edited."""
+        """Leaves keys to the screen like an empty field, until the value is edited."""
         self._rests = True
 
     def mark(self, positions: frozenset[int]) -> None:
-        """Show these positions (from 0) as wrong; an empty set ends it."""
+        """Shows these positions (from 0) as wrong."""
         self._marked = positions
         self.redraw()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draw these positions (from 0) as dots; an empty set ends it."""
+        """Draws these positions (from 0) as dots."""
         if positions != self._hidden:
             self._hidden = positions
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        """The rows of a field over its whole width; column 0 has the bar of the focused field."""
+        """Rows over the whole width; column 0 has the bar of a focused field."""
         bar = Span(CURSOR if self.has_focus else " ", "accent")
         room = width - 2 * MARGIN
         rows = self._grouped_rows(room) if self.grouped else [self._row(room)]
@@ -216,7 +213,7 @@ class TextField(LinesView, can_focus=True):
         prompt = [Span(f"{self.prompt} ", "accent", bold=True)] if self.prompt else []
         hint = line_of(self.hint, "muted")
         room -= width_of(prompt)
-        # A hint that leaves no place for the text goes.
+        # No hint where it leaves the text no room.
         if hint and width_of(hint) + 2 + min(cell_len(self.value) + 1, 24) > room:
             hint = []
         space = room - (width_of(hint) + 2 if hint else 0)
@@ -224,7 +221,7 @@ class TextField(LinesView, can_focus=True):
         return spread([*prompt, *self._window(text, space)], hint, room + width_of(prompt))
 
     def _window(self, text: str, space: int) -> Line:
-        """The part of the text around the cursor; a cut end is marked."""
+        """The text around the cursor; a cut end is marked."""
         start = 0
         while start < self.cursor and cell_len(text[start : self.cursor]) + 2 > space:
             start += 1
@@ -240,7 +237,7 @@ class TextField(LinesView, can_focus=True):
         return line
 
     def _grouped_rows(self, room: int) -> list[Line]:
-        """All groups, wrapped at group borders; further rows stand under the first group."""
+        """All groups, wrapped between groups; further rows are indented under the first group."""
         if not self.value:
             return [self._row(room)]
         rows: list[Line] = [[]]
@@ -288,8 +285,7 @@ class TextField(LinesView, can_focus=True):
         return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Editing keys are taken here and not as bindings: those are acted on later, after
-        characters that were typed behind them."""
+        """Handles editing keys here: bindings would act after characters typed behind them."""
         act = EDITING.get(event.key)
         if act is not None or event.key == "enter":
             event.stop()
@@ -308,10 +304,10 @@ class TextField(LinesView, can_focus=True):
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
-        text, said = pasted(event.text, grouped=self.grouped)
+        text, refusal = pasted(event.text, grouped=self.grouped)
         self.insert(text)
-        if said:
-            self.post_message(self.Refused(self, said))
+        if refusal:
+            self.post_message(self.Refused(self, refusal))
 
     @on(events.Focus)
     @on(events.Blur)
@@ -325,14 +321,14 @@ class TextField(LinesView, can_focus=True):
         return typed or self.leaves is None or not self.leaves(key)
 
     def insert(self, text: str) -> None:
-        """Put ``text`` at the cursor, or say why it was not taken."""
+        """Inserts ``text`` at the cursor, or posts :class:`Refused`."""
         if self.grouped:
             text = text.replace(" ", "")
         if not text:
             return
         if len(self.value) + len(text) > self.limit:
-            said = f"A value here has at most {self.limit} characters. Nothing was inserted."
-            self.post_message(self.Refused(self, said))
+            refusal = f"A value here has at most {self.limit} characters. Nothing was inserted."
+            self.post_message(self.Refused(self, refusal))
             return
         self._take(self._edit.insert(text))
 
@@ -346,7 +342,7 @@ class TextField(LinesView, can_focus=True):
 
 
 def step_focus(fields: Sequence[TextField], by: int) -> None:
-    """The focus goes so many fields on, round them."""
+    """Moves the focus by so many fields, around the end."""
     at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
     fields[(at + by) % len(fields)].focus()
 
@@ -357,22 +353,14 @@ MOST = 1024
 class PassphraseField(TextField):
     """Posts :class:`Complete` at ``enter``; :meth:`take` empties it."""
 
-    class Complete(Message):
-        """``enter`` in the field."""
-
-        def __init__(self, field: PassphraseField) -> None:
-            super().__init__()
-            self.field = field
-
-        @property
-        def control(self) -> PassphraseField:
-            return self.field
+    class Complete(FieldMessage):
+        """``enter`` in the field; the value is empty, as no message carries the phrase."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(secret=True, limit=MOST, **place)
 
     def take(self) -> Secret:
-        """What was typed; nothing of it is left here."""
+        """Returns what was typed and forgets it."""
         phrase = Secret(self.value)
         self.forget()
         return phrase
@@ -383,10 +371,10 @@ class PassphraseField(TextField):
         self.redraw()
 
     def action_submit(self) -> None:
-        self.post_message(self.Complete(self))
+        self.post_message(self.Complete(self, ""))
 
     def _take(self, edit: Edit) -> None:
-        """As every field, but no message tells the value."""
+        """As in every field, but no message carries the value."""
         self._edit = edit
         self.redraw()
 
