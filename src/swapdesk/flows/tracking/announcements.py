@@ -98,7 +98,6 @@ def found_again(order: Order) -> str:
 
 
 def failure_of_error(error: ClientError) -> Failure:
-    """Returns cause, money and next actor of a failed call."""
     if isinstance(error, ApiError):
         return with_payment(failure_of(error.code or f"HTTP_{error.status}", error.status), error)
     if isinstance(error, AnswerRefused):
