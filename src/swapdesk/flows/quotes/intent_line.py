@@ -468,8 +468,8 @@ def _private_send(line: IntentLine, words: list[_Word], context: _Known, choose:
         reachable = [row for row in rows if entry.fits(row.kind, row.chain)]
         if not reachable:
             sold = _pick(rows, 0, catalog)
-            said = _misfit(entry, sold.token)
-            raise _refused(_sold(line, sold, words, context), said, word.start)
+            message = _misfit(entry, sold.token)
+            raise _refused(_sold(line, sold, words, context), message, word.start)
         private = _privately_sent(line, reachable, words[1])
     else:
         line = replace(
@@ -517,8 +517,8 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
     token = _pick(_linked(line, words[at], context), 0, context.catalog).token
     asked = linked_amount(_link(line, words[at]), token)
     what = token.symbol if asked is None else f"{exact_amount(asked)} {token.symbol}"
-    said = f"The link asks for {what} on {token.chain_data.name}. Write what you sell before it."
-    return _Stop(replace(line, message=said))
+    message = f"The link asks for {what} on {token.chain_data.name}. Write what you sell before it."
+    return _Stop(replace(line, message=message))
 
 
 def _to_link(
@@ -570,23 +570,23 @@ def _linked(line: IntentLine, word: _Word, context: _Known) -> list[TokenRow]:
     link, catalog = _link(line, word), context.catalog
     chains = [chain for chain in catalog.chains() if pays_on(link, chain)]
     if not chains:
-        said = f"No chain is called {link.chain_name[:20]} here."
+        message = f"No chain is called {link.chain_name[:20]} here."
         if link.kind:
-            said = f"The service swaps nothing on {link.chain_name}."
-        raise _refused(line, said, word.start)
+            message = f"The service swaps nothing on {link.chain_name}."
+        raise _refused(line, message, word.start)
     names = {chain.short_name for chain in chains}
     if link.contract is not None:
         rows = [row for row in catalog.rows_of_contract(link.contract) if row.chain in names]
     else:
         coins = (native_coin(catalog, chain.short_name) for chain in chains)
-        found = (catalog.row(coin.id) for coin in coins if coin is not None)
-        rows = [row for row in found if row is not None]
+        coin_rows = (catalog.row(coin.id) for coin in coins if coin is not None)
+        rows = [row for row in coin_rows if row is not None]
     usable = [row for row in rows if row.enabled]
     if not usable:
-        said = f"No listed token on {chains[0].name} is what the link asks for."
+        message = f"No listed token on {chains[0].name} is what the link asks for."
         if rows:
-            said = f"{rows[0].symbol} on {rows[0].chain_name} is disabled at the service."
-        raise _refused(line, said, word.start)
+            message = f"{rows[0].symbol} on {rows[0].chain_name} is disabled at the service."
+        raise _refused(line, message, word.start)
     if link.kind == "evm" and link.chain_id is None:
         # One that names no chain is for the first of those that its address is one on.
         usable = usable[:1]
@@ -702,8 +702,8 @@ def _read_private(words: list[_Word], context: _Known, choose: int) -> IntentLin
     if linked is not None and len(words) <= 2:
         return _private_link(words, linked, context, choose)
     if len(words) > 3:
-        said = "Write an amount, a token and whom to pay."
-        raise _refused(IntentLine("refused"), said, 0)
+        message = "Write an amount, a token and whom to pay."
+        raise _refused(IntentLine("refused"), message, 0)
     if words[0].text.lower() != MAX and _is_token(words[0], context.catalog):
         return _without_amount(words, context.catalog)
     line = _amount(words[0], alone=len(words) == 1)
