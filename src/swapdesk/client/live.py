@@ -386,7 +386,6 @@ class OrderStream:
     # One connection
 
     async def _session(self) -> SocketLost:
-        """Opens, subscribes, catches up and follows; returns why the connection ended."""
         try:
             socket = await OrderSocket.open(
                 self.url,

@@ -208,7 +208,6 @@ def _with(order: Order, news: dict[str, Any]) -> Order:
 
 @cache
 def _kind(name: str) -> TypeAdapter[Any]:
-    """Reads the field behind a name on the wire."""
     return TypeAdapter(Order.model_fields[_SEPARATE[name]].rebuild_annotation())
 
 

@@ -176,8 +176,6 @@ class _Stop(Exception):
 
 
 class _Known(Struct, frozen=True):
-    """What the line is read with."""
-
     catalog: Catalog
     book: AddressBook
     held: Held
@@ -286,7 +284,6 @@ def _is_token(word: _Word, catalog: Catalog) -> bool:
 
 
 def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
-    """Asks for the amount once all words are tokens."""
     line = IntentLine("incomplete", message=TYPE_AMOUNT, wants_amount=True)
     if len(words) == 1:
         return line
@@ -336,7 +333,6 @@ def _amount(word: _Word, *, alone: bool) -> IntentLine:
 
 
 def _scaled(text: str) -> Decimal:
-    """Digits with an optional ``k`` (thousands) or ``m`` (millions). Raises AmountError."""
     zeros = _SCALES.get(text[-1:].lower(), 0) if text[:-1] else 0
     amount = parse_amount(text[:-1] if zeros else text)
     return short(ROUGH.scaleb(amount, zeros)) if zeros else amount
@@ -547,7 +543,6 @@ def _to_link(
 
 
 def _asked_by(line: IntentLine, word: _Word, row: TokenRow, context: _Known) -> IntentLine:
-    """Notes the amount that the link asks for, where another one is written."""
     link = _link(line, word) if is_link(word.text) else None
     token = context.catalog.token(row.id)
     asked = linked_amount(link, token) if link is not None and token is not None else None
@@ -624,14 +619,12 @@ def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> TokenChoice:
 
 
 def _sold(line: IntentLine, sold: TokenChoice, words: list[_Word], context: _Known) -> IntentLine:
-    """The line with the token sold, whose decimals bound the amount."""
     line = replace(line, token_in=sold.token)
     _allow(line, sold.token, words[1])
     return line if line.receive else _with_amount(line, sold.token, words[0], context.held)
 
 
 def _fitting(line: IntentLine, token: Token, word: _Word) -> None:
-    """Refuses an amount with more decimals than its token has."""
     assert line.amount is not None
     text = word.text.removeprefix("=")
     try:
@@ -721,7 +714,6 @@ def _read_private(words: list[_Word], context: _Known, choose: int) -> IntentLin
 
 
 def _private_link(words: list[_Word], at: int, context: _Known, choose: int) -> IntentLine:
-    """A link alone or behind an amount: it names token, recipient and amount."""
     line, word = IntentLine("incomplete"), words[at]
     if len(words) > at + 1:
         raise _refused(line, "A payment link is the end of the line.", words[at + 1].start)

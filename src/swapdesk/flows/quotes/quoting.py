@@ -405,7 +405,6 @@ class QuoteDesk:
         return kept[1] if kept is not None and fresh else None
 
     def _named(self, quote: Quote) -> Quote:
-        """Adds the provider's name from the list where the quote lacks it."""
         if quote.swap is None or quote.swap_name is not None:
             return quote
         return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
