@@ -252,7 +252,6 @@ def _plausible(token: TokenFacts, address: str) -> bool:
 def _same_token(
     wanted: TokenFacts, token_id: str | None, token: Token | None, symbol: str | None
 ) -> bool:
-    """True if an order names the token; it may carry the symbol alone."""
     if token is not None:
         if token.id.lower() != wanted.id or token.chain_data.short_name != wanted.chain:
             return False

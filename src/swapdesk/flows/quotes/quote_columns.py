@@ -394,7 +394,6 @@ def _fee(quote: Quote) -> WaterfallStep:
 
 
 def _gross(quote: Quote) -> bool:
-    """True if a fee is stated and net is the amount before it all the same."""
     return bool(quote.fee_usd) and quote.net_amount_out == quote.amount_out
 
 

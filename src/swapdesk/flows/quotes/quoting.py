@@ -342,24 +342,24 @@ class QuoteDesk:
         return QuoteResult(asked_at, received_at, ranking, request, request.cost, refused, limits)
 
     async def ask_rate(
-        self, board: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
+        self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
         """Asks for one kind of rate, for the first time or again; rows of the other kind stay as
         they are."""
-        _, answer = await self._call(board.wish, on_repeat, fixed=fixed)
-        before = board.ranking
+        _, answer = await self._call(result.wish, on_repeat, fixed=fixed)
+        before = result.ranking
         others = [
             *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
-            *((e.quote, board.received_at) for e in before.unusable if e.quote.fixed != fixed),
+            *((e.quote, result.received_at) for e in before.unusable if e.quote.fixed != fixed),
         ]
-        wish = replace(
-            board.wish,
-            fixed=board.wish.fixed or fixed,
-            floating=board.wish.floating or not fixed,
+        request = replace(
+            result.wish,
+            fixed=result.wish.fixed or fixed,
+            floating=result.wish.floating or not fixed,
         )
         now = self._clock.now()
-        ranking = rank([*others, *answer], wish, now)
-        return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
+        ranking = rank([*others, *answer], request, now)
+        return QuoteResult(result.asked_at, now, ranking, request, cost=1, limits=result.limits)
 
     async def _call(
         self, request: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
@@ -409,7 +409,6 @@ class QuoteDesk:
         return kept[1] if kept is not None and fresh else None
 
     def _named(self, quote: Quote) -> Quote:
-        """Adds the provider's name from the list where the quote lacks it."""
         if quote.swap is None or quote.swap_name is not None:
             return quote
         return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
