@@ -1,5 +1,5 @@
-"""Quotes of the command line: the tokens and amounts that they are for, asked, ranked and printed,
-kept for the command that uses one (``--quote ID``), and chosen by it.
+"""Quotes of the command line: resolves tokens and amounts, asks, prints, and keeps answers for a
+command that names one of their quotes (``--quote ID``).
 """
 
 from __future__ import annotations

@@ -166,12 +166,13 @@ class Page(DeskScreen):
         group: str,
         question: Awaitable[Answer],
         answered: Callable[[Answer], None],
-        failed: Callable[[ClientError], None] | None = None,
+        failed: Callable[[Any], None] | None = None,
+        failures: tuple[type[Exception], ...] = (),
     ) -> None:
         """Awaits ``question`` in a worker, which replaces that of the same group. The answer goes
         to ``answered``; a ClientError to ``failed``, or into a notice."""
         self.fetching.add(group)
-        work = self._fetch_answer(group, question, answered, failed or self.show_failure)
+        work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
 
     async def _fetch_answer(
@@ -179,13 +180,15 @@ class Page(DeskScreen):
         group: str,
         question: Awaitable[Answer],
         answered: Callable[[Answer], None],
-        failed: Callable[[ClientError], None],
+        failed: Callable[[Any], None],
+        failures: tuple[type[Exception], ...],
     ) -> None:
         from swapdesk.client.errors import ClientError
 
+        expected: tuple[type[Exception], ...] = (ClientError, *failures)
         try:
             answer = await question
-        except ClientError as error:
+        except expected as error:
             self.call_later(self._hear, group, failed, error)
         else:
             self.call_later(self._hear, group, answered, answer)
