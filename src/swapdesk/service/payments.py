@@ -201,7 +201,7 @@ class CallPayments:
     def needed(
         self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
-        """Returns the 402 of a call of ``url``; ``told`` is the value of ``payment-response``."""
+        """Returns the 402 of a call of ``url``; ``response`` goes into ``payment-response``."""
         entry = self._terms.entry(tier)
         required = {
             "x402Version": VERSION,

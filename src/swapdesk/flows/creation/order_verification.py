@@ -378,10 +378,10 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
     return agreed if order.out_amount != agreed else None
 
 
-def lower_output(tracked: TrackedOrder | None) -> tuple[Decimal, tuple[str, ...]] | None:
+def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | None:
     """The lower output that the user may accept, with sentences; None if that is not the
     question."""
-    if tracked is None or tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
+    if tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
     if given is None:

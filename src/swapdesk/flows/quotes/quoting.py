@@ -109,12 +109,17 @@ def lost_digits(amount: Decimal) -> str:
 
 
 def bounds_of(
-    limits: PairLimits, types: Sequence[RouteType] = FLOATING_TYPES, *, receive: bool = False
+    limits: PairLimits | None,
+    types: Sequence[RouteType] = FLOATING_TYPES,
+    *,
+    receive: bool = False,
 ) -> Bounds | None:
-    """The widest bounds over the route types; None where none are known.
+    """The widest bounds over the route types; None when no type has any, or no limits are known.
 
     With ``receive`` they bound what arrives (``minOut``, ``maxOut``).
     """
+    if limits is None:
+        return None
     buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
     sides = [(b.min_out, b.max_out) if receive else (b.min, b.max) for b in buckets]
     smallest = [low for low, _ in sides if low is not None]
@@ -133,7 +138,7 @@ def outside_limits(
     receive: bool = False,
 ) -> str:
     """Why no route takes the amount (in reverse: pays it); empty when one may."""
-    bounds = bounds_of(limits, types, receive=receive) if limits is not None else None
+    bounds = bounds_of(limits, types, receive=receive)
     broken = bounds.broken_by(amount) if bounds is not None else None
     if broken is None:
         return ""
@@ -266,8 +271,7 @@ class QuoteResult(Struct, frozen=True):
         is of the token sold.
         """
         if self.wish.receive:
-            limits = self.limits
-            arriving = bounds_of(limits, receive=True) if limits is not None else None
+            arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
                 return None
             return arriving.smallest, None
