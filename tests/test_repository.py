@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from swapdesk.agent.keys.key_file import Scrypt
 from swapdesk.wallet.accounts import AUTO_LOCK_SECONDS
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "swapdesk"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DEPENDENCIES = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
 
@@ -184,3 +186,56 @@ def test_the_licence_of_everything_that_is_shipped_is_told() -> None:
     assert {package: licences(listed[package]) for package in here} == {
         package: stated(package) for package in here
     }
+
+
+# what the source holds
+
+
+def parsed(folder: str) -> Iterator[tuple[str, ast.AST]]:
+    """Every node of every module below ``folder``, with the module's path in the package."""
+    for path in sorted((PACKAGE / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            yield path.relative_to(PACKAGE).as_posix(), node
+
+
+def modules_that_name(name: str) -> set[str]:
+    return {
+        path
+        for path, node in parsed("")
+        if name in (getattr(node, "id", ""), getattr(node, "attr", ""))
+        or (isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names])
+    }
+
+
+def test_modules_are_imported_by_name_in_a_few_places_only() -> None:
+    """Whoever reads the code finds what uses a module by its name."""
+    assert modules_that_name("import_module") == {
+        "agent/process/wallet_session.py",
+        "chain/unused_curve.py",
+        "cli/cli_context.py",
+        "tui/commands/__init__.py",
+        "tui/controllers/navigation.py",
+        "tui/session.py",
+    }
+
+
+def test_every_overlay_is_an_overlay_of_the_desk() -> None:
+    """With its keys, its place above the money line and its short updates."""
+    assert modules_that_name("ModalScreen") == {"tui/widgets/overlay.py"}
+
+
+def test_no_screen_rounds_or_writes_an_amount_by_itself() -> None:
+    """``flows/notation`` does, which never makes more of what arrives and less of what is paid. A
+    tape has no amounts but seconds."""
+    nodes = [(path, node) for path, node in parsed("tui") if not path.startswith("tui/tapes/")]
+    calls = [node.func for _, node in nodes if isinstance(node, ast.Call)]
+    assert {"float", "quantize"}.isdisjoint(getattr(func, "id", "") for func in calls)
+    assert {"float", "quantize"}.isdisjoint(getattr(func, "attr", "") for func in calls)
+    digits = {
+        (path, ast.unparse(node.value))
+        for path, node in nodes
+        if isinstance(node, ast.FormattedValue)
+        and node.format_spec is not None
+        and re.search(r"[efgn%]'$", ast.unparse(node.format_spec), re.IGNORECASE)
+    }
+    assert digits == {("tui/screens/quotes.py", "asking")}, "seconds, and nothing else"

@@ -380,7 +380,6 @@ def still_stands(
 
 
 def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
-    """The address and its memo as they are posted."""
     if check is None or not check.address:
         return None, None
     return check.address, check.memo

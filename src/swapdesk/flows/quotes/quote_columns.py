@@ -24,6 +24,7 @@ from swapdesk.flows.notation import (
     clock_time,
     difference,
     expected_minutes,
+    in_places,
     percent,
     table_amount,
     usd,
@@ -294,6 +295,12 @@ class Waterfall(Struct, frozen=True):
     def of(self, part: Part) -> tuple[WaterfallStep, ...]:
         return tuple(step for step in self.steps if step.part is part)
 
+    def written(self, amount: Decimal) -> str:
+        """An amount in the digits of the net one, at most eight after the point, rounded down: less
+        is paid out, more is taken."""
+        shown = (table_amount(self.net), table_amount(self.lines))
+        return in_places(amount, max(min(8, len(text.partition(".")[2])) for text in shown))
+
 
 def _short(amount: Decimal) -> Decimal:
     """A quotient cut to 18 decimals; exact amounts stay as they are."""
@@ -387,7 +394,6 @@ def _fee(quote: Quote) -> WaterfallStep:
 
 
 def _gross(quote: Quote) -> bool:
-    """True if a fee is stated and net is the amount before it all the same."""
     return bool(quote.fee_usd) and quote.net_amount_out == quote.amount_out
 
 

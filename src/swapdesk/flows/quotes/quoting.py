@@ -109,12 +109,17 @@ def lost_digits(amount: Decimal) -> str:
 
 
 def bounds_of(
-    limits: PairLimits, types: Sequence[RouteType] = FLOATING_TYPES, *, receive: bool = False
+    limits: PairLimits | None,
+    types: Sequence[RouteType] = FLOATING_TYPES,
+    *,
+    receive: bool = False,
 ) -> Bounds | None:
-    """The widest bounds over the route types; None where none are known.
+    """The widest bounds over the route types; None when no type has any, or no limits are known.
 
     With ``receive`` they bound what arrives (``minOut``, ``maxOut``).
     """
+    if limits is None:
+        return None
     buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
     sides = [(b.min_out, b.max_out) if receive else (b.min, b.max) for b in buckets]
     smallest = [low for low, _ in sides if low is not None]
@@ -133,7 +138,7 @@ def outside_limits(
     receive: bool = False,
 ) -> str:
     """Why no route takes the amount (in reverse: pays it); empty when one may."""
-    bounds = bounds_of(limits, types, receive=receive) if limits is not None else None
+    bounds = bounds_of(limits, types, receive=receive)
     broken = bounds.broken_by(amount) if bounds is not None else None
     if broken is None:
         return ""
@@ -266,8 +271,7 @@ class QuoteResult(Struct, frozen=True):
         is of the token sold.
         """
         if self.wish.receive:
-            limits = self.limits
-            arriving = bounds_of(limits, receive=True) if limits is not None else None
+            arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
                 return None
             return arriving.smallest, None
@@ -338,24 +342,24 @@ class QuoteDesk:
         return QuoteResult(asked_at, received_at, ranking, request, request.cost, refused, limits)
 
     async def ask_rate(
-        self, board: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
+        self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
         """Asks for one kind of rate, for the first time or again; rows of the other kind stay as
         they are."""
-        _, answer = await self._call(board.wish, on_repeat, fixed=fixed)
-        before = board.ranking
+        _, answer = await self._call(result.wish, on_repeat, fixed=fixed)
+        before = result.ranking
         others = [
             *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
-            *((e.quote, board.received_at) for e in before.unusable if e.quote.fixed != fixed),
+            *((e.quote, result.received_at) for e in before.unusable if e.quote.fixed != fixed),
         ]
-        wish = replace(
-            board.wish,
-            fixed=board.wish.fixed or fixed,
-            floating=board.wish.floating or not fixed,
+        request = replace(
+            result.wish,
+            fixed=result.wish.fixed or fixed,
+            floating=result.wish.floating or not fixed,
         )
         now = self._clock.now()
-        ranking = rank([*others, *answer], wish, now)
-        return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
+        ranking = rank([*others, *answer], request, now)
+        return QuoteResult(result.asked_at, now, ranking, request, cost=1, limits=result.limits)
 
     async def _call(
         self, request: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
@@ -405,7 +409,6 @@ class QuoteDesk:
         return kept[1] if kept is not None and fresh else None
 
     def _named(self, quote: Quote) -> Quote:
-        """Adds the provider's name from the list where the quote lacks it."""
         if quote.swap is None or quote.swap_name is not None:
             return quote
         return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})

@@ -64,11 +64,13 @@ def quote_ended(expired_at: datetime) -> str:
     return f"This quote ended at {short_clock(expired_at)}. Your funds are in your wallet."
 
 
-def rate_worse(symbol: str, offered: Decimal, percent: Decimal) -> str:
-    """Compares the new quote with the confirmed one; ``percent`` less, above zero."""
+def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool) -> str:
+    """The new quote against the confirmed one; ``percent`` is by how much it is worse, above zero.
+    ``receive``: the amount that arrives was stated, and ``figure`` is what has to be paid."""
+    gives, less = ("asks for", "more") if receive else ("gives", "less")
     return (
-        f"The new quote gives {table_amount(offered)} {symbol},"
-        f" {percent:.2f}% less than you confirmed. Nothing was created."
+        f"The new quote {gives} {table_amount(figure)} {symbol},"
+        f" {percent:.2f}% {less} than you confirmed. Nothing was created."
     )
 
 
