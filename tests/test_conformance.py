@@ -30,14 +30,14 @@ def there_in(file: str) -> frozenset[str]:
 
 
 def test_every_sentence_has_a_proof_or_is_a_gap() -> None:
-    numbers = [each.number for each in sentences()]
+    numbers = [sentence.number for sentence in sentences()]
     assert len(set(numbers)) == len(numbers) > 400
-    for each in sentences():
-        assert each.text
-        assert each.place
-        alone = each.proof in ((NOTHING_TO_TEST,), (OPEN,))
-        named = each.tests and set(each.proof) - set(each.tests) <= {OPEN}
-        assert alone or named, f"{each.number} needs a test, '{OPEN}' or '{NOTHING_TO_TEST}'"
+    for sentence in sentences():
+        assert sentence.text
+        assert sentence.place
+        alone = sentence.proof in ((NOTHING_TO_TEST,), (OPEN,))
+        named = sentence.tests and set(sentence.proof) - set(sentence.tests) <= {OPEN}
+        assert alone or named, f"{sentence.number} needs a test, '{OPEN}' or '{NOTHING_TO_TEST}'"
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_every_named_test_exists(file: str) -> None:
     there = there_in(file)
     named = {
         test.partition("::")[2]
-        for each in sentences()
-        for test in each.tests
+        for sentence in sentences()
+        for test in sentence.tests
         if test.startswith(f"{file}::")
     }
     assert named <= there
@@ -59,5 +59,5 @@ def test_the_page_has_every_sentence_and_the_gaps_twice(monkeypatch: pytest.Monk
     from generator.conformance import conformance_page
 
     page = conformance_page()
-    for each in sentences():
-        assert page.count(f"| {each.number} |") == 1 + (OPEN in each.proof), each.number
+    for sentence in sentences():
+        assert page.count(f"| {sentence.number} |") == 1 + (OPEN in sentence.proof), sentence.number

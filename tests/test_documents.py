@@ -69,12 +69,12 @@ def spans(document: str) -> list[str]:
 @cache
 def files() -> frozenset[str]:
     """Files and folders of the project, from its root."""
-    found = {"."}
+    paths = {"."}
     for top in ("src", "tests", "docs", "benchmarks", "themes", "requirements", "deploy", ".ci"):
         for path in (ROOT / top, *(ROOT / top).rglob("*")):
             if "__pycache__" not in path.parts:
-                found.add(path.relative_to(ROOT).as_posix())
-    return frozenset(found | {path.name for path in ROOT.iterdir() if path.is_file()})
+                paths.add(path.relative_to(ROOT).as_posix())
+    return frozenset(paths | {path.name for path in ROOT.iterdir() if path.is_file()})
 
 
 def is_there(name: str) -> bool:
@@ -98,17 +98,17 @@ def sources() -> tuple[str, ...]:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_file_is_there(document: str) -> None:
     named = [
-        one.split("=")[-1]
+        word.split("=")[-1]
         for span in spans(document)
-        for one in span.split()
-        if re.fullmatch(r"[\w.]+(/[\w.]+)+/?|\w+\.(py|md|toml|tsv|db)|\w+/", one.split("=")[-1])
+        for word in span.split()
+        if re.fullmatch(r"[\w.]+(/[\w.]+)+/?|\w+\.(py|md|toml|tsv|db)|\w+/", word.split("=")[-1])
     ]
     assert named or document == "themes/README.md" or "reference" in document
     made = ("path/to/", ".venv/bin/", ".venv-release/bin/", "dist/")
     missing = [
-        one
-        for one in named
-        if not one.startswith(made) and not is_there(one) and not is_named_in_the_code(one)
+        name
+        for name in named
+        if not name.startswith(made) and not is_there(name) and not is_named_in_the_code(name)
     ]
     assert missing == []
 
@@ -117,11 +117,11 @@ def anchors(path: Path) -> list[str]:
     """What the headings of a page are linked by, the second of a name with a number; and places
     that are named."""
     page = path.read_text(encoding="utf-8")
-    found = re.findall(r'<a id="([^"]+)"></a>', page)
+    names = re.findall(r'<a id="([^"]+)"></a>', page)
     for title in re.findall(r"^#+ (.+)$", page, re.MULTILINE):
         name = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        found.append(f"{name}-{found.count(name)}" if name in found else name)
-    return found
+        names.append(f"{name}-{names.count(name)}" if name in names else name)
+    return names
 
 
 PAGES = sorted(
@@ -158,7 +158,7 @@ def paragraphs(page: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_paragraph_is_long(page: str) -> None:
-    assert [one for one in paragraphs(page) if len(one.split()) > 80] == []
+    assert [paragraph for paragraph in paragraphs(page) if len(paragraph.split()) > 80] == []
 
 
 def rooms() -> Iterator[tuple[list[str], str]]:
@@ -182,16 +182,16 @@ def test_every_room_of_the_map_holds_what_it_says() -> None:
     for names, holds in read:
         inside = frozenset[str]().union(*map(modules_of, names))
         named = [
-            one.removesuffix(".py").rstrip("/").rpartition("/")[2]
-            for one in SPAN.findall(holds)
-            if re.fullmatch(r"[a-z_/]+(\.py)?/?", one)
+            name.removesuffix(".py").rstrip("/").rpartition("/")[2]
+            for name in SPAN.findall(holds)
+            if re.fullmatch(r"[a-z_/]+(\.py)?/?", name)
         ]
-        assert [one for one in named if one not in inside] == [], names
+        assert [name for name in named if name not in inside] == [], names
 
 
 def test_every_room_is_on_the_map() -> None:
-    named = {one.rstrip("/") for names, _ in rooms() for one in names}
-    tops = {one.partition("/")[0] for one in named}
+    named = {name.rstrip("/") for names, _ in rooms() for name in names}
+    tops = {name.partition("/")[0] for name in named}
     for place in (SOURCES, SOURCES / "flows"):
         assert {path.parent.name for path in place.glob("*/__init__.py")} - tops == set()
 
@@ -214,17 +214,19 @@ def test_the_readme_is_short() -> None:
 
 def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the words begin with, and what follows it."""
-    found: click.Command = swapdesk
-    while words and isinstance(found, click.Group):
-        inner = found.get_command(click.Context(found), words[0])
+    command: click.Command = swapdesk
+    while words and isinstance(command, click.Group):
+        inner = command.get_command(click.Context(command), words[0])
         if inner is None:
             break
-        found, words = inner, words[1:]
-    return found, words
+        command, words = inner, words[1:]
+    return command, words
 
 
 def options_of(command: click.Command) -> set[str]:
-    return {one for param in command.params for one in (*param.opts, *param.secondary_opts)}
+    return {
+        spelling for param in command.params for spelling in (*param.opts, *param.secondary_opts)
+    }
 
 
 def every_command(
@@ -243,8 +245,8 @@ def every_command(
 @cache
 def every_option() -> frozenset[str]:
     """Of all commands."""
-    found = {one for _, command in every_command() for one in options_of(command)}
-    return frozenset(found | {"--help"})
+    options = {option for _, command in every_command() for option in options_of(command)}
+    return frozenset(options | {"--help"})
 
 
 def calls(document: str) -> Iterator[str]:
@@ -263,11 +265,11 @@ def test_every_command_takes_what_is_said(document: str) -> None:
     assert read
     for call in read:
         # Of "list|export" the first counts.
-        words = [one.partition("|")[0] for one in re.sub(r"[\[\]]", " ", call).split()]
+        words = [word.partition("|")[0] for word in re.sub(r"[\[\]]", " ", call).split()]
         command, left = command_of(words)
         assert command is not swapdesk, call
         if isinstance(command, click.Group):
-            assert not [one for one in left if one.islower() and one.isalpha()], call
+            assert not [word for word in left if word.islower() and word.isalpha()], call
             continue
         asked = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", call))
         assert asked - options_of(command) - {"--help"} == set(), call
@@ -275,10 +277,10 @@ def test_every_command_takes_what_is_said(document: str) -> None:
 
 def test_every_option_is_one_of_some_command() -> None:
     named = {
-        one
+        option
         for document in COMMANDED
         for span in spans(document)
-        for one in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)
+        for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)
     }
     assert len(named) > 20
     assert named - every_option() == set()
@@ -286,17 +288,17 @@ def test_every_option_is_one_of_some_command() -> None:
 
 def test_every_code_is_one_of_the_code() -> None:
     whole = "\n".join(sources())
-    known = set(re.findall(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b", whole)) | {
-        one.upper() for one in re.findall(r'"([a-z]+(?:_[a-z]+)+)"', whole)
+    codes = set(re.findall(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b", whole)) | {
+        code.upper() for code in re.findall(r'"([a-z]+(?:_[a-z]+)+)"', whole)
     }
     named = {
-        one
+        code
         for document in COMMANDED
         for span in spans(document)
-        for one in re.findall(r"(?<!\w)[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+(?!\w)", span)
+        for code in re.findall(r"(?<!\w)[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+(?!\w)", span)
     }
     assert len(named) > 15
-    assert named - known == set()
+    assert named - codes == set()
 
 
 # the reference, which is generated
@@ -320,9 +322,11 @@ def test_the_reference_says_what_the_source_says(reference: dict[str, str]) -> N
 
 
 def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:
-    told = re.findall(r"^## swapdesk (.+)$", reference["docs/reference/commands.md"], re.MULTILINE)
+    listed = re.findall(
+        r"^## swapdesk (.+)$", reference["docs/reference/commands.md"], re.MULTILINE
+    )
     wanted = [words for words, _ in every_command() if words]
-    assert sorted(told) == sorted(wanted)
+    assert sorted(listed) == sorted(wanted)
 
 
 def test_the_manual_page_is_installed_and_has_every_command(reference: dict[str, str]) -> None:
@@ -332,12 +336,12 @@ def test_the_manual_page_is_installed_and_has_every_command(reference: dict[str,
     assert shared.pop("docs/reference/swapdesk.1") == "share/man/man1/swapdesk.1"
     assert all(place == f"share/swapdesk/{file}" for file, place in shared.items())
     sdist = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    tops = {one.partition("/")[0] for one in wheel["force-include"]}
+    tops = {path.partition("/")[0] for path in wheel["force-include"]}
     assert tops <= set(sdist), "a wheel is built from it, too"
     assert "deploy" in sdist
     page = reference["docs/reference/swapdesk.1"]
-    told = re.findall(r"^\.SS swapdesk ([a-z ]+)", page.replace("\\-", "-"), re.MULTILINE)
-    assert {one.split()[0] for one in told} == set(COMMANDS)
+    listed = re.findall(r"^\.SS swapdesk ([a-z ]+)", page.replace("\\-", "-"), re.MULTILINE)
+    assert {heading.split()[0] for heading in listed} == set(COMMANDS)
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
@@ -370,9 +374,9 @@ def test_every_key_of_everywhere_leads_somewhere() -> None:
 
 def test_every_case_of_the_benchmarks_is_told() -> None:
     cases = set(re.findall(r'^    "(\w+)": lambda', text("benchmarks/__main__.py"), re.MULTILINE))
-    told = set(re.findall(r"^\| `(\w+)`:", text("benchmarks/README.md"), re.MULTILINE))
+    listed = set(re.findall(r"^\| `(\w+)`:", text("benchmarks/README.md"), re.MULTILINE))
     assert cases
-    assert cases == told
+    assert cases == listed
 
 
 # the contract: rules with numbers, and who cites them
@@ -402,11 +406,11 @@ def rule(number: str) -> str:
 @cache
 def citing() -> tuple[tuple[str, str], ...]:
     """Every text that may cite the contract: its path and itself."""
-    found = [path for top in CITED_BY for path in (ROOT / top).rglob("*")]
-    found += ROOT.glob("*.md")
+    paths = [path for top in CITED_BY for path in (ROOT / top).rglob("*")]
+    paths += ROOT.glob("*.md")
     return tuple(
         (path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
-        for path in sorted(found)
+        for path in sorted(paths)
         if path.suffix in (".py", ".md", ".txt", ".tsv")
     )
 
@@ -416,49 +420,50 @@ def test_the_rules_of_the_contract_are_numbered_one_after_another() -> None:
     assert len(chapters) > 15
     for number, chapter in enumerate(chapters, 1):
         assert chapter.startswith(f"{number}. ")
-        told = RULE.findall(chapter)
-        assert told == [(str(number), str(place)) for place in range(1, len(told) + 1)], number
+        places = RULE.findall(chapter)
+        assert places == [(str(number), str(place)) for place in range(1, len(places) + 1)], number
 
 
 def test_every_rule_that_is_cited_is_there() -> None:
     cited = [
         (path, number)
-        for path, said in citing()
-        for run in CITATION.findall(said)
+        for path, citation in citing()
+        for run in CITATION.findall(citation)
         for number in re.findall(r"\d+\.\d+", run)
     ]
     assert len(cited) > 200
-    known = set(rules())
-    assert [(path, number) for path, number in cited if number not in known] == []
-    assert set(INNER.findall(SPAN.sub("", text(CONTRACT)))) - known == set()
+    numbers = set(rules())
+    assert [(path, number) for path, number in cited if number not in numbers] == []
+    assert set(INNER.findall(SPAN.sub("", text(CONTRACT)))) - numbers == set()
 
 
 def test_nothing_cites_a_page_that_is_not_here() -> None:
     assert [
         (path, line)
-        for path, said in citing()
-        for line in said.splitlines()
+        for path, citation in citing()
+        for line in citation.splitlines()
         if ELSEWHERE.search(line) and "def " not in line
     ] == []
 
 
 def test_the_contract_names_every_operation_and_no_other() -> None:
-    told = re.findall(r"^\| `(\w+ /\S+)` \| (\w+) \| (\w+) \|", rule("4.1"), re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+ /\S+)` \| (\w+) \| (\w+) \|", rule("4.1"), re.MULTILINE)
     there = [
-        (f"{one.method} {one.path}", one.access.value, one.rate_class.value) for one in OPERATIONS
+        (f"{operation.method} {operation.path}", operation.access.value, operation.rate_class.value)
+        for operation in OPERATIONS
     ]
-    assert sorted(told) == sorted(there)
+    assert sorted(listed) == sorted(there)
 
 
 def test_the_contract_names_every_code_with_its_status() -> None:
-    told = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \|", rule("3.4"), re.MULTILINE)
-    assert {code: int(status) for code, status in told} == STATUS_OF
+    listed = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \|", rule("3.4"), re.MULTILINE)
+    assert {code: int(status) for code, status in listed} == STATUS_OF
 
 
 def test_the_contract_names_every_field_and_input() -> None:
     served = openapi_document("0")
     fields = {
-        name for one in served["components"]["schemas"].values() for name in one["properties"]
+        name for schema in served["components"]["schemas"].values() for name in schema["properties"]
     }
     inputs = {
         parameter["name"]
@@ -466,6 +471,6 @@ def test_the_contract_names_every_field_and_input() -> None:
         for operation in path.values()
         for parameter in operation.get("parameters", ())
     }
-    told = set(re.findall(r"\w+", " ".join(spans(CONTRACT))))
+    words = set(re.findall(r"\w+", " ".join(spans(CONTRACT))))
     assert len(fields) > 100
-    assert (fields | inputs) - told == set()
+    assert (fields | inputs) - words == set()

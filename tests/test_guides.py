@@ -123,12 +123,12 @@ def blocks(document: str) -> list[Block]:
     page = text(document)
     return [
         Block(
-            page.count("\n", 0, found.start("language")) + 1,
-            found["marker"] or "",
-            found["language"],
-            found["body"],
+            page.count("\n", 0, block.start("language")) + 1,
+            block["marker"] or "",
+            block["language"],
+            block["body"],
         )
-        for found in BLOCK.finditer(page)
+        for block in BLOCK.finditer(page)
     ]
 
 
@@ -248,8 +248,8 @@ def run_blocks(document: str, tmp_path: Path) -> None:
             shell.terminate()
             shell.wait()
     line = (work / "reached").read_text().strip()
-    said = {end: (work / f"{line}.{end}").read_text() for end in ("out", "err")}
-    assert code == 0, f"{document}, line {line}: {code}\n{said['out']}\n{said['err']}"
+    output = {end: (work / f"{line}.{end}").read_text() for end in ("out", "err")}
+    assert code == 0, f"{document}, line {line}: {code}\n{output['out']}\n{output['err']}"
     for ran, shown in shown_output(document):
         printed = (work / f"{ran.line}.out").read_text()
         wanted = ".*?".join(map(re.escape, shown.body.strip().split("…")))
@@ -302,7 +302,10 @@ def number_members() -> set[str]:
     def found(value: Any) -> Iterator[str]:
         if isinstance(value, dict):
             for name, member in value.get("properties", {}).items():
-                kinds = [member.get("type"), *(one.get("type") for one in member.get("anyOf", ()))]
+                kinds = [
+                    member.get("type"),
+                    *(choice.get("type") for choice in member.get("anyOf", ())),
+                ]
                 if "number" in kinds:
                     yield name
         for inner in value.values() if isinstance(value, dict) else value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from swapdesk.agent.keys.key_file import Scrypt
 from swapdesk.wallet.accounts import AUTO_LOCK_SECONDS
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "swapdesk"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DEPENDENCIES = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
 
@@ -44,24 +46,26 @@ KINDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
 
 
 @pytest.mark.parametrize(
-    "form", [one for one in FORMS if one.stem != "config"], ids=lambda one: one.stem
+    "form", [path for path in FORMS if path.stem != "config"], ids=lambda path: path.stem
 )
 def test_a_form_is_one_and_warns_of_what_is_never_pasted(form: Path) -> None:
     """GitHub leaves out a form that it cannot read, and says so to nobody."""
-    told = loaded(form)
-    assert {"name", "description", "body"} <= set(told) <= {"name", "description", "labels", "body"}
-    fields = [one for one in told["body"] if one["type"] != "markdown"]
-    assert {one["type"] for one in told["body"]} <= KINDS
-    assert len({one["id"] for one in fields}) == len(fields)
-    assert len({one["attributes"]["label"] for one in fields}) == len(fields)
-    warning = told["body"][0]["attributes"]["value"]
+    content = loaded(form)
+    assert (
+        {"name", "description", "body"} <= set(content) <= {"name", "description", "labels", "body"}
+    )
+    fields = [field for field in content["body"] if field["type"] != "markdown"]
+    assert {field["type"] for field in content["body"]} <= KINDS
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert len({field["attributes"]["label"] for field in fields}) == len(fields)
+    warning = content["body"][0]["attributes"]["value"]
     for secret in ("seed phrase", "private key", "pass phrase", "API key"):
         assert secret in warning
     assert "`swapdesk doctor --json`" in form.read_text(encoding="utf-8")
 
 
 def test_an_order_is_told_by_its_case_file_and_no_issue_without_a_form() -> None:
-    fields = {one.get("id"): one for one in loaded(FORMS[-1])["body"]}
+    fields = {field.get("id"): field for field in loaded(FORMS[-1])["body"]}
     assert (
         "swapdesk support bundle ORDER --out case.json"
         in fields["case"]["attributes"]["description"]
@@ -90,21 +94,21 @@ def rows(heading: str) -> Iterator[list[str]]:
 
 
 def names(requirements: Iterable[str]) -> set[str]:
-    found = {canonicalize_name(Requirement(one).name) for one in requirements}
-    return found - {"swapdesk"}
+    packages = {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
+    return packages - {"swapdesk"}
 
 
 EXTRAS: Mapping[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 GROUPS: Mapping[str, list[str]] = PROJECT["dependency-groups"]
 BASE: list[str] = PROJECT["project"]["dependencies"]
-SHIPPED = [*BASE, *(one for some in EXTRAS.values() for one in some)]
+SHIPPED = [*BASE, *(requirement for some in EXTRAS.values() for requirement in some)]
 
 
 @pytest.mark.parametrize(
     ("heading", "requirements"),
     [
         ("The desk", BASE),
-        ("Extras", [one for some in EXTRAS.values() for one in some]),
+        ("Extras", [requirement for some in EXTRAS.values() for requirement in some]),
         ("Tests and checks", [*GROUPS["dev"], *GROUPS["browser"]]),
         ("Releases and site", [*GROUPS["release"], *GROUPS["site"]]),
     ],
@@ -112,29 +116,33 @@ SHIPPED = [*BASE, *(one for some in EXTRAS.values() for one in some)]
 def test_every_dependency_has_its_reason_its_keeper_and_what_replaces_it(
     heading: str, requirements: list[str]
 ) -> None:
-    told = list(rows(heading))
+    listed = list(rows(heading))
     elsewhere = {"hatchling"} if heading == "Releases and site" else set()
-    assert {one[0] for one in told} == names(requirements) - elsewhere
-    assert all(len(one) == 4 and all(one) for one in told)
+    assert {cells[0] for cells in listed} == names(requirements) - elsewhere
+    assert all(len(cells) == 4 and all(cells) for cells in listed)
 
 
 def brought(requirements: Iterable[str]) -> set[str]:
     """What is installed with them, through all that they need here."""
-    found: set[tuple[str, str]] = set()
-    waiting = [Requirement(one) for one in requirements]
+    installed: set[tuple[str, str]] = set()
+    waiting = [Requirement(requirement) for requirement in requirements]
     while waiting:
-        one = waiting.pop()
-        name = canonicalize_name(one.name)
-        if name == "swapdesk" or (one.marker and not one.marker.evaluate({"extra": ""})):
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name == "swapdesk" or (
+            requirement.marker and not requirement.marker.evaluate({"extra": ""})
+        ):
             continue
-        for extra in {"", *one.extras} - {what for which, what in found if which == name}:
-            found.add((name, extra))
+        for extra in {"", *requirement.extras} - {
+            what for which, what in installed if which == name
+        }:
+            installed.add((name, extra))
             for text in metadata.requires(name) or ():
                 inner = Requirement(text)
                 if inner.marker is None or inner.marker.evaluate({"extra": extra}):
                     inner.marker = None
                     waiting.append(inner)
-    return {name for name, _ in found}
+    return {name for name, _ in installed}
 
 
 LICENCES = {
@@ -153,26 +161,81 @@ def licences(text: str) -> set[str]:
 
 def stated(package: str) -> set[str]:
     """The licences that a package names in its metadata, else by the first lines of its text."""
-    told = metadata.metadata(package)
-    if told.get("License-Expression"):
-        return licences(told["License-Expression"])
-    words = [one for one in told.get_all("Classifier") or () if one.startswith("License")]
-    words.append((told.get("License") or "")[:100])
-    texts = [one for one in metadata.files(package) or () if one.name == "LICENSE"]
+    about = metadata.metadata(package)
+    if about.get("License-Expression"):
+        return licences(about["License-Expression"])
+    words = [word for word in about.get_all("Classifier") or () if word.startswith("License")]
+    words.append((about.get("License") or "")[:100])
+    texts = [file for file in metadata.files(package) or () if file.name == "LICENSE"]
     return licences(" ".join(words)) or licences(
-        " ".join(" ".join(one.read_text()[:200].split()) for one in texts)
+        " ".join(" ".join(text.read_text()[:200].split()) for text in texts)
     )
 
 
 def test_the_licence_of_everything_that_is_shipped_is_told() -> None:
-    told = {
+    listed = {
         name.partition(" (")[0]: licence
         for licence, packages in rows("Licences of what is shipped")
         for name in packages.split(", ")
     }
     here = brought(SHIPPED)
-    assert here <= told.keys()
+    assert here <= listed.keys()
     # What another system or Python brings is locked all the same.
     locked = (ROOT / "requirements" / "ci.txt").read_text(encoding="utf-8")
-    assert [one for one in told.keys() - here if f"\n{one}==" not in locked] == []
-    assert {one: licences(told[one]) for one in here} == {one: stated(one) for one in here}
+    assert [package for package in listed.keys() - here if f"\n{package}==" not in locked] == []
+    assert {package: licences(listed[package]) for package in here} == {
+        package: stated(package) for package in here
+    }
+
+
+# what the source holds
+
+
+def parsed(folder: str) -> Iterator[tuple[str, ast.AST]]:
+    """Every node of every module below ``folder``, with the module's path in the package."""
+    for path in sorted((PACKAGE / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            yield path.relative_to(PACKAGE).as_posix(), node
+
+
+def modules_that_name(name: str) -> set[str]:
+    return {
+        path
+        for path, node in parsed("")
+        if name in (getattr(node, "id", ""), getattr(node, "attr", ""))
+        or (isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names])
+    }
+
+
+def test_modules_are_imported_by_name_in_a_few_places_only() -> None:
+    """Whoever reads the code finds what uses a module by its name."""
+    assert modules_that_name("import_module") == {
+        "agent/process/wallet_session.py",
+        "chain/unused_curve.py",
+        "cli/cli_context.py",
+        "tui/commands/__init__.py",
+        "tui/controllers/navigation.py",
+        "tui/session.py",
+    }
+
+
+def test_every_overlay_is_an_overlay_of_the_desk() -> None:
+    """With its keys, its place above the money line and its short updates."""
+    assert modules_that_name("ModalScreen") == {"tui/widgets/overlay.py"}
+
+
+def test_no_screen_rounds_or_writes_an_amount_by_itself() -> None:
+    """``flows/notation`` does, which never makes more of what arrives and less of what is paid. A
+    tape has no amounts but seconds."""
+    nodes = [(path, node) for path, node in parsed("tui") if not path.startswith("tui/tapes/")]
+    calls = [node.func for _, node in nodes if isinstance(node, ast.Call)]
+    assert {"float", "quantize"}.isdisjoint(getattr(func, "id", "") for func in calls)
+    assert {"float", "quantize"}.isdisjoint(getattr(func, "attr", "") for func in calls)
+    digits = {
+        (path, ast.unparse(node.value))
+        for path, node in nodes
+        if isinstance(node, ast.FormattedValue)
+        and node.format_spec is not None
+        and re.search(r"[efgn%]'$", ast.unparse(node.format_spec), re.IGNORECASE)
+    }
+    assert digits == {("tui/screens/quotes.py", "asking")}, "seconds, and nothing else"

@@ -43,7 +43,8 @@ SCREENS = {
     "Raw order": f"{KEYS}#raw-order",
     "Raw fields": f"{KEYS}#raw-payload",
 }
-"""Names of screens, as their frame has them, and what is written about each."""
+"""Names of screens, as their frame has them, and what a guide writes about each; of others the
+list of keys has a section."""
 
 
 class WrittenPlace(Struct, frozen=True):
@@ -92,9 +93,15 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
     for command in _headings(COMMANDS, "## swapdesk "):
         if command.casefold() == words:
             yield f"swapdesk {command}", f"{COMMANDS}#swapdesk-{words.replace(' ', '-')}"
-    for screen, target in SCREENS.items():
+    for screen, target in screens().items():
         if screen.casefold() == words:
             yield f"screen {screen}", target
+
+
+def screens() -> dict[str, str]:
+    """Every screen by its name, with what is written about it: by a guide, else its keys."""
+    listed = _headings(KEYS, "## ")
+    return {name: f"{KEYS}#{name.casefold().replace(' ', '-')}" for name in listed} | SCREENS
 
 
 def _codes() -> list[str]:

@@ -92,7 +92,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def offered(home: Path, *words: str) -> list[str]:
     """What click offers for the last word."""
     with mock.patch.dict(os.environ, environment(home), clear=True):
-        shell = SHELLS["bash"](swapdesk, {}, "swapdesk", VARIABLE)
+        shell = SHELLS["bash"][0](swapdesk, {}, "swapdesk", VARIABLE)
         return [one.value for one in shell.get_completions(list(words[:-1]), words[-1])]
 
 

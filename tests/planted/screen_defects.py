@@ -198,7 +198,7 @@ SCREENS = (
         "first-payment-asks-for-nothing",
         "An address that was swapped on the clipboard is paid without its characters being asked.",
         "swapdesk/tui/screens/create.py",
-        "        challenge = challenge_for(self._form.checked().recipient, intent.id)\n",
+        "        challenge = challenge_for(self._form.checked.recipient, intent.id)\n",
         "        challenge = None\n",
         (
             "tests/tui/test_create.py"
@@ -217,8 +217,8 @@ SCREENS = (
         "tag-of-a-name-kept-for-another",
         "A payment to another recipient carries the tag of the name that stood there before.",
         "swapdesk/tui/screens/create_form.py",
-        "        if one.value != memo:\n            one.field",
-        "        if memo and one.value != memo:\n            one.field",
+        "        if labelled.value != memo:\n            labelled.field",
+        "        if memo and labelled.value != memo:\n            labelled.field",
         ("tests/tui/test_create.py::test_another_tag_than_that_of_the_name_is_agreed_to",),
     ),
     Defect(

@@ -229,7 +229,7 @@ class DeskRun(Struct):
         await self.press("n")
         await self.type(line)
         await self.press("enter")
-        await self.settle(lambda: getattr(self.app.screen, "board", None) is not None, "quotes")
+        await self.settle(lambda: getattr(self.app.screen, "result", None) is not None, "quotes")
 
     async def to_form(self, line: str = "0.5 btc eth") -> None:
         await self.to_quotes(line)

@@ -48,7 +48,7 @@ async def to_candidates(run: DeskRun) -> None:
     screen = run.screen(CreateScreen)
     bob = run.app.session.desk.book.entry("bob")
     kind = screen.state.row.quote.type
-    others = [one for one in screen.state.board.ranking.rows if one.quote.type == kind]
+    others = [one for one in screen.state.result.ranking.rows if one.quote.type == kind]
     other = next(one for one in others if one.quote_id != screen.state.row.quote_id)
     await run.app.session.desk.link.api.create_exchange(
         ExchangeRequest(quote_id=other.quote_id, address_to=bob.address)

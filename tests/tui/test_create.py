@@ -134,7 +134,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         assert run.text.count("your own account") == 1, "the one on the chain that is paid"
         await run.press("at", "tab", "tab", sees="▌ @trading")
         await run.see("Your own wallet trading.")
-        checked = run.screen(CreateScreen).query_one(CreateForm).checked()
+        checked = run.screen(CreateScreen).query_one(CreateForm).checked
         (account,) = [
             one for one in (await desk.wallet.accounts()).accounts if one.kind is Kind.EVM
         ]
@@ -168,14 +168,14 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.press("escape")
         await run.to_quotes("5 eth btc")
         await run.press("f", sees="fixed and floating")
-        board = run.screen(QuotesScreen).board
+        board = run.screen(QuotesScreen).result
         fixed = next(row for row in board.ranking.rows if row.quote.fixed)
         run.screen(QuotesScreen)._table.move_to(fixed.quote_id)
         await run.press("enter", sees="Refund address")
         assert "Own accounts" not in run.text, "none on Bitcoin"
         await run.press("down", sees="Own accounts, Ethereum")
         await run.type("@trading", sees="Your own wallet trading.")
-        refund = run.screen(CreateScreen).query_one(CreateForm).checked().refund
+        refund = run.screen(CreateScreen).query_one(CreateForm).checked.refund
         assert (refund.ok, refund.address) == (True, account.address)
 
 
@@ -304,7 +304,7 @@ async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not
         await run.later("This route is gone.", 0.1)
         assert "c create" not in run.text
         await run.press("escape")
-        board = run.screen(QuotesScreen).board
+        board = run.screen(QuotesScreen).result
         assert all(row.quote.swap != "aa" for row in board.ranking.rows)
 
 

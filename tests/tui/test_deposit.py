@@ -39,7 +39,7 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
 ) -> None:
     async with market.desk() as run:
         screen = await from_xrp(run)
-        order = screen.tracked.order
+        order = screen.current.order
         assert "30:00 left, until 14:32:11 UTC" in run.text
         assert "for the deposit; the rate may still move" in run.text
         await run.press("m")
@@ -96,7 +96,7 @@ async def test_a_deposit_that_left_is_on_its_way_and_the_card_folds_when_it_is_s
         await run.see("The deposit was seen")
         assert "Address" not in run.text
         assert "y copy" not in run.text
-        assert deposit_phase(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
+        assert deposit_phase(screen.current, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
 
 
 def test_a_card_that_hides_its_address_has_none_in_its_data() -> None:
@@ -118,7 +118,7 @@ async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_i
         market.venues[0].trouble.restate_out = Decimal("14.1")
         await run.to_deposit()
         screen = run.screen(DepositScreen)
-        address = screen.tracked.order.deposit_address or ""
+        address = screen.current.order.deposit_address or ""
         assert "less than you confirmed." in run.text
         assert address[:9] not in run.text.replace(" ", "")
         assert "f fund" not in run.text
@@ -127,7 +127,7 @@ async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_i
         await accept(run, 'Type "accept"')
         assert address in run.text.replace(" ", "")
 
-        market.network.after = another_output(screen.tracked.order.out_amount * Decimal("0.95"))
+        market.network.after = another_output(screen.current.order.out_amount * Decimal("0.95"))
         await run.app.session.desk.link.tracker.read(screen.service_id)
         await run.see("Do not pay before you accept that.")
         assert address[:9] not in run.text.replace(" ", "")
@@ -252,7 +252,7 @@ def is_read(run: DeskRun, screen: DepositCodeScreen) -> bool:
         assert "Make the window larger" in " ".join(run.text.split())
         return False
     assert read_cells(screen.query_one(QrCode)) == code.text
-    assert screen.tracked.order.deposit_address in code.text
+    assert screen.current.order.deposit_address in code.text
     return True
 
 
@@ -261,10 +261,10 @@ async def test_a_code_says_what_is_inside_can_be_hidden_and_goes_when_a_deposit_
 ) -> None:
     async with market.desk() as run:
         screen = await to_code(run)
-        tag = screen.tracked.order.deposit_tag
+        tag = screen.current.order.deposit_tag
         assert screen.shown.startswith("xrpl://")
         await run.press("v")
-        assert screen.shown == screen.tracked.order.deposit_address
+        assert screen.shown == screen.current.order.deposit_address
         assert f"tag {tag}" in run.text
         await run.press("m")
         assert run.app.clipboard == tag

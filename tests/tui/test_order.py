@@ -327,7 +327,7 @@ async def test_an_expired_order_is_asked_for_again_with_its_input(
                 await run.see("A again, 1 quote")
                 for key in keys:
                     await run.press(key, sees="Order id" if key == "enter" else "0.25 BTC")
-                await run.settle(lambda: run.screen(QuotesScreen).board is not None, "quotes")
+                await run.settle(lambda: run.screen(QuotesScreen).result is not None, "quotes")
                 await run.press("enter", to=CreateScreen)
                 assert run.screen(CreateScreen)._form.values[0] == "@bob"
             while run.app.screen is not screen:

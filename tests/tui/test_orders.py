@@ -150,7 +150,7 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
     async with market.desk() as run:
         screen = await run.to_orders()
         key = screen._table.cursor_key
-        over = screen.tracked.order.model_copy(
+        over = screen.current.order.model_copy(
             update={
                 "display_status": DisplayStatus.SWAP_COMPLETED.value,
                 "in_status": 5,
@@ -173,7 +173,7 @@ async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_i
         # The other one goes on for a while.
         await run.press("k")
         key = screen._table.cursor_key
-        sending = screen.tracked.order.model_copy(
+        sending = screen.current.order.model_copy(
             update={"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
         )
         following._apply(sending, "stream")

@@ -65,9 +65,9 @@ async def test_the_best_usable_row_is_chosen_and_an_unusable_one_says_why(market
         await run.press("home", "down")
         while "Birch" not in at_cursor(run):
             await run.press("down")
-        before = screen.board
+        before = screen.result
         await run.press("r")
-        await run.settle(lambda: screen.board is not before, "the answer")
+        await run.settle(lambda: screen.result is not before, "the answer")
         assert "Birch" in at_cursor(run)
 
 
@@ -193,11 +193,11 @@ async def test_an_answer_outlives_its_screen(market: Market) -> None:
     async with market.desk() as run:
         await run.to_quotes()
         screen = run.screen(QuotesScreen)
-        board = screen.board
-        early = QuotesScreen(run.app.session, board.wish)
+        board = screen.result
+        early = QuotesScreen(run.app.session, board.request)
         assert not early.composed
         early.take(board)
-        assert early.board is board
+        assert early.result is board
         await run.press("escape")
         await run.settle(lambda: not screen.composed, "the screen to go")
         for late in (
@@ -208,7 +208,7 @@ async def test_an_answer_outlives_its_screen(market: Market) -> None:
             screen.on_resize,
         ):
             late()
-        assert screen.board is board
+        assert screen.result is board
 
 
 async def test_a_route_on_a_chain_without_wallet_is_compared_and_not_chosen(market: Market) -> None:
@@ -352,7 +352,7 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
         assert asked == ["false", "true"]
         assert "r refresh, 2 quotes" in run.text
         assert "f fixed too" not in run.text
-        board = run.screen(QuotesScreen).board
+        board = run.screen(QuotesScreen).result
         row = next(r for r in board.ranking.rows if r.quote.fixed == (chosen == "fixed"))
         run.screen(QuotesScreen)._table.move_to(row.quote_id)
         await run.press("enter")
@@ -364,7 +364,7 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
         await run.settle(lambda: not run.screen(CreateScreen).fetching, "the answer")
         assert asked[2] == rate
         await run.press("escape")
-        again = run.screen(QuotesScreen).board
+        again = run.screen(QuotesScreen).result
         assert {r.quote.fixed for r in again.ranking.rows} == {chosen == "fixed"}
         over = [e for e in again.ranking.unusable if e.reason.startswith("expired")]
         assert {e.quote.fixed for e in over} == {chosen != "fixed"}

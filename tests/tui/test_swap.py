@@ -98,7 +98,7 @@ async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_l
         await run.enter("usdc base", to=SwapScreen)
         assert run.screen(SwapScreen).line.value == "900 usdc.base"
         await run.enter(" eth", to=QuotesScreen)
-        await run.settle(lambda: run.screen(QuotesScreen).board is not None, "their answer")
+        await run.settle(lambda: run.screen(QuotesScreen).result is not None, "their answer")
 
         await run.press("escape")
         line = run.screen(SwapScreen).line
@@ -126,7 +126,7 @@ async def test_a_private_send_names_its_recipient_here_or_in_the_form(market: Ma
             assert ("to  @bob" in run.text) == (to == " @bob")
             assert ("to  0x5aAe" in run.text.replace("0x ", "0x")) == to.endswith(address)
             await run.press("enter")
-            await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+            await run.settle(lambda: getattr(run.app.screen, "result", None) is not None, "quotes")
             assert market.network.seen.count("GET /v2/quotes/private-send") == asked
             if to.endswith(address):
                 await run.press(

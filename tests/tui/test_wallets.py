@@ -186,7 +186,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.press("f9")
         await run.retype("200 usdc.base btc")
         await run.press("enter")
-        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+        await run.settle(lambda: getattr(run.app.screen, "result", None) is not None, "quotes")
         await run.press("enter", sees=f"You have   {held}")
         assert wallet.locks_in is None
 

@@ -1,6 +1,4 @@
-"""Orders of a file: planned row by row, created and paid group after group, and shown with what
-came of them. ``batch`` and its commands.
-"""
+"""Plans, creates, pays and shows batches: what the commands of ``batch`` do."""
 
 from __future__ import annotations
 
@@ -116,14 +114,15 @@ COMMA_OFFER = (
 def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -> None:
     output = output or call.output
     left = call.link.api.budget.left(RateClass.EXCHANGE)
-    if output.json:
-        budget = None
-        if left is not None:
-            budget = BudgetDocument(left.left, left.limit, round(left.resets_in))
-        output.document(PlanDocument(plan, budget))
-        return
-    rows, calls = [_row(row) for row in plan.rows], plan.calls
-    output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
+    budget = None
+    if left is not None:
+        budget = BudgetDocument(left.left, left.limit, round(left.resets_in))
+    calls = plan.calls
+    output.table(
+        ("row", "line", "recipient", "sells", "arrives", "route", "state"),
+        [_row(row) for row in plan.rows],
+        document=PlanDocument(plan, budget),
+    )
     rows_to_create = [row for row in plan.rows if not row.skipped]
     for row in rows_to_create:
         for finding in row.findings:
@@ -132,11 +131,11 @@ def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -
             do = "" if finding.do == UNLESS_MEANT else f" {finding.do}"
             output.say(f"{place}{column}: {finding.reason}{do}")
     if any(finding.do == UNLESS_MEANT for row in rows_to_create for finding in row.findings):
-        output.talk("Rows to look at are created as they stand: nothing is to be done if meant so.")
+        output.hint("Rows to look at are created as they stand: nothing is to be done if meant so.")
     if plan.comma_problem is not None:
-        output.talk(COMMA_OFFER)
+        output.hint(COMMA_OFFER)
     if plan.sheet.unused:
-        output.talk(f"Columns that are not used: {', '.join(plan.sheet.unused)}.")
+        output.hint(f"Columns that are not used: {', '.join(plan.sheet.unused)}.")
     output.facts(
         [
             ("Read as", plan.sheet.said),
@@ -479,8 +478,7 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
             next=f"you: swapdesk batch resume {batch.id[:8]} looks for it; it is never sent twice",
         )
     if stopped is not None:
-        failed = of_client_error(stopped)
-        failed.money = money_with_payment(NOT_PAID, stopped)
+        failed = of_client_error(stopped, money=money_with_payment(NOT_PAID, stopped))
         if any(group.act.state is State.PREPARED for group in batch.groups):
             failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
         return failed
@@ -678,9 +676,7 @@ class _Work(Watch):
         except Stopped as error:
             raise _not_settled(error, money) from None
         except WalletError as error:
-            failed = of_wallet_error(error)
-            failed.money = money
-            raise failed from None
+            raise of_wallet_error(error, money=money) from None
         except JournalUnavailable:
             raise CommandError(
                 Exit.OWN_REFUSAL,
@@ -969,11 +965,27 @@ def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int
     """Prints the batch from the journal and the orders that were ``asked``."""
     output = call.output
     orders, error = asked
-    document = BatchDocument(replace(batch_progress(call.desk.journal, batch.id), orders=orders))
-    if output.json:
-        output.document(document)
-    else:
-        batch_table(output, document)
+    progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)
+    document = BatchDocument(progress)
+    output.facts([("Batch", progress.batch.id), ("File", progress.batch.file)], document=document)
+    output.table(
+        ("row", "recipient", "sells", "buys", "state", "order", "order state", "reason"),
+        [
+            (
+                str(row.row),
+                row.to,
+                f"{row.sell_amount} {row.sell}".strip(),
+                row.buy if "." in row.buy else f"{row.buy}.{row.chain}".rstrip("."),
+                row.state,
+                row.service_id or "",
+                row.order_state or "",
+                row.reason or "",
+            )
+            for row in document.rows
+        ],
+    )
+    for group in document.groups:
+        output.facts(group.facts)
     return _end_of(output, batch, error)
 
 
@@ -1020,26 +1032,3 @@ async def ask_orders(
             return orders, error
         orders.update((order.service_id, order) for order in status.orders)
     return orders, None
-
-
-def batch_table(output: Output, document: BatchDocument) -> None:
-    batch = document.progress.batch
-    output.facts([("Batch", batch.id), ("File", batch.file)])
-    output.table(
-        ("row", "recipient", "sells", "buys", "state", "order", "order state", "reason"),
-        [
-            (
-                str(row.row),
-                row.to,
-                f"{row.sell_amount} {row.sell}".strip(),
-                row.buy if "." in row.buy else f"{row.buy}.{row.chain}".rstrip("."),
-                row.state,
-                row.service_id or "",
-                row.order_state or "",
-                row.reason or "",
-            )
-            for row in document.rows
-        ],
-    )
-    for group in document.groups:
-        output.facts(group.facts)

@@ -1,5 +1,5 @@
-"""One call of a command: its output, its settings, and what commands are declared with: the options
-that every command has, what a command opens and does at most, and lists under its help.
+"""One call of a command: its output, its options and the desk opened for it; and the decorators
+that commands are declared with.
 """
 
 from __future__ import annotations

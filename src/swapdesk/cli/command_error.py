@@ -1,8 +1,8 @@
-"""Why a command stops: one number for each way to end, the cause, where the money is, and who acts
-next.
+"""How commands end: exit codes, error codes, and what is said of each: the cause, where the money
+is, and who acts next.
 
-The numbers are an outer interface; scripts branch on them. ``OWN_ROWS`` has the desk's own codes
-with their words. Where a command says one of them itself, it says more of the case at hand.
+Scripts branch on the exit code and the error code. ``OWN_ROWS`` has the desk's own codes with their
+words; a command that says them itself says more of the case at hand.
 """
 
 from __future__ import annotations
@@ -746,7 +746,7 @@ def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
     return exit_of(error)
 
 
-def of_client_error(error: ClientError) -> CommandError:
+def of_client_error(error: ClientError, *, money: str = "") -> CommandError:
     from swapdesk.client import errors
     from swapdesk.flows.failure_messages import (
         ANSWER_REFUSED,
@@ -763,14 +763,14 @@ def of_client_error(error: ClientError) -> CommandError:
             exit_of(error),
             code,
             f"{words.cause} {more}".strip(),
-            words.money,
+            money or words.money,
             words.next,
             getattr(error, "status", None),
             getattr(error, "request_id", None),
         )
 
     if isinstance(error, errors.RequestRefused):
-        return CommandError(exit_of(error), "REQUEST_REFUSED", f"{error}.")
+        return CommandError(exit_of(error), "REQUEST_REFUSED", f"{error}.", money)
     if isinstance(error, errors.NotPaid):
         return ended(error.code, unsent(error))
     if isinstance(error, errors.OutcomeUnknown):
@@ -805,10 +805,10 @@ _WALLET_ENDS = {
 """Ends by code; every other one is the wallet's own refusal."""
 
 
-def of_wallet_error(error: WalletError) -> CommandError:
+def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:
     """Exit 9 unless the wallet's code has an exit of its own."""
     from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 
     failure = failure_of_wallet(error)
     end = _WALLET_ENDS.get(failure.code, Exit.OWN_REFUSAL)
-    return CommandError(end, failure.code, failure.cause, failure.money, failure.next)
+    return CommandError(end, failure.code, failure.cause, money or failure.money, failure.next)

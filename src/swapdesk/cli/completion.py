@@ -1,8 +1,8 @@
-"""What a shell offers for a word: names of the profile's files, without a service.
+"""What a shell offers for a word: names from the files of the profile, without a service.
 
-A command line is completed at every press of a key, so nothing is loaded before it is needed. A
-text of a file or of a service may be anything, and what a shell inserts is run with the next
-``enter``: a name is offered only if all its characters mean nothing to any shell.
+A shell asks at every press of ``tab``, so nothing is loaded before it is needed. Names in files,
+and names that a service sent, may hold anything, and a shell runs what it inserts with the next
+``enter``: only names whose characters mean nothing to any shell are offered.
 """
 
 from __future__ import annotations

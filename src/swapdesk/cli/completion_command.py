@@ -123,22 +123,6 @@ complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 """
 
 
-class Bash(BashComplete):
-    source_template = _BASH
-
-    def source(self) -> str:
-        # Without asking which bash there is.
-        return self.source_template % self.source_vars()
-
-
-class Zsh(ZshComplete):
-    source_template = _ZSH
-
-
-class Fish(FishComplete):
-    source_template = _FISH
-
-
 class CompletionDocument(Struct, frozen=True):
     """``script`` is what the shell runs."""
 
@@ -146,7 +130,11 @@ class CompletionDocument(Struct, frozen=True):
     script: str
 
 
-SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+SHELLS: dict[str, tuple[type[ShellComplete], str]] = {
+    "bash": (BashComplete, _BASH),
+    "zsh": (ZshComplete, _ZSH),
+    "fish": (FishComplete, _FISH),
+}
 
 
 @click.command()
@@ -167,4 +155,7 @@ def completion(call: CliContext, shell: str) -> None:
 def script_of(shell: str) -> str:
     from swapdesk.cli.main import swapdesk
 
-    return f"{SHELLS[shell](swapdesk, {}, 'swapdesk', VARIABLE).source().strip()}\n"
+    kind, template = SHELLS[shell]
+    # Not ``source()``: it would ask which bash there is.
+    names = kind(swapdesk, {}, "swapdesk", VARIABLE).source_vars()
+    return f"{(template % names).strip()}\n"

@@ -1,11 +1,7 @@
-"""``schema``, ``errors`` and ``commands``: what programs may rely on; ``docs``: which page for
-people speaks of it.
+"""``schema``, ``errors``, ``commands``: what programs may rely on; ``docs``: the pages for people.
 
-Every command is listed with what it takes and does, from click and the tables of the program. Every
-code that a command ends with has what it means, whether to try again, where the money is, who acts
-next, and the exit code. A command may say more of the case at hand; the code is what a program
-branches on. Codes of the service, of calls and of the wallet come from the tables of those, all
-others from ``OWN_ROWS``.
+The list of commands comes from click and :class:`Declared`. The list of codes comes from
+``OWN_ROWS`` and from the tables of the service, of calls and of the wallet.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Orders that commands create and pay: the checks of the desk, one POST, one document.
+"""Creates and pays orders after the same checks as the desk: one review, one POST, one document.
 
-``Creation`` locks the intent, shows it as lines to read, asks, posts it once and prints the
-order. With ``--dry-run`` it prints what would be posted. An order without an address to pay at
+``Creation`` is an order with a deposit, ``DexCreation`` a swap on chains by the wallet; with
+``--dry-run`` both print what would be posted or signed. An order whose deposit address is withheld
 is printed by its id, and the command ends in an error that says whether that can change.
-Recipient, memo and refund address are checked as the desk checks them.
-
-``DexCreation`` is a swap on chains by the wallet, from its quote through what is signed; its dry
-run prints the unsigned payloads and the gate's verdict. ``fund_order`` pays the deposit of an order
-that exists.
+``fund_order`` pays the deposit of an order that exists.
 """
 
 from __future__ import annotations
@@ -276,7 +272,7 @@ class Creation:
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
-            chain, asked = result.token_in.chain_data, result.wish.slippage
+            chain, asked = result.token_in.chain_data, result.request.slippage
             dex = terms_of(
                 row.quote,
                 sender,
@@ -697,7 +693,7 @@ def read_payees(
         request,
         result.token_out,
         on_chain=row.on_chain,
-        arrives=result.amount if result.wish.receive else row.key,
+        arrives=result.amount if result.request.receive else row.key,
     )
     refund = _read_refund(desk, request, result.token_in, required=needs_refund_address(row))
     middle = None

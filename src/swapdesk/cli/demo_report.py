@@ -1,8 +1,7 @@
-"""A demonstration without a screen, in a world of its own that repeats: told stage by stage, and
-written as one web page that leaves the program, drawn and to step through.
+"""Demonstrations without a screen, told stage by stage or written as one web page.
 
-The same seed gives the same bytes: the world is made anew in a directory that goes away with it,
-and its time moves only when everybody waits (``sandbox.repeatable``).
+The same seed gives the same bytes: the world is made anew in a directory of its own, and its time
+moves only when everybody waits (``sandbox.repeatable``).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Commands on the desk: quotes, tokens and chains, orders and where they are delivered, the
-account, what support is asked, and any call of the API.
+"""Commands on the desk: ``quote``, ``tokens``, ``chains``, ``orders``, ``account``, ``why``,
+``inspect``, ``support``, ``api`` and ``listen``.
 """
 
 from __future__ import annotations

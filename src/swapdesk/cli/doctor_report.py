@@ -1,7 +1,7 @@
 """``doctor``: what is wrong with this desk, and the command that mends it.
 
-It has to work where nothing else does: what a broken home or a missing package keeps from being
-looked at is said, and everything else is looked at all the same.
+It has to work where nothing else does. Where a broken home or a missing package prevents a check,
+it says so and goes on with the others.
 """
 
 from __future__ import annotations

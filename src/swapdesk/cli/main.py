@@ -1,7 +1,7 @@
-"""``swapdesk``: without a command the desk, with one what a script or a person asks for.
+"""The entry point: ``swapdesk`` opens the desk, ``swapdesk COMMAND`` runs a command.
 
-Commands are loaded when they are called, and what they need when they run: a version or a
-configuration is shown without a network client. What is gone names what takes its place.
+Commands are imported when they are called, and what they need when they run: a version or a
+configuration is shown without a network client.
 """
 
 from __future__ import annotations

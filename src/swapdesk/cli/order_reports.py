@@ -1,5 +1,5 @@
-"""Orders as commands print them, read from the service where it still knows them: exact, with what
-they mean, and without an address that must not be paid.
+"""Orders as commands print them: read from the service where it still knows them, with exact
+amounts, and without an address that must not be paid.
 """
 
 from __future__ import annotations
@@ -493,9 +493,8 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
         raise bad_input(BAD_ID, f"{error}.", field="order") from None
     except ClientError as error:
         if remembered is None:
-            failed = of_client_error(error)
-            failed.money = "where the service has this order; it could not be asked"
-            raise failed from None
+            money = "where the service has this order; it could not be asked"
+            raise of_client_error(error, money=money) from None
         reason = str(error).rstrip(".")
         call.output.talk(f"The service could not be asked: {reason}. As last known:")
         tracked = remembered

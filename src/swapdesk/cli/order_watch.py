@@ -1,7 +1,7 @@
-"""Following orders to their end, told by the stream and confirmed by the service: a line for each
-change, or a signed POST to a program of the user's own.
+"""Follows orders to their end: ``orders watch`` prints a line for each change, ``listen`` posts it
+to a program of the user's own.
 
-In the sandbox the watch keeps its world alive, and starts it again when it is gone.
+The stream tells changes, and the service confirms ends. A sandbox that is gone is started again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Accounts and books of the partners of a service of one's own, in its store.
-
-The service may run meanwhile; each of these commands writes for a moment.
+"""What the commands of ``partner`` do in the store of a service of one's own, which may run
+meanwhile.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What ``quote``, ``swap`` and ``send`` ask for, as options and arguments; nothing of it needs a
-service."""
+"""Options and arguments of ``quote``, ``swap`` and ``send``, read without a service."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Whose sandbox a command uses, and how long it lives.
+"""Finds the sandbox that a command uses, or starts one.
 
-One that already runs on this home is used as it is. Otherwise one is started as a child
-that ends when the pipe to it closes, so that a killed command leaves none behind; its state
-stays on disk and the next one goes on with it. Without the extra of the sandbox the sentence says
-how to install it.
+A sandbox that already runs on this home is used as it is. Otherwise one is started as a child that
+ends when the pipe to it closes, so that a killed command leaves none behind. Its state stays on
+disk for the next one.
 """
 
 from __future__ import annotations

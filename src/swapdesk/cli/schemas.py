@@ -1,9 +1,7 @@
-"""What every command prints with ``--json``: the types that print it, and their JSON Schemas.
+"""JSON Schemas of what commands print with ``--json``, made from the types that print it.
 
-A document is a ``msgspec.Struct`` that ``Output.document`` writes, so its schema is made from the
-type and cannot say anything else. Records of other rooms in it have the members that they name in
-``PRINTED``, and models of the API bring their own. Types are named as
-``module:Name`` and imported when a schema is asked for.
+A document is a ``msgspec.Struct`` that ``Output.document`` writes. Records of other packages in it
+have the members that they name in ``PRINTED``; models of the API bring their own schemas.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Pass phrases and keys, typed at a terminal or read from a descriptor, never an argument; and keys
-that are shown.
+"""Reads pass phrases and keys from a terminal or a descriptor, and shows keys.
 
-A secret is shown on the terminal's second screen, which has no scrollback. Any key hides it, and
-so do time and the end of the program by a signal.
+A secret is never an argument. It is shown on the terminal's second screen, which has no scrollback;
+any key hides it, and so do time and a signal that ends the program.
 """
 
 from __future__ import annotations

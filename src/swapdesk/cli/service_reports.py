@@ -1,5 +1,5 @@
-"""What the service says, as commands print it: tokens and chains, limits, commissions and volume,
-and the answer to one raw call, which is journaled before it leaves when it writes.
+"""Prints what the service says: tokens, chains, limits, commissions and volume, and the answer to
+one raw call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The desk behind one command: opened from disk, connected, and closed with it."""
+"""Opens the desk for one command, connects it, and closes it with the command."""
 
 from __future__ import annotations
 

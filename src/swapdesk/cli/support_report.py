@@ -1,4 +1,4 @@
-"""What ``why`` and ``inspect`` print, and a case as a file."""
+"""``why`` and ``inspect``, and cases written to files and shown."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ async def report_search(
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)
     search.look_here()
-    if whole and not call.output.json:
-        call.output.talk(*_readings(pasted))
+    if whole:
+        call.output.hint(*_readings(pasted))
     unspent = ""
     while (cost := search.next_cost) is not None:
         spent, places = cost
@@ -163,17 +163,15 @@ def _tell(
     whole: bool,
 ) -> None:
     output = call.output
-    if output.json:
-        output.document(_document(search, tuple(cases)))
-        return
+    output.say(document=_document(search, tuple(cases)))
     if whole:
-        output.talk(*(f"{place.place}: {place.said}." for place in search.searched))
+        output.hint(*(f"{place.place}: {place.said}." for place in search.searched))
     if unspent:
-        output.talk(unspent)
-    output.talk(*(f"No order {name} was found." for name in search.unanswered))
+        output.hint(unspent)
+    output.hint(*(f"No order {name} was found." for name in search.unanswered))
     if len(cases) > 1:
         output.say(*map(case_sentence, cases))
-        output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")
+        output.hint(f"{len(cases)} orders. Give the id of one for its diagnosis.")
         return
     case = cases[0]
     diagnosis = case.diagnosis
@@ -261,9 +259,7 @@ def show_case_file(call: CliContext, file: Path) -> int:
     """Opens the pages of the desk in a terminal, prints lines elsewhere."""
     case = _read_case(file)
     output = call.output
-    if output.json:
-        output.document(case)
-    elif output.to_person and output.form == "table" and sys.stdin.isatty():
+    if output.to_person and output.form == "table" and sys.stdin.isatty():
         from swapdesk.tui.case_file_app import CaseFileApp
         from swapdesk.tui.glyphs import wanted_set
 
@@ -273,27 +269,27 @@ def show_case_file(call: CliContext, file: Path) -> int:
             settings = call.settings(lenient=True)
             theme, glyphs = settings.theme.value, settings.glyphs.value
         return CaseFileApp(case, theme=theme, glyph_set=wanted_set(glyphs)).run() or Exit.DONE
-    else:
-        sheet = case.record.sheet
-        output.say(
-            NOT_OURS,
-            *filter(None, (case.newer,)),
-            case.made,
-            f"Order {sheet.order_id}, {sheet.route}: {''.join(text for text, _ in sheet.pair)}.",
-            *(f"{label}: {text}" for label, text in sheet.answers),
-            *(f"Fact: {fact}" for fact in sheet.facts),
-            *(f"{NOT_OUR_REPLY}: {line}" for line in sheet.reply if line),
-            *(
-                f"Seen: {clock_time(moment.at)} {moment.source}: {moment.state};"
-                f" {', '.join(moment.changed)}"
-                for moment in case.record.moments
-            ),
-            *(
-                f"Request: {clock_time(request.at)} {request.method} {request.path}"
-                f" {request.status} {request.code}"
-                for request in case.record.calls
-            ),
-        )
+    sheet = case.record.sheet
+    output.say(
+        NOT_OURS,
+        *filter(None, (case.newer,)),
+        case.made,
+        f"Order {sheet.order_id}, {sheet.route}: {''.join(text for text, _ in sheet.pair)}.",
+        *(f"{label}: {text}" for label, text in sheet.answers),
+        *(f"Fact: {fact}" for fact in sheet.facts),
+        *(f"{NOT_OUR_REPLY}: {line}" for line in sheet.reply if line),
+        *(
+            f"Seen: {clock_time(moment.at)} {moment.source}: {moment.state};"
+            f" {', '.join(moment.changed)}"
+            for moment in case.record.moments
+        ),
+        *(
+            f"Request: {clock_time(request.at)} {request.method} {request.path}"
+            f" {request.status} {request.code}"
+            for request in case.record.calls
+        ),
+        document=case,
+    )
     return Exit.DONE
 
 

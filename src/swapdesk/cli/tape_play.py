@@ -1,5 +1,6 @@
-"""``tape run`` plays a tape in the sandbox's desk, records it and compares it; ``tour`` shows a
-person round. Whoever imports this has the screens loaded."""
+"""``tape run`` plays a tape in the sandbox's desk, records and compares it; ``tour`` guides a
+person. Importing this loads the screens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``trigger`` does with the sandbox, and what it prints."""
+"""What the commands of ``trigger`` do in the sandbox."""
 
 from __future__ import annotations
 

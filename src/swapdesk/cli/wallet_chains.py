@@ -1,10 +1,9 @@
-"""The wallet on its chains: what it has and who may take of it, what it does by one transaction of
-its own, and what it may sign at most.
-"""
+"""The wallet on its chains: balances, allowances, its own transactions, and the spending policy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import ClassVar
 
@@ -298,20 +297,12 @@ async def list_transactions(call: CliContext, waiting: bool) -> None:
         call.output.talk(_NONE_WAITS if waiting else _NONE)
 
 
-async def cancel_transaction(call: CliContext, hash_: str, yes: bool) -> None:
-    await _replace(call, CANCELLATION, GAS_UNITS, hash_, yes)
-
-
-async def bump_transaction(call: CliContext, hash_: str, gas: int | None, yes: bool) -> None:
-    await _replace(call, HIGHER_FEE, GAS_UNITS if gas is None else gas, hash_, yes)
-
-
-async def _replace(
-    call: CliContext, kind: ReplacementKind, gas_units: int, hash_: str, yes: bool
+async def replace_transaction(
+    call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
     """Exit 0 once what was asked for holds, 10 if the replacement was executed in vain, 9 if
     nothing replaces the transaction, 8 while both wait."""
-    desk = call.desk
+    desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
         signed = outcome.transaction
@@ -326,6 +317,10 @@ async def _replace(
         *kind.done(hash_, outcome.hash),
         document=ReplacedDocument(outcome.hash, **{kind.done_code: hash_}),
     )
+
+
+cancel_transaction = partial(replace_transaction, kind=CANCELLATION)
+bump_transaction = partial(replace_transaction, kind=HIGHER_FEE)
 
 
 async def revoke_allowance(
@@ -529,10 +524,9 @@ _ENDS = {"POLICY_CHANGED": Exit.OWN_REFUSAL, "TOKEN_NOT_FOUND": Exit.NOT_FOUND}
 
 def _told(output: Output, status: PolicyStatus) -> int:
     policy = status.policy
-    if output.json:
-        shown = None if policy is None else PolicyFacts(status.uses, policy)
-        output.document(PolicyDocument(shown, status.problem))
-    elif policy is not None and policy != SpendingPolicy():
+    facts = None if policy is None else PolicyFacts(status.uses, policy)
+    output.say(document=PolicyDocument(facts, status.problem))
+    if policy is not None and policy != SpendingPolicy():
         rows = [
             (f"per {use.limit.window.value}", plain_amount(use.limit.most),
              "USD" if use.limit.token is None else named_token(use.limit.token),

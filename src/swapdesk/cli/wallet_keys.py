@@ -1,4 +1,4 @@
-"""Keys on the command line: made, taken in, listed, given out by a typed phrase."""
+"""Keys on the command line: made, imported, listed, and exported after a typed phrase."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""The wallet behind one command, alone or on the chains of a connected desk, its pass phrase, and
-what a person agrees to.
+"""Opens the wallet for a command, alone or on the chains of a connected desk, and asks a person to
+agree.
 
 A secret is typed without an echo or read from a file descriptor. It is never an argument and never
-in the environment: both are readable by other programs.
+in the environment, because other programs can read both.
 
-What is signed takes the word ``sign``, everything else the word ``yes``, and what a rule warns of
-takes the phrase of its review. ``--yes`` answers in advance, but never for a phrase. What a person
-types otherwise, and an end of the input, is no.
+A signature needs the word ``sign``, anything else ``yes``, and what a rule warns of the phrase of
+its review. ``--yes`` answers in advance, but never for a phrase. Any other answer, and an end of
+the input, is no.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    ``money=True`` where the key moves money. Binding, footer, help and palette come from them.
 2. Subclass ``page.Page`` with ``NAME``, ``SPENDS`` (the budget in the frame) and ``VERBS``; hand
    the ``Session`` on to it. Write ``do_<verb>`` for every verb. ``standings`` says what each
-   costs, why it is locked, or hides it.
+   costs, why it is locked, or hides it. A verb with ``current=True`` acts on the page's
+   ``current``, the row under the cursor or what the page is about: it is absent without one, its
+   method is called with it, and ``standings_of`` says how it stands.
 3. Yield widgets in ``compose_body`` (a side panel in ``compose_side``). They take plain data by
    ``show(...)`` and keep the margin of two cells themselves. Text is built of ``spans.Span(text,
    role)``; roles are those of ``themes/README.md``. No colour, no markup.

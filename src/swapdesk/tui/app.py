@@ -59,20 +59,20 @@ QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """The first sentence of a warning and the key, for screens where all of it is too long."""
+    """The first sentence of a warning and the key, for screens that have no room for all of it."""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
 
 class LeavingGuard:
-    """Asked at every ``q``; a warning is told once, then the next key leaves."""
+    """Asked at every ``q``: a warning is shown once, then the next key leaves."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._told: tuple[str, float] | None = None
 
     def refusal(self, warning: str | None) -> str | None:
-        """The warning to show instead of leaving, None to leave now."""
+        """The warning to show instead of leaving; None to leave now."""
         now = self._clock.monotonic()
         told, self._told = self._told, (warning, now) if warning is not None else None
         if warning is None:
@@ -108,7 +108,7 @@ class GarbageRounds(Struct):
         gc.set_threshold(young, MIDDLE, _NEVER)
 
     def end(self) -> None:
-        """Leave the process as it was."""
+        """Restores the settings of the process."""
         if self._usual is not None:
             gc.set_threshold(*self._usual)
             gc.unfreeze()
@@ -135,13 +135,13 @@ class GarbageRounds(Struct):
 
 
 class TapePlayer(Protocol):
-    """What plays a tape in the desk (``tui.tapes.player``)."""
+    """Plays a tape in the desk (``tui.tapes.player``)."""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:
-        """Make an application ready for the tape; what it is to be run with."""
+        """Prepares an application for the tape; returns the arguments to run it with."""
 
     def keeps(self, event: KeyPressed | Paste) -> bool:
-        """Whether a key of the user is kept from the desk."""
+        """True if a key of the user is kept from the desk."""
 
 
 class DeskApp(SafeApp[int]):
@@ -206,13 +206,13 @@ class DeskApp(SafeApp[int]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Start once: after the first frame, and at the latest with a tick. The first page keeps
-        the callback of its frame for itself when a key opens another page before it is drawn."""
+        """Starts once: after the first frame, at the latest with a tick. A key that opens another
+        page before the first frame is drawn keeps its callback from being called."""
         if not self._begun:
             self.start()
 
     def start(self) -> None:
-        """Connect, and after a failure try again."""
+        """Connects, also again after a failure."""
         self._begun = True
         connected = self.session.background.keep("the connection", self._keep_connected)
         self.run_worker(connected, group="session", exclusive=True, exit_on_error=False)
@@ -269,7 +269,7 @@ class DeskApp(SafeApp[int]):
         return said
 
     def choose_theme(self, name: str) -> str:
-        """Also for the next start: it is written into the configuration."""
+        """Keeps the theme for the next start, in the configuration."""
         said = super().choose_theme(name)
         settings = self.session.settings
         try:
@@ -295,8 +295,8 @@ class DeskApp(SafeApp[int]):
             await super().on_event(event)
 
     def tick(self) -> None:
-        """Once a second: countdowns and ages of the page in view, on one tick; and the palettes
-        of the user, which may have been edited."""
+        """Once a second: countdowns and ages of the page in view, and palettes of the user that
+        were edited."""
         self._begin()
         if self.palettes_changed():
             self.reload_palettes()
@@ -313,7 +313,7 @@ class DeskApp(SafeApp[int]):
         self.notify(str(defect), severity="error")
 
     async def _agree_to_payee(self, asked: NewPayee) -> bool:
-        """A call waits for it, and so do those behind it."""
+        """The call waits for the answer, and so do those behind it."""
         from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -327,13 +327,13 @@ class DeskApp(SafeApp[int]):
         return await answer
 
     def _tell_clock(self, problem: str | None) -> None:
-        """Once, and again after it was right meanwhile."""
+        """Shows a problem once, and again after the clock was right meanwhile."""
         if problem is not None and not self._clock_told:
             self.notify(problem, severity="warning")
         self._clock_told = problem is not None
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A worker that failed says so; the desk and its orders go on."""
+        """Shows that a worker failed; the desk and its orders go on."""
         if event.state is not WorkerState.ERROR:
             return
         error = event.worker.error
@@ -399,13 +399,13 @@ class DeskApp(SafeApp[int]):
 
     @property
     def other_profiles(self) -> list[str]:
-        """Those that the desk can go on with."""
+        """The profiles that the desk can continue with."""
         settings = self.session.settings
         return [name for name in settings.profiles if name != settings.profile.value]
 
     def leave(self, profile: str | None = None) -> None:
-        """Leave, perhaps for another profile; while orders are open the first time tells, the
-        second one leaves."""
+        """Leaves, perhaps for another profile; with open orders the first call warns and the second
+        leaves."""
         refusal = self._leaving.refusal(self._open_business())
         if refusal is None:
             self.next_profile = profile
@@ -458,9 +458,9 @@ def run_desk(
     *,
     demo: DemoChoice | None = None,
 ) -> int | str:
-    """Run the desk until it is left, perhaps with a tape in it or a demonstration to begin with;
-    the exit code, or the profile that was chosen to go on with. Raises JournalRefused, once the
-    screen is the terminal's again."""
+    """Runs the desk until it is left, with a tape or a first demonstration if given; returns the
+    exit code, or the profile to continue with. Raises JournalRefused once the terminal is
+    restored."""
     app = DeskApp(settings, start_sandbox)
     app.demo = demo
     result = app.run() if player is None else app.run(**player.attach(app))

@@ -8,9 +8,11 @@ money counts only on a screen that has been still. A terminal that is too small 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -56,13 +58,15 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """Those of the screen, then those of everywhere that it has not under words of its own."""
+    """The verbs of a screen, then those of everywhere that it does not have under words of its
+    own."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
 
 class ScreenVerbs:
-    """``standings`` says how all verbs stand now, ``keymap`` which keys the user gave to verbs."""
+    """``standings`` returns the states of all verbs, ``keymap`` the keys that the user gave to
+    verbs."""
 
     def __init__(
         self,
@@ -78,21 +82,30 @@ class ScreenVerbs:
         return next((verb for verb in self._verbs if verb.id == name), None)
 
     def working(self) -> Working:
-        """Those that have a key at this moment, with how they stand."""
+        """The verbs that have a key at this moment, with their states."""
         standings = self._standings()
         states = [(verb, state_of(standings.get(verb, True))) for verb in self._verbs]
         return [(verb, state) for verb, state in states if not state.hidden]
 
     def keys(self, verb: Verb) -> list[str]:
-        """The keys of a verb in the keymap that is on, by Textual's names."""
+        """The keys of a verb in the present keymap, by Textual's names."""
         return split_keys(self._keymap().get(verb.id, verb.key))
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, Sequence[Verb]]:
+        verbs: dict[str, list[Verb]] = defaultdict(list)
+        for verb in self._verbs:
+            for key in self.keys(verb):
+                verbs[key].append(verb)
+        return verbs
 
     def has_key(self, key: str) -> bool:
         """True if a verb that works now has this key (Textual's name of it). A field asks it of
         every key of every binding, so standings are made only for a key of a verb."""
-        keymap = self._keymap()
-        verbs = [v for v in self._verbs if key in split_keys(keymap.get(v.id, v.key))]
-        standings = self._standings() if verbs else {}
+        verbs = self._by_key.get(key)
+        if verbs is None:
+            return False
+        standings = self._standings()
         return any(not state_of(standings.get(verb, True)).hidden for verb in verbs)
 
     def hints(self, verbs: Working) -> list[CommandState]:
@@ -100,13 +113,13 @@ class ScreenVerbs:
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
     def help_groups(self, focused: Widget | None, screen: str = "") -> list[HelpGroup]:
-        """What the help says: keys of this screen, of the focused widget, of every screen; and
-        what tells where the documents speak of a screen of this name."""
+        """Returns the keys of this screen, of the focused widget and of every screen, and the
+        command that names the documents about a screen of this name."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
-        from swapdesk.documents import SCREENS
+        from swapdesk.documents import screens
         from swapdesk.tui.widgets.help_overlay import HelpGroup, widget_help
 
-        more = f"swapdesk docs {screen.lower()}" if screen in SCREENS else ""
+        more = f"swapdesk docs {screen.lower()}" if screen in screens() else ""
         here: list[tuple[str, str]] = []
         everywhere: list[tuple[str, str]] = []
         for verb, standing in self.working():
@@ -155,7 +168,7 @@ OTHER_STEP = "The step changed under the key. Nothing was done."
 
 
 class StillnessGuard(Struct):
-    """Fed with every change of what the user decides on; asked before every money key."""
+    """Told of every change of what the user decides on; asked before every money key."""
 
     clock: Clock
     step: str = ""
@@ -167,7 +180,7 @@ class StillnessGuard(Struct):
         self._changed = self.clock.monotonic()
 
     def refusal(self, step: str) -> str | None:
-        """None when a money key for ``step`` counts now."""
+        """Why a money key for ``step`` does not count now; None when it counts."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -184,7 +197,7 @@ def is_too_small(width: int, height: int) -> bool:
 
 
 class TooSmall(LinesView):
-    """Lies over everything else, which keeps its place and the focus beneath."""
+    """Covers everything else, which keeps its place and the focus beneath."""
 
     DEFAULT_CSS = """
     TooSmall {
@@ -205,9 +218,8 @@ WARNING_SECONDS = 10.0
 
 
 class DeskScreen(Screen[None]):
-    """Subclasses yield widgets in :meth:`compose_body`, list ``VERBS`` and define a ``do_*`` for
-    each. A verb of everywhere that they do not do becomes a :class:`Go` for the application.
-    """
+    """Subclasses return widgets from :meth:`compose_body`, list ``VERBS`` and define a ``do_*`` for
+    each. A verb of everywhere without one becomes a :class:`Go` for the application."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()
@@ -234,12 +246,12 @@ class DeskScreen(Screen[None]):
 
     @dataclass
     class Go(Message):
-        """A verb of everywhere was chosen: the application opens the place."""
+        """A verb of everywhere was chosen: the application does it."""
 
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """``bare``: a base of screens, which has no keys of its own to hand down."""
+        """``bare``: a base of screens without keys of its own."""
         if not bare:
             cls._verbs_here = verbs_of_screen(cls.VERBS)
             own: list[BindingType] = list(cls.__dict__.get("BINDINGS", ()))
@@ -256,7 +268,7 @@ class DeskScreen(Screen[None]):
     ) -> None:
         super().__init__(**place)
         self.guard = StillnessGuard(clock)
-        self.verbs = ScreenVerbs(self.verbs_here(), self.standings, self._keymap)
+        self.verbs = ScreenVerbs(self.verbs_here(), self.all_standings, self._keymap)
         self._shown_step = ""
         self._compositor = CellCompositor()
         self._frame = Frame(frame)
@@ -264,6 +276,7 @@ class DeskScreen(Screen[None]):
         self._keys = KeyBar()
         self._notice = NoticeRow(self._bare_rule())
         self._delays: dict[str, Timer] = {}
+        self._due: set[str] = set()
         self._notice_ends = 0.0
         self._notice_about: object = None
 
@@ -274,19 +287,36 @@ class DeskScreen(Screen[None]):
         return ()
 
     def compose_side(self) -> Iterable[Widget]:
-        """A side panel (class ``side``); nothing by default."""
+        """A side panel (class ``side``); none by default."""
         return ()
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """The verbs that this screen has at all: its own, then those of everywhere."""
+        """All verbs of this screen: its own, then those of everywhere."""
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Visibility, cost and lock of verbs in the present state; one without a row works."""
+        """Visibility, cost and lock of verbs in the present state; a verb without a row works."""
         return {}
 
+    @property
+    def current(self) -> Any:
+        """What verbs with ``current`` act on: the row under the cursor, or what the page is about;
+        None without one."""
+        return None
+
+    def standings_of(self, current: Any) -> Standings:
+        """As :meth:`standings`, of verbs whose state depends on ``current``."""
+        return {}
+
+    def all_standings(self) -> Standings:
+        current = self.current
+        if current is None:
+            absent = (verb for verb in self._verbs_here if verb.current)
+            return {**self.standings(), **dict.fromkeys(absent, False)}
+        return {**self.standings_of(current), **self.standings()}
+
     def standing_of(self, verb: Verb) -> CommandState:
-        return state_of(self.standings().get(verb, True))
+        return state_of(self.all_standings().get(verb, True))
 
     def in_footer(self) -> Working:
         """The verbs that the footer shows, the main one first."""
@@ -303,7 +333,7 @@ class DeskScreen(Screen[None]):
         return not self.standing_of(verb).hidden
 
     async def action_command(self, name: str) -> None:
-        """Do a verb: locked ones say why, money verbs need a still screen."""
+        """Does a verb: a locked one says why, a money verb needs a still screen."""
         verb = self.verbs.named(name)
         if verb is None:
             return
@@ -321,7 +351,7 @@ class DeskScreen(Screen[None]):
         if act is None:
             self.post_message(self.Go(verb))
             return
-        result = act(*verb.given)
+        result = act(self.current, *verb.given) if verb.current else act(*verb.given)
         if result is not None:
             await result
 
@@ -363,7 +393,7 @@ class DeskScreen(Screen[None]):
         return self._frame.state
 
     def set_frame(self, state: FrameState) -> None:
-        """Another name, context, badge or budget."""
+        """Draws another name, context, badge or budget."""
         self._frame.show(state)
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
@@ -385,13 +415,13 @@ class DeskScreen(Screen[None]):
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:
-        """Draw the footer from the verbs and their present standing."""
+        """Draws the footer from the verbs and their present states."""
         self._shown_step = self.guard.step
         self._keys.show(self.verbs.hints(self.in_footer()), self._help_key())
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:
-        """What the money key would do is something else now (another quote, other terms)."""
+        """The money key would do something else now (another quote, other terms)."""
         self.guard.changed(step)
         self.refresh_keys()
 
@@ -404,12 +434,10 @@ class DeskScreen(Screen[None]):
         short: str = "",
         keep: bool = True,
     ) -> None:
-        """One sentence above the money line, or over its left half on short screens.
-
-        ``about``: what it speaks of; it goes early when :meth:`settle_notice` names another.
-        ``short`` stands in where the sentence would be cut, and is itself never cut.
-        ``keep``: whether it goes into the log of notices.
-        """
+        """Shows one sentence above the money line, or over its left half on short screens.
+        ``about`` is its subject: the notice goes early when :meth:`settle_notice` names another.
+        ``short`` replaces a sentence that would be cut, and is itself never cut. ``keep``: it goes
+        into the log of notices."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
@@ -421,7 +449,7 @@ class DeskScreen(Screen[None]):
         self.delay("notice", seconds, self._notice_over)
 
     def _notice_over(self) -> None:
-        """It stands for its time of the desk's clock."""
+        """Clears the notice once its time has passed on the desk's clock."""
         left = self._notice_ends - self.guard.clock.monotonic()
         if left > 0:
             self.delay("notice", left, self._notice_over)
@@ -429,17 +457,27 @@ class DeskScreen(Screen[None]):
             self.clear_notice()
 
     def delay(self, name: str, seconds: float, act: Callable[[], None]) -> None:
-        """Call ``act`` after so long; what is waited for under this name begins anew."""
+        """Calls ``act`` after so long; a call that waits under the same name is dropped."""
         if name in self._delays:
             self._delays[name].stop()
         self._delays[name] = self.set_timer(seconds, act)
 
+    def soon(self, name: str, seconds: float, act: Callable[[], None]) -> None:
+        """Calls ``act`` after so long, once for all calls under this name until then."""
+        if name not in self._due:
+            self._due.add(name)
+            self.set_timer(seconds, partial(self._act, name, act))
+
+    def _act(self, name: str, act: Callable[[], None]) -> None:
+        self._due.discard(name)
+        act()
+
     def notice_time(self) -> datetime:
-        """The time a notice is kept under."""
+        """The time under which a notice is logged."""
         return self.guard.clock.now()
 
     def _lay_notice(self) -> None:
-        """On short screens the notice lies over the money line, on others in its own row."""
+        """Lays the notice over the money line on short screens, into its own row on others."""
         state = self._notice.state
         over = bool(state.text) and self.app.size.height < SHORT_BELOW
         self._money.lay_over(
@@ -448,7 +486,7 @@ class DeskScreen(Screen[None]):
         )
 
     def settle_notice(self, about: object) -> None:
-        """What notices speak of is ``about`` now: one that spoke of something else goes."""
+        """Clears the notice if it has another subject than ``about``."""
         if self._notice_about is not None and self._notice_about != about:
             self.clear_notice()
 
@@ -484,18 +522,18 @@ class DeskScreen(Screen[None]):
 
     @on(ScreenResume)
     def _follow_size(self) -> None:
-        """The terminal may have got another size while another screen covered this one."""
+        """The terminal may have been resized while another screen covered this one."""
         self.update_classes(classes_at(*self.app.size))
 
     @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """A screen that comes into view is filled, and painted twice by the toolkit, the second
-        time for its size: others have their turn in between."""
+        """Yields to other tasks between the two times that the toolkit paints a screen that comes
+        into view."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """The first of its keys that is not typed into the field that has the focus."""
+        """The first key of the help that is not typed into the field with the focus."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

@@ -20,19 +20,19 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Every class of a size and whether a screen of so many cells has it."""
-    found: dict[str, bool] = {}
+    """Every class of a size, and whether a screen of this size has it."""
+    classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
         reached = max((least for least, _ in steps if least <= cells), default=None)
-        found |= {name: least == reached for least, name in steps}
-    return found
+        classes |= {name: least == reached for least, name in steps}
+    return classes
 
 
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
-    """Give the commands of a screen the keys of the keymap.
+    """Gives the commands of a screen the keys of the keymap.
 
-    Not ``App.set_keymap``: Textual 8.2.8 asks a field whether it takes a key before it applies
-    that keymap, and a verb whose old key is a letter is lost while a field has the focus.
+    Not ``App.set_keymap``: Textual 8.2.8 asks a field whether it takes a key before it applies that
+    keymap, and a verb whose old key is a letter is lost while a field has the focus.
     """
     merged = type(screen)._merged_bindings
     if keymap and merged is not None:

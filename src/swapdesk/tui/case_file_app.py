@@ -37,7 +37,7 @@ HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
 
 
 class FilePage(DeskScreen, bare=True):
-    """``name`` as the desk's page of the same content is called."""
+    """``NAME`` as on the desk's page of the same content."""
 
     NAME: ClassVar[str] = ""
 

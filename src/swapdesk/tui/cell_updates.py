@@ -32,8 +32,8 @@ _PLAIN = Style.null()
 
 
 def written(places: Sequence[Place], console: Console) -> str:
-    """The cells of these places. A few rows are written colour by colour where that takes fewer
-    bytes: a change of colour costs up to 19, a move within the row 5."""
+    """Writes the cells of these places. A few rows are written colour by colour where that takes
+    fewer bytes: a change of colour costs up to 19, a move within the row 5."""
     system = console._color_system or ColorSystem.TRUECOLOR
     data: list[str] = []
     style = _PLAIN
@@ -49,8 +49,8 @@ def written(places: Sequence[Place], console: Console) -> str:
 
 
 def _is_plain(strip: Strip) -> bool:
-    """Whether it may be cut and written in any order: no link, no mark that belongs to the cell
-    before it, no character two cells wide."""
+    """True if the strip may be cut and written in any order: no link, no combining mark, no
+    character two cells wide."""
     linked = any(style is not None and style.link for _, style, _ in strip)
     return not linked and all(cell_len(char) == 1 for char in set(strip.text))
 
@@ -71,7 +71,7 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
-    """What is written from column ``at`` on in ``style``, and the style at its end."""
+    """Returns the bytes of a row from column ``at`` on, and the style at its end."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:
@@ -88,7 +88,7 @@ def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) ->
 
 @lru_cache(4096)
 def _change(before: Style, after: Style, system: ColorSystem) -> str:
-    """The sequence between texts of two styles."""
+    """The escape sequence between texts of two styles."""
     whole = Strip.render_ansi(after, system)
     if not whole:
         return "\x1b[0m" if Strip.render_ansi(before, system) else ""

@@ -32,17 +32,17 @@ def redacted(text: str) -> str:
 
 
 def crash_report(error: BaseException) -> str:
-    """The stack with source lines, the exception cut to 4,000 characters, one closing sentence.
-    Of an exception that quotes a key or a phrase its name alone is left."""
+    """The stack with source lines, the exception cut to 4,000 characters, one closing sentence. Of
+    an exception that quotes a key or a phrase only the name is left."""
     # Imported on use: a desk that does not crash needs no list of words.
     from swapdesk.flows.support.pasted_secret import secret_in
 
     report = traceback.TracebackException.from_exception(error, capture_locals=False, limit=-30)
     stack = redacted("".join(report.stack.format()))
-    said = "".join(report.format_exception_only())
-    if secret_in(said) is not None:
-        said = f"{type(error).__name__}: {REDACTED}\n"
-    if len(said) > _LIMIT:
-        said = said[:_LIMIT] + "…\n"
-    rows = (stack + redacted(said)).split("\n")
+    quoted = "".join(report.format_exception_only())
+    if secret_in(quoted) is not None:
+        quoted = f"{type(error).__name__}: {REDACTED}\n"
+    if len(quoted) > _LIMIT:
+        quoted = quoted[:_LIMIT] + "…\n"
+    rows = (stack + redacted(quoted)).split("\n")
     return "\n".join(filter_line(row) for row in rows) + "\n" + CLOSING

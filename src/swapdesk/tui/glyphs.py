@@ -110,8 +110,7 @@ _PLAIN = ("C", "POSIX")
 def automatic_set(
     encoding: str | None = None, environ: Mapping[str, str] | None = None
 ) -> GlyphSet:
-    """ASCII when standard output, which is drawn on, does not write UTF-8, or the locale is said to
-    be C."""
+    """ASCII if standard output, which is drawn on, does not write UTF-8, or the locale is C."""
     if _is_plain(os.environ if environ is None else environ):
         return GlyphSet.ASCII
     written = encoding or getattr(sys.__stdout__, "encoding", None)
@@ -120,8 +119,8 @@ def automatic_set(
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:
-    """Whether the environment asks for the locale C. Python writes UTF-8 there all the same, and
-    puts an ``LC_CTYPE`` of its own into the environment (PEP 538), which says nothing then."""
+    """True if the environment asks for the locale C. Python writes UTF-8 there all the same, and
+    sets an ``LC_CTYPE`` of its own (PEP 538), which says nothing then."""
     chosen = environ.get("LC_ALL") or environ.get("LC_CTYPE", "")
     if chosen in _PLAIN:
         return True
@@ -129,8 +128,8 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
 
 
 def wanted_set(configured: str) -> GlyphSet:
-    """``unicode`` or ``ascii`` of the configuration, else what the locale can write."""
-    return next((one for one in GlyphSet if one.value == configured), automatic_set())
+    """The set of the configuration, ``unicode`` or ``ascii``, else what the locale can write."""
+    return next((known for known in GlyphSet if known.value == configured), automatic_set())
 
 
 class GlyphState(Enum):

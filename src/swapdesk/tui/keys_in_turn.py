@@ -40,8 +40,8 @@ its page say was heard. ``opened``: the page that it opened stands."""
 
 
 class KeyTaken(Message):
-    """Comes back from where a key was given to, on the way that the key took: whatever was said
-    there before is heard before."""
+    """Returns from where a key was given to, on the way that the key took: what was posted there
+    before is handled before."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class KeyTaken(Message):
 
 
 class KeyInProgress(Struct, frozen=True):
-    """A key, or a paste, on its way, and who has it on which page."""
+    """A key or paste that was given out, with its page and widget."""
 
     turn: int
     event: Event
@@ -80,12 +80,12 @@ class KeyQueue:
 
     @property
     def at_rest(self) -> bool:
-        """Whether every key that came had its effect, or was given to a widget that is gone."""
+        """True if every key had its effect, or was given to a widget that is gone."""
         given = self._given
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """A key or paste came in, or came back from the widget that it was given to."""
+        """Takes a key or paste that came in, or came back from its widget."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given
@@ -100,8 +100,8 @@ class KeyQueue:
                 self._app.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self, *, waited: bool = False) -> None:
-        """Give out the first that waits and is meant for what is on the screen. ``waited``: no
-        further letter of a word came in time."""
+        """Gives out the first event that is meant for what is on the screen. ``waited``: no further
+        letter of a word came in time."""
         self._given = None
         if self._word_timer is not None:
             self._word_timer.stop()
@@ -129,8 +129,8 @@ class KeyQueue:
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
-        """Whether the letters that wait are a word that the page wants written, though the first
-        of them is a key; None while they may become one."""
+        """True if the page wants the waiting letters written, though the first of them is a key;
+        None while they may become a word."""
         asked = getattr(page, "begins_word", None)
         if asked is None:
             return False
@@ -158,7 +158,7 @@ class KeyQueue:
             await self._next(waited=True)
 
     def _typed(self, event: Event) -> bool:
-        """Whether the field with the focus takes it as text."""
+        """True if the field with the focus takes the event as text."""
         field = self._app.focused
         if isinstance(event, Key):
             return field is not None and field.check_consume_key(event.key, event.character)
@@ -182,7 +182,7 @@ class KeyQueue:
             await self._next()
 
     async def _look(self) -> None:
-        """Go on where what had the key is gone with it, and nobody says that it was taken."""
+        """Goes on where the widget that had the key is gone, so that nobody reports it taken."""
         if self._given is None or not self._waiting:
             return
         if self._given.lost(self._clock.monotonic()):

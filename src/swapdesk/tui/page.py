@@ -31,20 +31,19 @@ if TYPE_CHECKING:
 
 
 RESET_SHOWN_FROM = 15.0
-"""Seconds of age below which an idle desk does not redraw the badge."""
+"""An idle desk redraws the badge from this age on, in seconds."""
 
 Spends = Literal["quote", "exchange", "read"]
 Answer = TypeVar("Answer")
 
 
 class Page(DeskScreen):
-    """Subclasses name themselves and the budget that their keys spend.
+    """Subclasses give their name and the budget that their keys spend.
 
-    The application calls :meth:`on_tick` once a second, :meth:`orders_changed` when orders
-    did, :meth:`session_changed` when the connection did; all of them on the page in view only,
-    and :meth:`session_changed` also when a page opens or comes back into view. Once
-    money of the own wallet moved it calls :meth:`balances_changed`, on a page out of view when it
-    comes back.
+    On the page in view the application calls :meth:`on_tick` once a second,
+    :meth:`orders_changed`, and :meth:`session_changed` when the connection changed, and also when
+    a page opens or comes back into view. :meth:`balances_changed` follows when money of the own
+    wallet moved; a page out of view hears of it when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -56,11 +55,11 @@ class Page(DeskScreen):
         self.context = context
         self._moves = session.moves
         self.fetching: set[str] = set()
-        """Groups of workers whose answer is waited for."""
+        """Groups of workers that have not answered yet."""
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """But for those that a live desk, or one that only reads, has not."""
+        """Without those that a live or a read-only desk does not have."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -91,7 +90,7 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Where the funds are, as far as no single order is spoken of."""
+        """Where the funds are, over all orders."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -102,7 +101,7 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Creates of which nobody knows yet whether an order came of them."""
+        """Number of creates of unknown outcome."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -112,11 +111,10 @@ class Page(DeskScreen):
         return sum(create.state is State.UNKNOWN for create in creates)
 
     def now(self) -> datetime:
-        """The desk's time."""
         return self.session.now_clock.now()
 
     def service_time(self) -> datetime:
-        """The service's time, by which orders are reckoned."""
+        """The service's time, which deadlines and states of orders follow."""
         return self.session.service_clock.now()
 
     def notice_time(self) -> datetime:
@@ -124,43 +122,43 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """Whether a countdown is on the screen, so that a redraw a second is due anyhow."""
+        """True if a countdown is on the screen, which needs a redraw a second anyhow."""
         return False
 
     def on_tick(self) -> None:
-        """Redraw what changes with time."""
+        """Redraws what changes with time."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Orders with these ids changed; an empty set stands for the state of the stream."""
+        """Called with the ids of changed orders; an empty set is a change of the stream."""
 
     def swaps_changed(self) -> None:
-        """A swap on chains came a step further, asks something, or ended."""
+        """A swap on chains made a step, asks something, or ended."""
 
     def balances_changed(self) -> None:
-        """Money of the own wallet moved: a total that was read before is not the one now."""
+        """Money of the own wallet moved: totals read before are outdated."""
 
     def see_moves(self) -> None:
-        """Have totals read anew where money moved since they were."""
+        """Calls :meth:`balances_changed` if money moved since it was called last."""
         if self._moves != self.session.moves:
             self._moves = self.session.moves
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """This page may have the wallet made and filled, and reads by itself what it has then; the
-        pages behind it read theirs anew."""
+        """Marks that this page may create and fill the wallet: it reads the balances itself, and
+        pages behind it read theirs again."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
 
     def tells_end_of(self, signing: SigningSession[Any]) -> bool:
-        """Whether this page says by itself why what was to be signed came to nothing."""
+        """True if this page itself says why ``signing`` failed."""
         return False
 
     def show(self) -> None:
-        """Draw what is known now."""
+        """Draws what is known."""
 
     def session_changed(self) -> None:
-        """The desk opened, connected, failed to, or this page opened or came back into view."""
+        """The desk opened, connected or failed to; or this page opened or came back into view."""
         self.show()
 
     def fetch(
@@ -168,12 +166,13 @@ class Page(DeskScreen):
         group: str,
         question: Awaitable[Answer],
         answered: Callable[[Answer], None],
-        failed: Callable[[ClientError], None] | None = None,
+        failed: Callable[[Any], None] | None = None,
+        failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Wait for the answer to ``question`` in a worker, in place of the one of its group.
-        ``answered`` hears it; ``failed`` hears why none came, or a notice says so."""
+        """Awaits ``question`` in a worker, which replaces that of the same group. The answer goes
+        to ``answered``; a ClientError to ``failed``, or into a notice."""
         self.fetching.add(group)
-        work = self._fetch_answer(group, question, answered, failed or self.show_failure)
+        work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
 
     async def _fetch_answer(
@@ -181,24 +180,26 @@ class Page(DeskScreen):
         group: str,
         question: Awaitable[Answer],
         answered: Callable[[Answer], None],
-        failed: Callable[[ClientError], None],
+        failed: Callable[[Any], None],
+        failures: tuple[type[Exception], ...],
     ) -> None:
         from swapdesk.client.errors import ClientError
 
+        expected: tuple[type[Exception], ...] = (ClientError, *failures)
         try:
             answer = await question
-        except ClientError as error:
+        except expected as error:
             self.call_later(self._hear, group, failed, error)
         else:
             self.call_later(self._hear, group, answered, answer)
 
-    def _hear(self, group: str, hears: Callable[[Any], None], said: object) -> None:
+    def _hear(self, group: str, hears: Callable[[Any], None], answer: object) -> None:
         self.fetching.discard(group)
         self.refresh_frame()
-        hears(said)
+        hears(answer)
 
     def work_failed(self, group: str) -> None:
-        """A worker of this group stopped by a defect."""
+        """A worker of this group was stopped by a defect."""
         self.fetching.discard(group)
         self.show()
 
@@ -207,11 +208,11 @@ class Page(DeskScreen):
         self.show_notice(event.value, "warning", about=self.subject())
 
     def subject(self) -> object:
-        """What notices of this page speak of now."""
+        """What notices of this page are about now."""
         return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
-        """The cause in words, with code and request id."""
+        """Shows the cause in words, with code and request id."""
         # What failures mean is imported once one is there: the first frame does not wait for it.
         from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 
@@ -230,14 +231,15 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """What the money key would do; it waits for a still screen when that is another step."""
+        """Says what the money key would do now. After another step the key waits for a still
+        screen."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Badge and budget as they are now; ``idle`` leaves pure ages as they were drawn."""
+        """Draws badge and budget; with ``idle`` not where only ages changed."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -262,7 +264,7 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """The place of the budget tells whether keys are open, and for how long."""
+        """``state`` with the lock of the keys in place of the budget, and its time left."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -275,8 +277,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Have the phrase of a question typed; ``agreed`` is called once it was, ``answered``
-        before that, and also where the question was left."""
+        """Asks for the phrase of a question. ``answered`` is called in any case, then ``agreed``
+        if the phrase was typed."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -291,8 +293,8 @@ class Page(DeskScreen):
 
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
-    """The window that binds, as the frame shows it; the own count of this hour where the
-    service says nothing of limits, and None before anything was counted."""
+    """The rate limit with the fewest calls left; without limits of the service this hour's own
+    count, None if that is zero."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -302,22 +304,18 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """The new state with the old ages, as long as nothing else differs.
-
-    Reads go on by themselves, so their count is an age too, until few are left.
-    """
+    """``shown`` if ``state`` differs from it only in ages, else ``state``. The count of reads,
+    which the desk makes by itself, is an age until few are left."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:
         return state
-    one, other = state.budget, shown.budget
-    if one is None or other is None:
-        return shown if one is other else state
-    if one.name == "reads" == other.name and not _scarce(one) and not _scarce(other):
+    now, before = state.budget, shown.budget
+    if now is None or before is None:
+        return shown if now is before else state
+    if now.name == "reads" == before.name and not _scarce(now) and not _scarce(before):
         return shown
-    if (one.left, one.limit, one.used) != (other.left, other.limit, other.used):
-        return state
-    return shown
+    return shown if replace(now, reset=before.reset) == before else state
 
 
 def _scarce(budget: BudgetFigure) -> bool:

@@ -35,7 +35,7 @@ _PAINTED = {CURSOR_ROLE: "accent", **FRAME_WORDS}
 
 
 def role_style(app: App[object], role: str, bold: bool = False) -> Style:
-    """The style of a role in the theme that is on; an unknown role is drawn as text."""
+    """The style of a role in the present theme; an unknown role is drawn as text."""
     variables = app.theme_variables
     if role in _PAINTED:
         return _painted(variables[_PAINTED[role]], variables["background"], bold)
@@ -97,7 +97,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
 
 
 def hides_amounts(app: App[object]) -> bool:
-    """Whether amounts are drawn as dots."""
+    """True if amounts are drawn as dots."""
     privacy: Masking | None = getattr(app, "privacy", None)
     return privacy is not None and privacy.hides_amounts
 

@@ -17,6 +17,7 @@ import contextlib
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from swapdesk.background import BackgroundTasks
@@ -87,14 +88,14 @@ PATIENCE_SECONDS = 1.5
 class KeyRest:
     """Call :meth:`key` at every key; :meth:`wait` returns in a pause between keys.
 
-    It counts the time of the event loop and not that of the desk's clock: what matters is how
-    long this process has really been left alone.
+    It measures by the event loop and not by the desk's clock: what matters is how long this process
+    has really been left alone.
     """
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
         self._rest = rest
         self._patience = patience
-        self._last = float("-inf")
+        self._last = -inf
 
     def key(self) -> None:
         self._last = asyncio.get_running_loop().time()
@@ -108,14 +109,14 @@ class KeyRest:
             left = self._left(loop.time())
 
     def _left(self, now: float) -> float:
-        """Seconds that are still to be waited."""
+        """Seconds still to be waited."""
         return min(self._last + self._rest - now, self._patience)
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
-    """Import ``modules`` in a thread, each in a pause between keys. Raises ImportError.
+    """Imports ``modules`` in a thread, each in a pause between keys. Raises ImportError.
 
-    One that is not there is left to whoever needs it: libraries rename what is inside of them.
+    A missing module is left to whoever needs it: libraries rename what is inside of them.
     """
     for name in modules:
         await rest.wait()
@@ -127,7 +128,7 @@ PHRASE = "live"
 
 
 class LiveGuard:
-    """``live``: whether the profile is one. Nothing is asked in the sandbox."""
+    """Whether the word that agrees to real money has still to be typed; never in the sandbox."""
 
     def __init__(self, live: bool) -> None:
         self.asks = live
@@ -144,7 +145,6 @@ class LiveGuard:
         )
 
     def agree(self) -> None:
-        """The word was typed."""
         self.asks = False
 
 
@@ -236,7 +236,7 @@ class Session:
 
     @property
     def desk(self) -> Desk:
-        """The open desk; RuntimeError before the first step."""
+        """The open desk. Raises RuntimeError before the first step."""
         if self._desk is None:
             raise RuntimeError("the desk is not open yet")
         return self._desk
@@ -250,7 +250,7 @@ class Session:
         return self.phase == "ready" and self.link is not None
 
     async def begin(self, changed: Callable[[], object]) -> bool:
-        """Open what is not open and connect; False with a ``reason`` when that failed."""
+        """Opens the desk and connects it; returns False with a ``reason`` when that failed."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
@@ -319,7 +319,7 @@ class Session:
             raise StartFailed(f"{said} Next {who}." if who else said) from error
 
     async def _read_catalog(self) -> Catalog:
-        """The list of tokens as the cache has it: no model and no client is loaded for it."""
+        """Reads the list of tokens from the cache, without loading models or client."""
         from swapdesk.flows.catalog.catalog import open_catalog
 
         catalog = open_catalog(self.settings, self.clock)
@@ -345,7 +345,7 @@ class Session:
         return desk
 
     async def sandbox_gone(self) -> None:
-        """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
+        """Returns when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
         from swapdesk.client.errors import NoAnswer, Unreachable
 
         missing_since: float | None = None
@@ -381,7 +381,7 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """What may go wrong while starting and is said on the screen instead of ending the desk."""
+    """Errors of a start that are shown on the screen instead of ending the desk."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

@@ -58,7 +58,7 @@ EXIT_CODE = 129
 
 
 def has_hung_up(fileno: int) -> bool:
-    """Whether the other side of this terminal is closed."""
+    """True if the other side of this terminal is closed."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
@@ -78,7 +78,7 @@ Way = Literal["direct", "tmux", "screen", "none"]
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
-    """The way out of this terminal; inside a multiplexer the outer terminal is not known."""
+    """How a copy leaves this terminal; inside a multiplexer the outer terminal is not known."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -90,8 +90,8 @@ def way_of(environ: Mapping[str, str] | None = None) -> Way:
 
 
 def wrapped_copy(value: str, way: Way) -> str:
-    """What is written beside the bare sequence so that a multiplexer hands it on; empty where
-    there is none."""
+    """The sequence that a multiplexer hands on, written beside the bare one; empty without a
+    multiplexer."""
     encoded = base64.b64encode(value.encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
     if way == "tmux":
@@ -107,7 +107,7 @@ def copied_notice(label: str, value: str, way: Way = "direct") -> str:
     """``Copied address rEb8 … uaLh``: the label and the first and last characters. A text of
     several words is named by its label alone.
 
-    A multiplexer may keep it for itself, and the sentence claims no more than is known.
+    A multiplexer may keep the copy for itself: the sentence claims no more than is known.
     """
     groups = address_groups(value)
     said = f"Copied {label} {value}"
@@ -136,9 +136,9 @@ _TMUX_FROM = (3, 4)
 
 
 def draws_links(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal of this environment takes links. ``FORCE_HYPERLINK`` (``0``, ``1``),
-    which other programs know too, decides where it is set. A multiplexer answers for itself:
-    what runs outside of it does not tell what it passes on."""
+    """True if the terminal of this environment takes links. ``FORCE_HYPERLINK`` (``0``, ``1``),
+    which other programs know too, decides where it is set. A multiplexer answers for itself: what
+    it passes on is not known from outside."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -168,7 +168,7 @@ STAND_IN = "\x7f"
 
 
 class PasteGuard:
-    """Fed with what the terminal sends, in pieces of any size."""
+    """Fed with the input of the terminal, in pieces of any size."""
 
     def __init__(self) -> None:
         self._inside = False
@@ -188,7 +188,7 @@ class PasteGuard:
         return "".join(out)
 
     def _before(self, data: str) -> tuple[str, str]:
-        """What passes up to a start of a paste, and the rest."""
+        """Returns what passes up to the start of a paste, and the rest."""
         seen = self._passed + data
         at = seen.find(START)
         if at < 0:
@@ -199,7 +199,8 @@ class PasteGuard:
         return data[:cut], data[cut:]
 
     def _within(self, data: str) -> tuple[str, str]:
-        """What passes up to the next escape character and what that becomes, and the rest."""
+        """Returns what passes up to the next escape character, with its replacement, and the
+        rest."""
         head, escape, rest = data.partition(ESCAPE)
         tail = escape + rest
         if not escape:
@@ -217,7 +218,7 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """Whether another end follows without a new start: the first one was pasted."""
+    """True if another end follows without a new start: the first one was pasted."""
     return END in data.partition(START)[0]
 
 
@@ -238,7 +239,7 @@ class GuardedParser(XTermParser):
 
 
 def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """What is no UTF-8 becomes U+FFFD: a paste from an old program must not end the desk."""
+    """Invalid UTF-8 becomes U+FFFD: a paste from an old program must not end the desk."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -246,8 +247,8 @@ _CELLS = "swapdesk-cells"
 
 
 def _fill_cells(error: UnicodeError) -> tuple[str, int]:
-    """A question mark for each cell of what the encoding of a terminal has no character for:
-    columns stay where they are."""
+    """Replaces each cell that the encoding of a terminal cannot write by a question mark: columns
+    stay where they are."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "?" * cell_len(error.object[error.start : error.end]), error.end
@@ -258,8 +259,8 @@ codecs.register_error(_CELLS, _fill_cells)
 
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
-    """A driver class whose input thread uses :class:`GuardedParser`, and which draws on standard
-    output; drivers without such a thread (of tests, of a browser) are returned as they are."""
+    """A driver class whose input thread uses :class:`GuardedParser` and which draws on standard
+    output. Drivers without such a thread (of tests, of a browser) are returned as they are."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
@@ -299,7 +300,7 @@ class ControlFilter(LineFilter):
 
 
 class FilterChain(LineFilter):
-    """Filters as one: a line that did not change is looked up once, and not once for each."""
+    """Filters as one: an unchanged line is looked up once, not once for each filter."""
 
     def __init__(self, filters: tuple[LineFilter, ...]) -> None:
         super().__init__()
@@ -371,16 +372,16 @@ class SafeApp(App[ReturnType]):
         name: str | None = None,
         pause: bool = False,
     ) -> Timer:
-        """As the toolkit's, but never lost. That one gives a timer up whose time has passed before
-        it begins to wait, as on a machine that holds the process up; a resize and the keys that
-        wait for their turn would hang on it."""
+        """As the toolkit's, but never lost: that one drops a timer whose time has passed before it
+        begins to wait, as on a machine that holds the process up. A resize and the keys in the
+        queue would wait for ever."""
         timer = super().set_timer(delay, callback, name=name, pause=pause)
         timer._skip = False
         return timer
 
     @on(Driver.SignalResume)
     def _repaint(self) -> None:
-        """Back from the shell, which has written over the picture."""
+        """Repaints after a stay in the shell, which has written over the picture."""
         self.screen.refresh(layout=True)
 
     def _end_without_terminal(self) -> None:
@@ -391,8 +392,8 @@ class SafeApp(App[ReturnType]):
     def _background_screens(self) -> list[Screen[Any]]:
         """The screens that show through the one in view: none through an opaque one.
 
-        The toolkit always counts the next one below, so that it is laid out twice at each resize
-        and once for everything that changes on it, which nobody sees.
+        The toolkit always counts the next one below, and lays it out for every change that nobody
+        sees.
         """
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
@@ -414,11 +415,12 @@ class SafeApp(App[ReturnType]):
 
     @property
     def theme_names(self) -> list[str]:
-        """The desk's own and the user's palettes, for a choice."""
+        """Names of the desk's own and the user's palettes."""
         return sorted(self._palettes.themes)
 
     def palettes_changed(self) -> bool:
-        """Whether a file of the user's palettes was added, changed or taken away since."""
+        """True if a file of the user's palettes was added, changed or removed since the last
+        call."""
         if self._user_themes is None:
             return False
         stamp = stamp_of(self._user_themes)
@@ -427,8 +429,7 @@ class SafeApp(App[ReturnType]):
         return changed
 
     def reload_palettes(self) -> None:
-        """Read the palettes again and draw the screen in them; the default one when the chosen
-        one is gone."""
+        """Reads the palettes again and redraws; in the default one when the chosen one is gone."""
         before, self._palettes = self._palettes, load_palettes(self._user_themes, self._theme_file)
         for palette in self._palettes.themes.values():
             self.register_theme(palette)
@@ -440,15 +441,15 @@ class SafeApp(App[ReturnType]):
             self.unregister_theme(name)
 
     def choose_theme(self, name: str) -> str:
-        """Draw in this theme; what to say about it."""
+        """Draws in this theme; returns the notice about it."""
         self.theme = name
         return f"Theme {name}."
 
     # keys
 
     def use_keymap(self, keymap: dict[str, str]) -> None:
-        """Keys by command id, checked by ``commands.keymap`` beforehand; for screens that open
-        from now on."""
+        """Takes keys by command id, checked by ``commands.keymap``, for screens that open from now
+        on."""
         self.keymap = dict(keymap)
 
     def notify(
@@ -461,7 +462,7 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """A notice in its own row where the screen has one; markup is never interpreted."""
+        """Shows a notice in its own row where the screen has one; markup is never interpreted."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)
@@ -471,8 +472,8 @@ class SafeApp(App[ReturnType]):
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
-        """Say in one notice what is wrong in the user's files: the first problem with its file
-        and line; all of them are kept with the notices, with their whole paths."""
+        """Shows in one notice what is wrong in the user's files: the first problem with file and
+        line. All of them are logged, with whole paths."""
         if not problems:
             return
         for problem in problems:
@@ -483,7 +484,7 @@ class SafeApp(App[ReturnType]):
         self.notify(f"{said}.{more}", severity="warning", keep=False)
 
     def copy_value(self, label: str, value: str) -> str:
-        """Put ``value`` on the clipboard and say so; returns the notice that was shown."""
+        """Puts ``value`` on the clipboard and says so; returns the notice."""
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)
@@ -504,7 +505,7 @@ class SafeApp(App[ReturnType]):
         self.notify("q quits. Orders go on without the desk.")
 
     def _fatal_error(self) -> None:
-        """Leave after an unhandled exception, without local variables on the screen."""
+        """Leaves after an unhandled exception, without local variables on the screen."""
         error: Any = sys.exc_info()[1] or self._exception
         report = crash_report(error) if error is not None else "The desk stopped by a defect."
         self.bell()

@@ -31,7 +31,7 @@ HUELESS = "hueless"
 
 
 class Palettes(Struct, frozen=True):
-    """What was found: themes by name, the roles of the default one, a problem per wrong value."""
+    """Themes by name, the roles of the default one, and a problem for each wrong value."""
 
     themes: Mapping[str, Theme]
     defaults: Mapping[str, str]
@@ -39,7 +39,7 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Read all palettes; :class:`FileNotFoundError` when the desk's own are not installed."""
+    """Reads all palettes. Raises FileNotFoundError when the desk's own are not installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {
@@ -77,14 +77,14 @@ def _theme(palette: Palette, base: Palette) -> Theme:
 
 
 def chosen_theme(wanted: str, palettes: Palettes) -> str:
-    """The name to use: the default one when the wanted does not exist."""
+    """The wanted name, or the default one when there is no such theme."""
     return wanted if wanted in palettes.themes else DEFAULT_THEME
 
 
 INK = Style(color="#000000", bgcolor="#ffffff")
 BLACK, WHITE = Style(bgcolor="#000000"), Style(bgcolor="#ffffff")
 
-_KEPT = {(one.color, one.bgcolor) for one in (INK, BLACK, WHITE)}
+_KEPT = {(style.color, style.bgcolor) for style in (INK, BLACK, WHITE)}
 
 
 class NoColorButInk(NoColor):
@@ -93,6 +93,8 @@ class NoColorButInk(NoColor):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         bare = super().apply(segments, background)
         return [
-            one if one.style and (one.style.color, one.style.bgcolor) in _KEPT else other
-            for one, other in zip(segments, bare, strict=True)
+            segment
+            if segment.style and (segment.style.color, segment.style.bgcolor) in _KEPT
+            else plain
+            for segment, plain in zip(segments, bare, strict=True)
         ]

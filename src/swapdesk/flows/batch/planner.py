@@ -356,7 +356,7 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
     limits = known.get(order.pair)
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
-    bounds = bounds_of(limits, types) if limits is not None else None
+    bounds = bounds_of(limits, types)
     if not reason or bounds is None:
         return None
     low = order.amount < bounds.smallest

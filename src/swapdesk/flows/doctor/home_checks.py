@@ -185,7 +185,6 @@ def secret_file(settings: Settings) -> Path | None:
 
 
 def check_secret(settings: Settings) -> Iterator[Finding]:
-    """Checks the file with the secret of the profile's API key."""
     file = secret_file(settings)
     if file is None:
         return

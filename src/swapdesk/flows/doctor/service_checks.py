@@ -118,7 +118,6 @@ def _clock(api: PartnerApi, settings: Settings) -> Finding:
 async def _accepted(
     api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
 ) -> Finding:
-    """Makes a reading call that needs the credentials."""
     try:
         await _soon(api.get_rate_limits() if api.credentials.writes else api.list_chains())
     except AccessError as error:

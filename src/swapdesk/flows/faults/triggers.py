@@ -124,7 +124,6 @@ class Triggers:
         await self.control.set_fault(call.fault, **chosen, **call.given)
 
     async def active(self) -> list[str]:
-        """Returns the active faults: ``hold on order h8Kq2P…, once``."""
         return [_active(fault) for fault in await self.control.active_faults()]
 
     async def advance(self, step: str) -> str:
@@ -198,5 +197,4 @@ def _active(fault: Mapping[str, Any]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Quotes what was typed, for a sentence."""
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")

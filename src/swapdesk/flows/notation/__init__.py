@@ -111,7 +111,13 @@ def table_amount(amount: Decimal, side: Side = "receive") -> str:
         return f"<{_SMALLEST:f}"
     whole = int(amount.copy_abs())
     places = _DIGITS - (len(str(whole)) if whole else 0)
-    return _signed(f"{_rounded(amount, max(0, min(_DIGITS, places)), side):,f}")
+    return in_places(amount, max(0, min(_DIGITS, places)), side)
+
+
+def in_places(amount: Decimal, places: int, side: Side = "receive") -> str:
+    """The amount with so many digits after the point: what is received is rounded down, what is
+    paid up."""
+    return _signed(f"{_rounded(amount, places, side):,f}")
 
 
 def counted(number: int, noun: str) -> str:

@@ -141,7 +141,6 @@ def payable_amount(
 
 
 def amount_to_pay(tracked: TrackedOrder) -> PayableAmount | None:
-    """Returns the amount to send, in units of :func:`token_to_pay`."""
     token = token_to_pay(tracked)
     if token is None:
         return payable_amount(tracked.order, None)

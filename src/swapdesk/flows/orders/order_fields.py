@@ -75,7 +75,6 @@ def deposit_arrived(order: Order) -> bool:
 
 
 def on_hold(order: Order) -> bool:
-    """True if a leg has status 8: a provider holds the money for a check."""
     return LegStatus.VERIFYING in (order.in_status, order.out_status) and not ended(
         display_of(order)
     )
@@ -87,7 +86,6 @@ def second_leg_paid(order: Order) -> bool:
 
 
 def in_second_leg(order: Order) -> bool:
-    """True if the funds of a private order left its first exchange."""
     return order.anonymous is True and second_leg_paid(order)
 
 
@@ -102,7 +100,6 @@ def expected_end(order: Order) -> datetime | None:
 
 
 def promised(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns the promised payout: as first quoted, else as confirmed at this desk."""
     if order.quoted_out_amount is not None:
         return order.quoted_out_amount
     return intent.amount_out if intent is not None else None
@@ -176,7 +173,6 @@ class Proceeds(Struct, frozen=True):
 
 
 def symbols(order: Order, intent: Intent | None = None) -> tuple[str, str]:
-    """Returns the symbols of the sent and the received token."""
     sent, received = (intent.token_in, intent.token_out) if intent is not None else (None, None)
     return (
         _symbol(order.in_token, order.in_token_id, order.in_symbol, sent),
@@ -210,7 +206,6 @@ def send_label(order: Order, outcome: ProceedsOutcome) -> str:
 
 
 def unsaid(result: Proceeds) -> bool:
-    """True if the deposit was refunded and the amount is not known."""
     return result.outcome == "came back" and result.amount is None
 
 

@@ -114,7 +114,6 @@ def _leg(
     to: str | None,
     end: datetime | None,
 ) -> Leg:
-    """``to`` is the payee of the last leg, None for another one."""
     last = to is not None
 
     def reached(past: Order) -> int:
@@ -179,7 +178,6 @@ def _word(status: int | None, begun: bool, place: int) -> str:
 def _trouble(
     order: Order, status: int | None, states: Sequence[tuple[datetime, Order]], first: bool
 ) -> LegStep | None:
-    """Returns the step at which the leg stopped, if it did."""
     display = display_of(order)
     if status == LegStatus.VERIFYING and not ended(display):
         since = next((time for time, past in states if _status(past, first) == status), None)

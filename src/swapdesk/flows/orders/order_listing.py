@@ -76,7 +76,6 @@ class FilterLine(Struct, frozen=True):
         return all(test(looked) for test in self.tests)
 
     def nothing(self, count: int) -> str:
-        """Returns the sentence for a filter that keeps none of ``count`` orders."""
         orders = "1 order" if count == 1 else f"{count:,} orders"
         searched = f": {SEARCHED}" if self.words else ""
         return f"No order matches {self.text!r}. Searched in {orders}{searched}."

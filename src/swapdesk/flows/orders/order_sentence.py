@@ -20,7 +20,6 @@ _WARNING = "Do not pay"
 def order_sentence(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> str:
-    """``made`` are the order's transactions."""
     status = order_status(tracked, now, made)
     text = status.told
     if tracked.withheld is not None and not tracked.awaits_address and not status.ended:
@@ -33,7 +32,6 @@ def order_sentence(
 
 
 def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
-    """Returns id, amounts, route, stage and time of the order."""
     order, (sent, _) = tracked.order, tracked.symbols
     route = route_of(order)
     stage = f"stage {status.stage + 1} of {len(status.stages)}"

@@ -179,7 +179,6 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def not_signed(self) -> bool:
-        """True for a swap that was not signed and never will be."""
         return self.situation is NOT_SIGNED or (self.ended and not self.closed)
 
     @property
@@ -198,7 +197,6 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """Cause and notes as sentences."""
         return " ".join(f"{part}." for part in (self.cause, *self.notes))
 
     @property
@@ -396,7 +394,6 @@ def _knowledge(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> Knowledge:
-    """``status`` is that of the service's state."""
     display = status.display
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     withheld = tracked.withheld is not None

@@ -107,7 +107,6 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def moved(self) -> bool:
-        """True if it is in a block and paid its receiver."""
         return self.confirmations is not None and not self.failed and not self.missing
 
 

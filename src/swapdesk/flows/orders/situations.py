@@ -215,7 +215,6 @@ def _leg(status: LegStatus) -> Callable[[Order], bool]:
 
 
 def _leg_broke(order: Order) -> bool:
-    """True if a leg failed or expired after the order's deposit had arrived."""
     broke = LegStatus.FAILED, LegStatus.EXPIRED
     return deposit_arrived(order) and any(_leg(status)(order) for status in broke)
 
@@ -946,7 +945,6 @@ EXPIRED: Situation = SITUATIONS["expired"]
 
 
 def _rows(*, of_desk: bool) -> dict[str | None, tuple[Situation, ...]]:
-    """Returns the rows that may apply in each displayed state."""
     states = dict.fromkeys(_ANY)
     rows = [row for row in _TABLE if (row.known if of_desk else row.when)]
     return {state: tuple(row for row in rows if state in row.states) for state in states}
@@ -962,7 +960,6 @@ STRANDED = frozenset(row for row in _TABLE if row.stranded)
 
 
 def situation_of(order: Order) -> Situation:
-    """Returns the row of the service's state."""
     display = display_of(order)
     rows = _OF_SERVICE.get(display) or _OF_SERVICE[OTHER]
     return next(row for row in rows if row.when is not None and row.when(order))

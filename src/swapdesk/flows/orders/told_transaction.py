@@ -62,7 +62,7 @@ def settled_by_venue(told: Mapping[str, Any]) -> bool:
 
 
 def _folded(value: object) -> object:
-    """Compares numbers by their value and hexadecimal texts without case."""
+    """Returns a value to compare: numbers by value, hexadecimal texts in lower case."""
     number, text = whole(value), str(value)
     if number is not None:
         return number

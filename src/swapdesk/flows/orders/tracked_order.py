@@ -104,7 +104,6 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def put_away(self) -> bool:
-        """True if its owner dealt with the present trouble."""
         return self.away is not None and self.away == self.trouble
 
     @property
@@ -135,7 +134,6 @@ class TrackedOrder(Struct, frozen=True):
         return max(shown or self.paid_at or created, created)
 
     def archived(self, now: datetime) -> bool:
-        """True if it is too old for the service to answer."""
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
 
     def out_of_reach(self, now: datetime) -> bool:

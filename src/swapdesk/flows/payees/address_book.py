@@ -18,7 +18,7 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -28,8 +28,8 @@ from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.display import looks_like, ungrouped
-from swapdesk.chain.addresses.kind import Proof, with_article
-from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
+from swapdesk.chain.addresses.kind import Proof
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.payments import check_memo
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refusal
 from swapdesk.paths import make_directories, without_mark
@@ -215,7 +215,7 @@ def write_book(path: Path, text: str) -> None:
         raise
 
 
-_NAMED: tuple[tuple[str, str, str | None, str], ...] = (
+STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
     ("bob", "evm", None, "a friend with an Ethereum wallet"),
     ("cold", "bitcoin", None, "a wallet in the drawer"),
     ("sol", "sol", None, "a friend with a Solana wallet"),
@@ -234,24 +234,11 @@ _NAMED: tuple[tuple[str, str, str | None, str], ...] = (
     ("dasha", "dash", None, "a friend with a Dash wallet"),
     ("algie", "algo", None, "a friend with an Algorand wallet"),
 )
-"""Name, kind, memo and note."""
-
-
-def _starters() -> Iterator[tuple[str, str, str | None, str]]:
-    """An entry for each kind; a kind without a row is called by its own name."""
-    yield from _NAMED
-    named = {kind for _, kind, _, _ in _NAMED}
-    for kind in ADDRESS_KINDS.values():
-        if kind.name not in named:
-            memo = "31415" if kind.memo is not None and kind.memo.per_client else None
-            yield kind.name, kind.name, memo, f"a friend with {with_article(kind.chain)} wallet"
-
-
-STARTERS = tuple(_starters())
+"""The sandbox's first entries: name, kind, memo and note."""
 
 
 def write_starters(path: Path) -> bool:
-    """Writes the sandbox's first entries, one for each kind of chain; False if a file exists."""
+    """Writes the sandbox's first entries; False if a file exists."""
     if path.exists():
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"

@@ -266,7 +266,6 @@ def read_case_file(path: Path) -> CaseFile:
 
 
 def contents(file: CaseFile) -> list[tuple[str, str]]:
-    """Returns what a file contains, to be shown before it is written."""
     record = file.record
     return [
         ("order", f"{len(file.order)} fields as the service said them last"),
@@ -303,7 +302,6 @@ def _order_document(order: Order, shown: frozenset[Shown]) -> dict[str, Any]:
 
 
 def _amounts_of(facts: CaseFacts) -> set[str]:
-    """Returns every amount of the case in each of its written forms."""
     orders = [facts.tracked.order, *(order for _, _, order in facts.seen)]
     amounts = {getattr(order, field) for order in orders for field in _AMOUNTS}
     intent, payments = facts.tracked.intent, facts.tracked.payments
@@ -370,7 +368,6 @@ def read_bytes(data: bytes) -> CaseFile:
 
 
 def _each_part(value: Any) -> Iterator[Any]:
-    """Yields the value and everything within it."""
     yield value
     if isinstance(value, list | tuple | dict):
         for inner in value.values() if isinstance(value, dict) else value:

@@ -143,7 +143,6 @@ class OrderSearch:
 
     @property
     def searched(self) -> list[Searched]:
-        """The places so far, in their sequence."""
         return [self._searched[place] for place in Place if place in self._searched]
 
     def order(self, service_id: str) -> TrackedOrder | None:
@@ -228,7 +227,6 @@ class OrderSearch:
     # what costs nothing
 
     def look_here(self) -> None:
-        """Searches the journal and the requests of this run."""
         try:
             self._look_into_journal()
         except JournalUnavailable as error:
@@ -262,7 +260,6 @@ class OrderSearch:
         return ", ".join(dict.fromkeys(self.found[name] for name in service_ids))
 
     def _groups_of(self, service_ids: list[str]) -> list[str]:
-        """Returns the service's ids of the groups of these orders."""
         rows = "kind = 'row' AND subject IN (SELECT value FROM json_each(?))"
         groups = self._desk.journal.ledger.where(
             f"subject > '' AND id IN (SELECT parent FROM operation WHERE {rows})",  # noqa: S608
@@ -271,7 +268,6 @@ class OrderSearch:
         return [str(group.subject) for group in groups]
 
     def _match(self, reading: Reading) -> None:
-        """Takes the journaled orders that a reading names."""
         index = self._desk.journal.orders
         ids: dict[str, None] = {}
         if reading.kind == "amount":
@@ -296,7 +292,6 @@ class OrderSearch:
         ]
 
     def _names_of(self, service_id: str) -> Iterator[str]:
-        """Yields the known ids, addresses and hashes of an order."""
         tracked = self.order(service_id)
         if tracked is not None:
             yield from (value for value, _ in _values_of(tracked.order))
@@ -513,7 +508,6 @@ class OrderSearch:
                 self._desk.link.tracker.keep_payment(meant[0], paid)
 
     def _paid_for(self, paid: PaidOnChain) -> list[str]:
-        """Returns the known orders that a payment was meant for."""
         orders = {tracked.service_id: tracked.order for tracked in self._desk.link.tracker.known()}
         with suppress(JournalUnavailable):
             for service_id in self._desk.journal.orders.named(paid.to) if paid.to else ():
@@ -691,7 +685,6 @@ class OrderSearch:
 
     @property
     def money(self) -> str:
-        """Where the money is, if no order was found."""
         moved = [paid for paid in self.payments if paid.moved]
         if not moved:
             return "in a place not known here; this desk has no such order"
@@ -700,21 +693,18 @@ class OrderSearch:
 
     @property
     def next(self) -> str:
-        """Who acts, if no order was found."""
         lacks = lacking(self.pasted)
         asked = " or ".join(lacks).replace("your payment", "the payment")
         return f"you: ask the customer for {asked}" if lacks else "you: pass it to the service"
 
     @property
     def reply(self) -> str:
-        """The reply to the customer, if no order was found."""
         answers = {searched.place: searched.answer for searched in self.searched}
         whole = answers.get(Place.LISTS) == "nothing" and "failed" not in answers.values()
         return not_found_reply(self.pasted, self.named(), whole=whole)
 
     @property
     def escalation(self) -> str:
-        """The text to the service, if no order was found."""
         searched = [(str(answer.place), answer.said) for answer in self.searched]
         now = self._desk.service_clock.now()
         text = not_found_escalation(self.pasted, self.named(), searched, now)
@@ -780,7 +770,6 @@ def _lowered(reading: Reading) -> set[str]:
 
 
 def _values_of(order: Order) -> list[tuple[str, str]]:
-    """Returns ids, addresses, memos and hashes of an order, with their names."""
     values = ((getattr(order, field), name) for field, name in _FIELDS)
     return [(str(value), name) for value, name in values if value is not None]
 
@@ -807,7 +796,6 @@ def _has_amount(order: Order, reading: Reading) -> bool:
 
 
 def _order_told(body: bytes) -> str | None:
-    """Returns the id of the order in an answer."""
     try:
         document = json.loads(body)
     except ValueError:
@@ -826,7 +814,6 @@ def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
 
 
 def _why(error: ClientError) -> str:
-    """Returns why a call failed, with code and request id."""
     if isinstance(error, RateLimited):
         wait = error.retry_after
         return f"rate limited{f', again in {wait:.0f} s' if wait is not None else ''}"
@@ -927,7 +914,6 @@ def _same(receiver: str, deposit: str | None) -> bool:
 
 
 def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) -> PaidOnChain:
-    """Returns a transaction that was sent and that its chain does not know."""
     known = catalog.chain(chain)
     return PaidOnChain(
         hash=transaction,

@@ -444,7 +444,6 @@ class _Words:
         )  # fmt: skip
 
     def alone(self, text: str) -> None:
-        """Takes what a text of a single word can be."""
         if len(text) > 2 * WORD_LIMIT or any(
             char.isalnum() and not char.isascii() for char in _folded(text)
         ):
@@ -454,7 +453,6 @@ class _Words:
             self.take(_of_one_word(words[0].strip(".,:!?") or words[0]))
 
     def read(self, text: str) -> None:
-        """Takes everything in one spelling of the text."""
         begin = text[:NAMED_WITHIN]
         named = list(_named(begin, self._is_symbol))
         self.take(named)
@@ -549,7 +547,6 @@ def _of_one_word(word: str) -> Iterator[Reading]:
 
 
 def _of_strong_word(word: str) -> Iterator[Reading]:
-    """Yields what the form of a word proves, at least by length and alphabet."""
     if len(word) > WORD_LIMIT or not word.isascii():
         return
     if (
@@ -853,7 +850,6 @@ def _ends(text: str, end: int) -> bool:
 
 
 def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], bool]) -> str:
-    """Returns the symbol beside a number; empty for another word."""
     if match is None:
         return ""
     behind = text[match.end() : match.end() + 1]

@@ -286,7 +286,6 @@ def _owner(status: OrderStatus, tracked: TrackedOrder) -> Owner:
 def _overdue(
     diagnosis: Diagnosis, status: OrderStatus, known: DeskFacts, pass_on: str
 ) -> Diagnosis:
-    """Returns the diagnosis of an order under way that is over its expected time."""
     passed, due = status.elapsed, status.expected
     if passed is not None and due is not None and passed >= due * MUCH_LATER:
         diagnosis = replace(diagnosis, owner="you", acts=f"you: {pass_on}")
@@ -564,13 +563,11 @@ class SupportCase(Struct, frozen=True):
 
     @property
     def order(self) -> Order:
-        """The service's order, without a withheld deposit address."""
         tracked = self.facts.tracked
         return shown_order(tracked.order, withheld=tracked.withheld)
 
 
 def case_sentence(case: SupportCase) -> str:
-    """Returns the order and its diagnosis as one line."""
     diagnosis = case.diagnosis
     head = order_head(case.facts.tracked, case.facts.status)
     return f"{head}: {diagnosis.cause} Money: {diagnosis.money} Next {diagnosis.acts}"
@@ -714,7 +711,6 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
-        """Labels and texts of the diagnosis."""
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
@@ -778,7 +774,6 @@ class TimelineEntry(Struct, frozen=True):
 
 
 def timeline(record: CaseRecord) -> Iterator[TimelineEntry]:
-    """Yields updates and requests, newest first."""
     entries: list[tuple[str, CaseMoment | LoggedCall, datetime]] = [
         *((f"call {at}", call, call.at) for at, call in enumerate(record.calls)),
         *((f"update {at}", moment, moment.happened) for at, moment in enumerate(record.moments)),

@@ -35,7 +35,9 @@ def quotes_arrived(quotes: QuoteResult) -> str:
 
 def no_usable_route(quotes: QuoteResult) -> str:
     """Says why no route can be chosen, and the smallest usable amount if it is known."""
-    token, verb = (quotes.token_out, "pays") if quotes.wish.receive else (quotes.token_in, "takes")
+    token, verb = (
+        (quotes.token_out, "pays") if quotes.request.receive else (quotes.token_in, "takes")
+    )
     sentence = f"No route {verb} {exact_amount(quotes.amount)} {token.symbol}"
     failed, routes = quotes.failed, len(quotes.ranking.unusable)
     if failed:
@@ -64,11 +66,13 @@ def quote_ended(expired_at: datetime) -> str:
     return f"This quote ended at {short_clock(expired_at)}. Your funds are in your wallet."
 
 
-def rate_worse(symbol: str, offered: Decimal, percent: Decimal) -> str:
-    """Compares the new quote with the confirmed one; ``percent`` less, above zero."""
+def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool) -> str:
+    """The new quote against the confirmed one; ``percent`` is by how much it is worse, above zero.
+    ``receive``: the amount that arrives was stated, and ``figure`` is what has to be paid."""
+    gives, less = ("asks for", "more") if receive else ("gives", "less")
     return (
-        f"The new quote gives {table_amount(offered)} {symbol},"
-        f" {percent:.2f}% less than you confirmed. Nothing was created."
+        f"The new quote {gives} {table_amount(figure)} {symbol},"
+        f" {percent:.2f}% {less} than you confirmed. Nothing was created."
     )
 
 
@@ -98,7 +102,6 @@ def found_again(order: Order) -> str:
 
 
 def failure_of_error(error: ClientError) -> Failure:
-    """Returns cause, money and next actor of a failed call."""
     if isinstance(error, ApiError):
         return with_payment(failure_of(error.code or f"HTTP_{error.status}", error.status), error)
     if isinstance(error, AnswerRefused):

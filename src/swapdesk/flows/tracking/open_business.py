@@ -167,7 +167,6 @@ def recent_events(
 
 
 def markets_of(intents: Iterable[Intent], catalog: Catalog, limit: int) -> list[TokenRow]:
-    """Returns the tokens of ``intents`` that have a price, in their sequence."""
     ids = dict.fromkeys(
         token.id for intent in intents for token in (intent.token_in, intent.token_out)
     )

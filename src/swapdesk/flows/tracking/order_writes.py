@@ -81,11 +81,9 @@ class OrderWrites:
         self._untold.add(service_id)
 
     def waiting(self, service_id: str) -> bool:
-        """True if a state of the order is queued."""
         return service_id in self.pending or service_id in self._figures
 
     def schedule(self) -> None:
-        """Starts to write what is queued."""
         if self._finished:
             return
         if (self.pending or self._untold) and (self._flush is None or self._flush.done()):
@@ -153,6 +151,5 @@ class OrderWrites:
             self.schedule()
 
     def _due(self) -> None:
-        """Moves figures to the next commit."""
         self.pending |= self._figures
         self._figures = {}

@@ -211,7 +211,6 @@ def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
 
 
 def _signatures(intent: Intent, signed: Sequence[Operation]) -> str:
-    """Says how many signatures were made, with the sum that the wallet counted."""
     token, counted = intent.token_in, [act.result.get("taken") for act in signed]
     if None in counted:
         # Of an earlier release, which counted no sum.

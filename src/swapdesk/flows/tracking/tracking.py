@@ -135,7 +135,6 @@ class Tracker:
         self.past_known = True
 
     def recall(self, service_id: str) -> TrackedOrder | None:
-        """Returns the order, from the journal if it is not loaded."""
         tracked = self._known.get(service_id)
         if tracked is None:
             tracked = self._from_journal(service_id, None)
@@ -189,7 +188,6 @@ class Tracker:
         return self._stream.state
 
     def stream_age(self) -> float:
-        """Seconds since the last message or answer."""
         return self._stream.age()
 
     # What this desk did
@@ -377,7 +375,6 @@ class Tracker:
             self._announce()
 
     def _not_known(self, service_id: str) -> None:
-        """The service said that it does not know the order."""
         tracked = self._known.get(service_id)
         if tracked is not None and not tracked.gone:
             self._put(replace(tracked, gone=True))
@@ -453,7 +450,6 @@ class Tracker:
             self._batched.put(tracked)
 
     def _apply(self, order: Order, source: Source) -> None:
-        """Merges a sighting of an order."""
         service_id = order.service_id
         self._missing.pop(service_id, None)
         shown = before = self._newest(service_id)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @cache
 def pages_of_verbs() -> Mapping[Verb, str]:
-    """Every verb, with the page whose module it stands in; those of everywhere first, in the
-    order of the help."""
+    """Every verb with the page whose module has it; those of everywhere first, in the order of the
+    help."""
     from swapdesk.tui.commands.command import Verb
 
     pages: dict[Verb, str] = {}

@@ -11,12 +11,18 @@ ADDRESS_BOOK = Verb(
     opens="swapdesk.tui.screens.address_book.AddressBookScreen",
 )
 ADD_ENTRY = Verb("add-entry", "plus", "add", "Give an address a name.")
-RENAME_ENTRY = Verb("rename-entry", "e", "rename", "Give this entry another name.")
-MARK_OWN = Verb("mark-own", "u", "own wallet", "Say whether this is your own wallet.")
+RENAME_ENTRY = Verb("rename-entry", "e", "rename", "Give this entry another name.", current=True)
+MARK_OWN = Verb("mark-own", "u", "own wallet", "Say whether this is your own wallet.", current=True)
 DELETE_ENTRY = Verb(
-    "delete-entry", "d", "delete", "Take this entry out of the address book; asked first."
+    "delete-entry",
+    "d",
+    "delete",
+    "Take this entry out of the address book; asked first.",
+    current=True,
 )
-COPY_ENTRY = Verb("copy-entry", "y", "copy address", "Copy the address, without spaces.")
+COPY_ENTRY = Verb(
+    "copy-entry", "y", "copy address", "Copy the address, without spaces.", current=True
+)
 SAVE_ENTRY = Verb(
     "save-entry",
     "enter",

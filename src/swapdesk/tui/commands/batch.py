@@ -33,7 +33,11 @@ EDIT_ROW = Verb(
     "edit-row", "enter", "edit row", "Write a cell of this row anew; tab takes another column."
 )
 SKIP_ROW = Verb(
-    "skip-row", "minus", "skip row", "Leave this row out of what is created, or take it in again."
+    "skip-row",
+    "minus",
+    "skip row",
+    "Leave this row out of what is created, or take it in again.",
+    current=True,
 )
 DECIMAL_COMMA = Verb(
     "decimal-comma",

@@ -7,6 +7,7 @@ TAKE_ORDER = Verb(
     "c",
     "take this order",
     "This is the order: take it for the payment that was asked for.",
+    current=True,
     writes=True,
     money=True,
 )

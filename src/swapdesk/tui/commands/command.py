@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class CommandState(Struct, frozen=True):
     """One key as it is now and as it is shown: ``r`` ``refresh`` ``1 quote``.
 
-    ``key`` is the one of a verb's keys that works now. ``cost`` and ``locked``, why it does not
-    work, follow the verb after a comma; a locked verb is drawn without accent. ``hidden`` verbs
-    have no key at this moment.
+    ``key`` is the one of the keys that works now. ``cost``, or ``locked``, why it does not work,
+    follows the verb after a comma; a locked verb is drawn without accent. A ``hidden`` verb has no
+    key at this moment.
     """
 
     key: str = ""
@@ -68,6 +68,9 @@ class Verb(Struct, frozen=True, eq=False):
     """Of verbs that one method does its name, ``step`` for ``do_step``."""
     given: tuple[object, ...] = ()
     """What the method is called with: the way of a step, the kind of routes to keep."""
+    current: bool = False
+    """Acts on what the page stands on, its ``current``: absent while that is None, and its method
+    is called with it."""
     footer: bool = True
     money: bool = False
     """Counts only on a still screen and for the step that was shown."""
@@ -106,11 +109,11 @@ class Verb(Struct, frozen=True, eq=False):
 
     @property
     def text(self) -> str:
-        """The palette entry: the words, their first letter large."""
+        """The entry of the palette: the words with a capital letter."""
         return self.words[:1].upper() + self.words[1:]
 
     def help(self, standing: CommandState = READY) -> str:
-        """The help sentence, and what it costs where it works now."""
+        """The help sentence, and the cost where the verb works now."""
         said, cost = self.sentence, "" if standing.locked else standing.cost
         return f"{said.rstrip('.')}; {cost}." if cost else said
 
@@ -128,7 +131,7 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """The footer entry in its present state; ``key`` when a keymap changed it."""
+        """The entry of the footer in its present state; ``key`` when a keymap changed it."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

@@ -12,7 +12,9 @@ SHOW_DEMO = Verb(
     writes=True,
     opens="swapdesk.tui.screens.demo.DemoScreen",
 )
-NEXT_STAGE = Verb("next-stage", "space", "next stage", "Go on to the next stage, or wait for it.")
+NEXT_STAGE = Verb(
+    "next-stage", "space", "next stage", "Go on to the next stage, or wait for it.", current=True
+)
 STAGE_BEFORE = Verb(
     "stage-before", "b", "back", "One stage back, as it was when it was seen.", footer=False
 )
@@ -39,18 +41,21 @@ EXPLAIN = Verb(
     "e",
     "explain",
     "More about this stage, with whole addresses and hashes; the same key takes it away.",
+    current=True,
 )
 SEARCH_LINK = Verb(
     "search-link",
     "l",
     "link search",
     "Search the local chains for what leads from Alice to Bob; the same key goes back to them.",
+    current=True,
 )
 COPY_HASH = Verb(
     "copy-hash",
     "y",
     "copy hash",
     "Copy the hash of the newest transaction on the screen.",
+    current=True,
     footer=False,
 )
 END = Verb("end", "escape", "end", "End the demonstration; its order goes on.")

@@ -7,6 +7,7 @@ FUND = Verb(
     "f",
     "fund",
     "Pay this deposit exactly once: from your wallet, or from the sandbox's faucet.",
+    current=True,
     writes=True,
     money=True,
 )
@@ -15,6 +16,7 @@ ACCEPT_LOWER = Verb(
     "c",
     "accept less",
     "Accept less output than confirmed, so that the deposit address is shown.",
+    current=True,
     writes=True,
     money=True,
 )

@@ -22,6 +22,7 @@ VARY_FAULT = Verb(
     "v",
     "vary",
     "Go through what the fault may be given: a leg, seconds, a depth, a part.",
+    current=True,
 )
 ADVANCE_CLOCK = Verb(
     "advance-clock",

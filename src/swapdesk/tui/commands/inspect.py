@@ -29,12 +29,14 @@ WRITE_BUNDLE = Verb(
     "B",
     "write bundle",
     "Write the case into one file that may be posted publicly; what is in it is shown first.",
+    current=True,
 )
 TRY_AGAIN = Verb(
     "try-again",
     "A",
     "try again with what is left",
     "Write what came back into the line of a new swap; nothing is asked or sent.",
+    current=True,
     writes=True,
     footer=False,
 )
@@ -43,6 +45,7 @@ CASE_HISTORY = Verb(
     "h",
     "history",
     "Every update and request with its time, and the order as it stood after each.",
+    current=True,
 )
 BACK = Verb(
     "back",
@@ -55,6 +58,7 @@ MASK_OR_SHOW = Verb(
     "space",
     "mask or show",
     "Show what the line under the cursor names in the file, or mask it.",
+    current=True,
 )
 WRITE_FILE = Verb("write-file", "enter", "write", "Write the file. Nothing is sent.")
 LEAVE_BUNDLE = Verb("leave-bundle", "escape", "back", "Back to the case; nothing is written.")

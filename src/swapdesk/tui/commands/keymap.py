@@ -30,28 +30,28 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """The entries that can be used (command id to keys) and a problem for each other one.
+    """Returns the entries that can be used (command id to keys) and a problem for each other one.
 
-    An id stands for the verb of that name on every screen. Refused are unknown ids and keys,
-    keys a terminal sends as another one, keys that lists, fields and leaving need, and a key
-    that another verb of the same screen or of everywhere has.
+    An id stands for the verb of that name on every screen. Refused are unknown ids and keys, keys a
+    terminal sends as another one, keys that lists, fields and leaving need, and a key that another
+    verb of the same screen or of everywhere has.
     """
-    known: dict[str, list[Verb]] = {}
+    by_id: dict[str, list[Verb]] = {}
     for command in commands:
-        known.setdefault(command.id, []).append(command)
+        by_id.setdefault(command.id, []).append(command)
     keymap: dict[str, str] = {}
     problems: list[ConfigProblem] = []
     for name, written in wanted.items():
-        if name not in known:
-            near = nearest(name.replace("_", "-"), known)
+        if name not in by_id:
+            near = nearest(name.replace("_", "-"), by_id)
             problems.append(refuse(name, "is no command", near))
             continue
-        keys, problem = _keys_of(name, written, known[name], refuse)
+        keys, problem = _keys_of(name, written, by_id[name], refuse)
         if problem is not None:
             problems.append(problem)
         else:
             keymap[name] = ",".join(keys)
-    while (clash := _clash(keymap, known)) is not None:
+    while (clash := _clash(keymap, by_id)) is not None:
         loser, owner, key = clash
         problems.append(refuse(loser, f"wants {shown_key(key)}, which belongs to {owner}", None))
         del keymap[loser]
@@ -68,17 +68,17 @@ def _keys_of(
         if key is None:
             return [], refuse(name, f"{text[:24]!r} is no key", nearest(text.lower(), KNOWN_KEYS))
         if key in FORBIDDEN:
-            said = f"{shown_key(key)} is sent by terminals as {FORBIDDEN[key]}"
-            return [], refuse(name, said, None)
+            reason = f"{shown_key(key)} is sent by terminals as {FORBIDDEN[key]}"
+            return [], refuse(name, reason, None)
         if key in TAKEN and key not in own:
-            said = f"{shown_key(key)} is needed by {TAKEN[key]}"
-            return [], refuse(name, said, None)
+            reason = f"{shown_key(key)} is needed by {TAKEN[key]}"
+            return [], refuse(name, reason, None)
         keys.append(key)
     return keys, None
 
 
 def _clash(
-    keymap: Mapping[str, str], known: Mapping[str, list[Verb]]
+    keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
     """The first wanted entry whose key another verb has, that verb, and the key.
 
@@ -88,16 +88,17 @@ def _clash(
     for at in reversed(range(len(order))):
         name = order[at]
         for key in split_keys(keymap[name]):
-            for other, classes in known.items():
+            for other, classes in by_id.items():
                 if other == name or (other in keymap and order.index(other) > at):
                     continue
-                if any(key in split_keys(keymap.get(other, one.key)) and not _apart(one, mine)
-                       for one in classes for mine in known[name]):  # fmt: skip
+                if any(key in split_keys(keymap.get(other, verb.key)) and not _apart(verb, mine)
+                       for verb in classes for mine in by_id[name]):  # fmt: skip
                     return name, other, key
     return None
 
 
-def _apart(one: Verb, other: Verb) -> bool:
-    """Two verbs of different screens may share a key; a verb of everywhere shares with none."""
+def _apart(verb: Verb, other: Verb) -> bool:
+    """True if both verbs may have one key: they are of different screens, and neither is of
+    everywhere."""
     pages = pages_of_verbs()
-    return not (one.everywhere or other.everywhere) and pages.get(one) != pages.get(other)
+    return not (verb.everywhere or other.everywhere) and pages.get(verb) != pages.get(other)

@@ -18,5 +18,7 @@ LATER_UPDATE = Verb(
     act="step",
     given=(1,),
 )
-COPY_UPDATE = Verb("copy-update", "y", "copy", "Copy the update under the cursor as a line.")
+COPY_UPDATE = Verb(
+    "copy-update", "y", "copy", "Copy the update under the cursor as a line.", current=True
+)
 BACK = Verb("back", "escape", "back", "Back to the order.")

@@ -14,13 +14,14 @@ OPEN_ORDER = Verb(
     "open-order", "enter", "open", "Open the order: its stages, what happened, every address."
 )
 COPY_ADDRESS = Verb(
-    "copy-address", "y", "copy address", "Copy the deposit address, without spaces."
+    "copy-address", "y", "copy address", "Copy the deposit address, without spaces.", current=True
 )
 FUND = Verb(
     "fund",
     "f",
     "fund",
     "Pay this deposit exactly once: from your wallet, or from the sandbox's faucet.",
+    current=True,
     writes=True,
     money=True,
 )
@@ -41,6 +42,7 @@ SAY_ROW = Verb(
     "e",
     "say",
     "Say the order under the cursor in one sentence, to be read aloud.",
+    current=True,
     footer=False,
 )
 AGAIN = Verb(
@@ -48,6 +50,7 @@ AGAIN = Verb(
     "A",
     "again",
     "Ask for quotes with the same amount, tokens, recipient and memo; a new order comes of it.",
+    current=True,
     writes=True,
 )
 PUT_AWAY = Verb(
@@ -55,6 +58,7 @@ PUT_AWAY = Verb(
     "P",
     "put away",
     "Put a failed order away that was dealt with; the same key takes it back.",
+    current=True,
 )
 EXPORT_ROWS = Verb(
     "export-rows", "x", "export", "Write the orders shown to a file, as CSV or JSON."

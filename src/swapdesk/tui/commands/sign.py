@@ -2,9 +2,17 @@
 
 from swapdesk.tui.commands.command import Verb
 
-SIGN = Verb("sign", "s", "sign", "Sign exactly what stands here.", writes=True, money=True)
+SIGN = Verb(
+    "sign", "s", "sign", "Sign exactly what stands here.", current=True, writes=True, money=True
+)
 REFUSE = Verb(
-    "refuse", "x", "refuse", "Sign nothing of this and end it here.", writes=True, money=True
+    "refuse",
+    "x",
+    "refuse",
+    "Sign nothing of this and end it here.",
+    current=True,
+    writes=True,
+    money=True,
 )
 GO_ON = Verb("go-on", "r", "go on", "Go on from the step where it stopped.", writes=True)
 BUMP = Verb(
@@ -26,7 +34,9 @@ CANCEL = Verb(
     given=(True,),
 )
 RAW_FIELDS = Verb("raw-fields", "J", "raw fields", "Every field as it came from the service.")
-COPY_DIGEST = Verb("copy-digest", "y", "copy digest", "Copy the digest of what would be signed.")
+COPY_DIGEST = Verb(
+    "copy-digest", "y", "copy digest", "Copy the digest of what would be signed.", current=True
+)
 READ_ON = Verb(
     "read-on",
     "space,pagedown,end,down,j",

@@ -26,10 +26,18 @@ FETCH_UNLISTED = Verb(
     "Ask the service for a contract address that no list has.",
 )
 ASK_LIMITS = Verb(
-    "ask-limits", "f5", "limits", "Ask how much of the token can be swapped by each kind of route."
+    "ask-limits",
+    "f5",
+    "limits",
+    "Ask how much of the token can be swapped by each kind of route.",
+    current=True,
 )
 COPY_CONTRACT = Verb(
-    "copy-contract", "ctrl+y", "copy contract", "Copy the contract address of the token."
+    "copy-contract",
+    "ctrl+y",
+    "copy contract",
+    "Copy the contract address of the token.",
+    current=True,
 )
 UP = Verb("up", "up", "move", "The token above.", shown="↑↓", act="move", given=(-1,))
 DOWN = Verb("down", "down", "move down", "The token below.", footer=False, act="move", given=(1,))

@@ -26,6 +26,7 @@ REVOKE_ALLOWANCE = Verb(
     "End this allowance; what is signed is shown first.",
     writes=True,
     act="sign",
+    current=True,
     money=True,
 )
 WITHDRAW_ALL = Verb(
@@ -35,6 +36,7 @@ WITHDRAW_ALL = Verb(
     "Take back everything that this smart account holds; what is signed is shown first.",
     writes=True,
     act="sign",
+    current=True,
     money=True,
 )
 SET_LIMITS = Verb(
@@ -52,5 +54,9 @@ LOCK_WALLET = Verb(
     writes=True,
 )
 COPY_WALLET_ADDRESS = Verb(
-    "copy-wallet-address", "y", "copy address", "Copy the address of this row, without spaces."
+    "copy-wallet-address",
+    "y",
+    "copy address",
+    "Copy the address of this row, without spaces.",
+    current=True,
 )

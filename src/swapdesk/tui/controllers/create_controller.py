@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swapdesk.tui.controllers.navigation import Controller
+
 if TYPE_CHECKING:
     from swapdesk.flows.batch.creation import BatchCreation
     from swapdesk.flows.batch.plan import BatchPlan, Means
@@ -19,18 +21,16 @@ if TYPE_CHECKING:
     from swapdesk.tui.controllers.navigation import Navigation
 
 
-class CreateController:
+class CreateController(Controller):
     """``creating`` is the id of the intent whose create is in flight."""
 
     def __init__(self, navigation: Navigation) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self._paying: str | None = None
         self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
-        """Post the intent; False while another create is in flight."""
+        """Posts the intent; False while another create is in flight."""
         if self.creating is not None:
             return False
         self.creating = intent.id
@@ -48,7 +48,7 @@ class CreateController:
         self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
-        """Pay a deposit from the sandbox's faucet; False while one is being paid."""
+        """Pays a deposit from the sandbox's faucet; False while one is being paid."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
@@ -65,7 +65,7 @@ class CreateController:
         self._app.call_later(self._deposit_paid, tracked.service_id, outcome)
 
     def _waits(self) -> None:
-        """The create got no answer; the desk looks for the order."""
+        """Called when the create got no answer; the desk looks for the order."""
         from swapdesk.tui.screens.create import CreateScreen
 
         for screen in self._app.screen_stack:
@@ -80,9 +80,9 @@ class CreateController:
 
         shown = next(
             (
-                one
-                for one in self._app.screen_stack
-                if isinstance(one, CreateScreen) and one.state.sent_intent == intent.id
+                screen
+                for screen in self._app.screen_stack
+                if isinstance(screen, CreateScreen) and screen.state.sent_intent == intent.id
             ),
             None,
         )
@@ -108,12 +108,12 @@ class CreateController:
         if created.withheld is not None:
             return
         confirmed = tracked.intent if tracked is not None else None
-        said = found_again(order) if created.found_again else order_open(order, confirmed)
+        notice = found_again(order) if created.found_again else order_open(order, confirmed)
         if isinstance(shown := self._app.screen, DepositScreen):
             # It says what to send, so it goes when nothing is to be sent any more.
-            shown.show_notice(said, about=DepositPhase.WAITING)
+            shown.show_notice(notice, about=DepositPhase.WAITING)
         else:
-            self._app.notify(said)
+            self._app.notify(notice)
 
     def _deposit_paid(self, service_id: str, outcome: Outcome) -> None:
         if outcome.done:
@@ -123,13 +123,12 @@ class CreateController:
         self._navigation.tell_orders(frozenset({service_id}))
 
 
-class BatchController:
-    """The batch of this run: what was loaded, or what an earlier run left open, or nothing yet."""
+class BatchController(Controller):
+    """The batch of this run: a file that was loaded, a batch that an earlier run left open, or none
+    yet."""
 
     def __init__(self, navigation: Navigation) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self.planner: BatchPlanner | None = None
         self.plan: BatchPlan | None = None
         self.means: tuple[Means, ...] = ()
@@ -143,18 +142,18 @@ class BatchController:
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Another file, or another batch that was written down before, or rows of one."""
+        """Begins with another file, another written batch, or rows of one."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
-        """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
-        Raises NotCreatable, ClaimTaken and JournalUnavailable, and nothing was sent then."""
+        """Writes the rows of a plan down and creates them; ``agreed``: its doubts were agreed to.
+        Raises NotCreatable, ClaimTaken and JournalUnavailable before anything is sent."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 
     def go_on(self) -> None:
-        """Create what waits to be, and look for what may have been created."""
+        """Creates the groups that wait, and looks for those that may have been created."""
         batch_id = self.batch_id
         if batch_id is None or self.creating:
             return
@@ -177,8 +176,8 @@ class BatchController:
         failure = ""
         try:
             async for _, error in self._creation().run(batch_id):
-                said = "" if error is None else f"{error}. Nothing was paid."
-                self._app.call_later(self._moved, said)
+                reason = "" if error is None else f"{error}. Nothing was paid."
+                self._app.call_later(self._moved, reason)
         except (ClientError, JournalUnavailable) as error:
             failure = f"{error}. Nothing was paid."
         finally:
@@ -186,7 +185,7 @@ class BatchController:
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """A group came to something; ``failure`` is why one did not, in sentences."""
+        """Called when a group was created or not; ``failure`` says why not, in sentences."""
         from swapdesk.tui.screens.batch import BatchScreen
 
         shown = isinstance(self._app.screen, BatchScreen)

@@ -20,7 +20,7 @@ STARTING = "The desk is starting. This is open in a moment."
 
 
 class Navigation:
-    """Goes from page to page; the first page, ``first``, is never left for good."""
+    """Goes from page to page; ``first`` is never left for good."""
 
     def __init__(self, app: App[Any], session: Session, first: SwapScreen) -> None:
         self.app = app
@@ -34,7 +34,7 @@ class Navigation:
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tell the page in view that orders with these ids changed, and where funds are with them;
+        """Tells the page in view that orders with these ids changed, and where funds are with them;
         an empty set stands for the state of the stream, and for creates."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
@@ -43,7 +43,8 @@ class Navigation:
             page.see_moves()
 
     def open(self, verb: Verb) -> None:
-        """Open the page that a verb names, once the desk is open or where the page needs none."""
+        """Opens the page that a verb names, once the desk is open or where the page does not need
+        it."""
         if not (self.session.opened or verb.before_opened):
             session = self.session
             failed = session.phase == "failed"
@@ -54,26 +55,26 @@ class Navigation:
         self.app.push_screen(page(self.session))
 
     async def back(self) -> None:
-        """The page before; the first page stays."""
+        """Goes to the page before; the first page stays."""
         if len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
 
     async def home(self) -> SwapScreen:
-        """The first page; what was typed on it is kept."""
+        """Goes to the first page, which keeps its line, and returns it."""
         while len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
         return self.first
 
     async def begin_with(self, line: str) -> None:
-        """The first page with this line of a swap; nothing is asked."""
+        """Opens the first page with this line of a swap; asks nothing."""
         (await self.home()).begin_with(line)
 
     async def write_token(self, spec: str) -> None:
-        """Put a token that was chosen on another page into the line of the first one."""
+        """Writes a token that was chosen on another page into the line of the first one."""
         (await self.home()).write_token(spec)
 
     async def finish_with(self, page: Page) -> None:
-        """What the first page asked for is done: it is emptied, and ``page`` shows the result."""
+        """Empties the first page, whose request is done, and shows the result on ``page``."""
         (await self.home()).begin(private=False)
         await self.app.push_screen(page)
 
@@ -88,11 +89,20 @@ class Navigation:
         self.app.push_screen(DemoScreen(self.session, choice))
 
     def open_orders(self, filter_line: str) -> None:
-        """The tracker, which begins with this filter line."""
+        """Opens the tracker with this filter line."""
         from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
         self.app.push_screen(OrdersScreen(self.session, read_filter(filter_line)))
+
+
+class Controller:
+    """What goes on whatever page is in view."""
+
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
 
 
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."
@@ -103,8 +113,8 @@ NO_MOUSE = "This terminal gives the desk no mouse."
 
 
 class PrivacyMode:
-    """Hides amounts and lets go of the mouse. ``painting`` reads ``hides_amounts``, in the last
-    step before the cells."""
+    """Hides amounts and releases the mouse. ``painting`` reads ``hides_amounts`` in the last step
+    before the cells."""
 
     def __init__(self, app: App[Any], session: Session) -> None:
         self._app = app
@@ -113,12 +123,12 @@ class PrivacyMode:
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
-        """Whether a word is a token's symbol, so that a whole number before it is an amount."""
+        """True if the word is a token's symbol, so that a whole number before it is an amount."""
         catalog = self._session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
-        """Amounts as ``•••`` everywhere, or as they are again."""
+        """Draws amounts as ``•••`` everywhere, or as they are again."""
         self.hides_amounts = not self.hides_amounts
         for screen in self._app.screen_stack:
             screen.refresh()
@@ -127,7 +137,7 @@ class PrivacyMode:
         self._app.notify(HIDDEN if self.hides_amounts else SHOWN)
 
     def toggle_mouse(self) -> None:
-        """Give the mouse to the terminal, for its own selection, or take it back."""
+        """Gives the mouse to the terminal for its own selection, or takes it back."""
         name = "_enable_mouse_support" if self._mouse_released else "_disable_mouse_support"
         switch = getattr(self._app._driver, name, None)
         if switch is None:

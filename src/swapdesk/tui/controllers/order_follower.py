@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from swapdesk.tui.controllers.navigation import Controller
 from swapdesk.tui.spans import printable
 
 if TYPE_CHECKING:
@@ -20,17 +21,15 @@ if TYPE_CHECKING:
     from swapdesk.tui.controllers.navigation import Navigation
 
 
-class OrderFollower:
+class OrderFollower(Controller):
     """``ends`` tells the terminal of orders that ended."""
 
     def __init__(self, navigation: Navigation, ends: EndBell) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Tell of the orders of a connected desk, of what the start found out first."""
+        """Announces changes of the orders of a connected desk; first what the start found out."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
@@ -38,7 +37,7 @@ class OrderFollower:
         self._tell_unfinished()
 
     def _tell_unfinished(self) -> None:
-        """What the start found out; in the middle of something else only as a notice."""
+        """Shows what the start found out; only as a notice if another page is open."""
         report = self._session.report
         if report is None or report.empty:
             return
@@ -50,7 +49,7 @@ class OrderFollower:
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
-        """Every order of the journal is in view."""
+        """Called when every order of the journal is in view."""
         if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
         if (page := self._navigation.page) is not None:
@@ -58,20 +57,20 @@ class OrderFollower:
             page.session_changed()
 
     def _settled(self, report: ResumeReport) -> None:
-        """A later look found out about requests without a known outcome."""
+        """Called when a later look settled creates of unknown outcome."""
         from swapdesk.flows.tracking.open_business import settled_words
 
-        for said in settled_words(report):
-            self._app.notify(said, severity="warning")
+        for words in settled_words(report):
+            self._app.notify(words, severity="warning")
         self._navigation.tell_orders()
 
     def _orders_changed(self, ids: frozenset[str]) -> None:
         link = self._session.link
-        known = map(link.tracker.get, ids) if link is not None else ()
-        changed = [one for one in known if one is not None]
+        tracked = map(link.tracker.get, ids) if link is not None else ()
+        changed = [order for order in tracked if order is not None]
         sentences = self.ends.changed(changed, self._session.service_clock.now())
-        for said in sentences:
-            self._app.notify(said)
+        for sentence in sentences:
+            self._app.notify(sentence)
         # What was paid out or came back may be in the own wallet.
         self._session.moves += bool(sentences)
         self._navigation.tell_orders(ids)
@@ -82,8 +81,8 @@ LONGEST = 120
 
 class EndBell:
     """``tell`` writes to the terminal: the bell, and a sequence with the sentence. ``choice`` is
-    that of the configuration: ``away``, while the terminal is not known to have the focus,
-    ``always`` or ``off``."""
+    the setting: ``away`` (unless the terminal is known to have the focus), ``always`` or
+    ``off``."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -93,20 +92,21 @@ class EndBell:
         """Whether the terminal said that it has the focus; not every one says."""
 
     def begin(self, orders: Iterable[TrackedOrder]) -> None:
-        """What ended before is no news."""
-        self._told |= {one.service_id: _end(one) for one in orders if one.ended}
+        """Notes the orders that ended before: they are no news."""
+        self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Tell of those that ended since; the sentences, also when no bell was rung."""
-        ended = (one for one in orders if one.ended)
-        news = [one for one in ended if self._told.get(one.service_id) != _end(one)]
+        """Rings for the orders that ended since; returns the sentences, also when no bell was
+        rung."""
+        ended = (order for order in orders if order.ended)
+        news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)
-        said = [end_sentence(one, now) for one in news]
+        sentences = [end_sentence(order, now) for order in news]
         away = not self.focused or self._choice == "always"
-        if said and away and self._choice != "off":
-            several = f"{len(said)} orders ended. " if len(said) > 1 else ""
-            self._tell(f"{several}{said[0]}")
-        return said
+        if sentences and away and self._choice != "off":
+            several = f"{len(sentences)} orders ended. " if len(sentences) > 1 else ""
+            self._tell(f"{several}{sentences[0]}")
+        return sentences
 
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
@@ -125,8 +125,8 @@ def terminal_notice(text: str) -> str:
     return f"\a\x1b]9;{safe}\x1b\\"
 
 
-def _end(one: TrackedOrder) -> str:
+def _end(tracked: TrackedOrder) -> str:
     # As above.
     from swapdesk.flows.orders.order_merge import display_of
 
-    return display_of(one.order) or ""
+    return display_of(tracked.order) or ""

@@ -7,6 +7,8 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from swapdesk.tui.controllers.navigation import Controller
+
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_payment import GroupSession
     from swapdesk.flows.batch.progress import Until
@@ -22,13 +24,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class SigningController:
-    """Keeps what is signed going; the wallet starts with the first."""
+class SigningController(Controller):
+    """Keeps signing sessions going; the wallet starts with the first."""
 
     def __init__(self, navigation: Navigation) -> None:
-        self._navigation = navigation
-        self._app = navigation.app
-        self._session = navigation.session
+        super().__init__(navigation)
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
@@ -36,20 +36,21 @@ class SigningController:
 
     @property
     def begun(self) -> bool:
-        """Whether something was signed for in this run."""
+        """True if something was signed in this run."""
         return self._begun is not None
 
     @property
     def open_sessions(self) -> list[SigningSession[Any]]:
-        """All that is not over, swaps first; what stands where a key left it is not under way."""
+        """The sessions that are not over, swaps first. One that rests until a key is pressed is not
+        among them."""
         if self._begun is None:
             return []
-        return [one for one in self._begun.open if not one.rests]
+        return [session for session in self._begun.open if not session.rests]
 
     @property
     def open_counts(self) -> tuple[int, int]:
         """How many swaps, and how many payments of deposits and groups, are not over."""
-        nouns = [one.kind.noun for one in self.open_sessions]
+        nouns = [session.kind.noun for session in self.open_sessions]
         return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
     @property
@@ -62,13 +63,13 @@ class SigningController:
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
-        """End an allowance, and show what is to be signed."""
+        """Ends an allowance; shows what is to be signed."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
 
     def withdraw(self, account: Account, link: ChainLink) -> None:
-        """Take back what the smart account of an account holds, and show what is to be signed."""
+        """Withdraws what the smart account of an account holds; shows what is to be signed."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
         self._carry_out(begin_withdrawal(self.running, account.address, link, account.name))
@@ -78,14 +79,14 @@ class SigningController:
         self.open(signing)
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
-        """Pay the deposit of an order that was confirmed here, and show what is to be signed;
-        or show the payment that was begun."""
+        """Pays the deposit of an order that was confirmed here; shows what is to be signed, or the
+        payment that was begun."""
         from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
-        """Begin a swap that was confirmed, and show what is to be signed."""
+        """Begins a swap that was confirmed; shows what is to be signed."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -94,8 +95,8 @@ class SigningController:
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Go on with the payment of a group that was created, by its act; its session. Raises
-        Stopped, KeyError for no such group, and JournalUnavailable."""
+        """Continues the payment of a group that was created, by the id of its act; returns its
+        session. Raises Stopped, KeyError for no such group, and JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
@@ -112,7 +113,7 @@ class SigningController:
             self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
-        """Ask for more gas for what the session waits for, or for its cancellation; the session
+        """Pays more gas for the transaction that the session waits for, or cancels it; the session
         goes on meanwhile."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
@@ -125,14 +126,14 @@ class SigningController:
     async def _replace(self, signing: SigningSession[Any], replacement: Replacement) -> None:
         from swapdesk.flows.signing.signing_session import replace
 
-        said = await replace(replacement, signing)
-        if said is not None:
-            self._app.call_later(self._not_replaced, signing, said)
+        problem = await replace(replacement, signing)
+        if problem is not None:
+            self._app.call_later(self._not_replaced, signing, problem)
 
-    def _not_replaced(self, signing: SigningSession[Any], said: str) -> None:
+    def _not_replaced(self, signing: SigningSession[Any], problem: str) -> None:
         from swapdesk.tui.screens.sign import subject_of
 
-        self._app.notify(f"{subject_of(signing)}: {said}", severity="warning")
+        self._app.notify(f"{subject_of(signing)}: {problem}", severity="warning")
 
     def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
@@ -140,8 +141,8 @@ class SigningController:
         self._app.push_screen(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
-        """Go on with what an earlier run left open, and with what stopped when the service or
-        the wallet was gone."""
+        """Continues what an earlier run left open, and what stopped when the service or the wallet
+        was gone."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -169,27 +170,28 @@ class SigningController:
         except JournalUnavailable as error:
             log.warning("what was being signed was not read: %s", error)
             return
-        for one in self.open_sessions:
-            if one.stage in (Stage.WORKING, Stage.STOPPED):
-                self.go_on(one)
+        for session in self.open_sessions:
+            if session.stage in (Stage.WORKING, Stage.STOPPED):
+                self.go_on(session)
 
     def _take_on_groups(self) -> None:
-        """What was signed and not submitted rests until its key is pressed; the rest goes on."""
+        """A group that was signed and not submitted rests until its key is pressed; the others go
+        on."""
         from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 
         try:
-            found = groups_left_open(self.running)
+            sessions = groups_left_open(self.running)
         except Stopped as error:
             log.warning("a batch is not gone on with: %s", error)
             return
-        for one in found:
-            bundle = standing_of(one).bundle
+        for session in sessions:
+            bundle = standing_of(session).bundle
             under_way = bundle is not None and bundle.under_way
-            one.about.until = Until.SETTLED if under_way else Until.SIGNED
+            session.about.until = Until.SETTLED if under_way else Until.SIGNED
 
     def moved(self, signing_id: str) -> None:
-        """Something is to be shown of a session: a step, a review, a confirmation."""
+        """Called when a session has something to show: a step, a review, a confirmation."""
         if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
             signing = self.running.get(signing_id)
@@ -198,7 +200,7 @@ class SigningController:
         self._tell_page(signing_id)
 
     async def _ended(self, signing: SigningSession[Any]) -> None:
-        """Tell how it ended, unless the page in view does."""
+        """Announces how a session ended, unless the page in view does."""
         from swapdesk.tui.screens.order import OrderScreen
         from swapdesk.tui.screens.sign import SignScreen, subject_of
 
@@ -216,8 +218,8 @@ class SigningController:
             else:
                 await self._navigation.back()
         page = self._navigation.page
-        told = shown or (page is not None and page.tells_end_of(signing))
-        if outcome.failure is not None and not told:
+        announced = shown or (page is not None and page.tells_end_of(signing))
+        if outcome.failure is not None and not announced:
             self._app.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         if outcome.done:
             self._app.notify(f"{subject_of(signing)} {signing.notice}")
@@ -226,15 +228,17 @@ class SigningController:
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
-        """Tell the page in view that a session moved; where it ended or a transaction of it came
-        further, so did money of the wallet."""
-        found = (one.transaction for one in self.open_sessions if one.id == signing_id)
-        sent = next((one for one in found if one is not None), None)
-        known = self._sent
-        before = known.pop(signing_id, None)
+        """Tells the page in view that a session moved. Where it ended, or a transaction of it came
+        further, money of the wallet moved."""
+        transactions = (
+            session.transaction for session in self.open_sessions if session.id == signing_id
+        )
+        sent = next((transaction for transaction in transactions if transaction is not None), None)
+        reported = self._sent
+        before = reported.pop(signing_id, None)
         if sent is not None:
-            known[signing_id] = (sent.hash, sent.word)
-        if ended or before != known.get(signing_id):
+            reported[signing_id] = (sent.hash, sent.word)
+        if ended or before != reported.get(signing_id):
             self._session.moves += 1
         page = self._navigation.page
         if page is not None and page.is_mounted:

@@ -99,7 +99,7 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """What was read within a minute is shown at once."""
+        """Shows at once what was read within a minute."""
         link = self.link
         if link is None:
             return
@@ -119,11 +119,11 @@ class AccountScreen(Page):
         failure = failure_of_error(error)
         self._not_read(f"Not read. {failure.cause}", failure.next)
 
-    def _not_read(self, said: str, next_: str) -> None:
-        self._said, self._next = said, next_
+    def _not_read(self, reason: str, next_: str) -> None:
+        self._said, self._next = reason, next_
         self.show()
         if self._reading is not None:
-            self.show_notice(said, "warning")
+            self.show_notice(reason, "warning")
 
     # drawing
 
@@ -133,9 +133,9 @@ class AccountScreen(Page):
         self._show_limits()
         reading, now = self._reading, self.now()
         if reading is None:
-            said = self._said or "Asking the service."
+            words = self._said or "Asking the service."
             role = "status-trouble" if self._said else "muted"
-            self._sums.show(lambda width: wrapped([Span(said, role)], width))
+            self._sums.show(lambda width: wrapped([Span(words, role)], width))
             self._weeks.show(lambda width: [])
             next_ = self._next if self._said else "the service"
             self.set_money("not looked at here; this is your account.", next_)
@@ -197,7 +197,7 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """A gauge for each window, what they count for who ``pays`` each call, and the forecast where a
+    """A gauge for each window, what is counted for who ``pays`` each call, and a forecast where a
     limit would not last."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
@@ -208,27 +208,27 @@ def limit_lines(
         lines.append(gauge_line(gauge.used, gauge.limit, width, reset=reset, label=head))
     if pays:
         lines += wrapped([Span(OF_PAYER, "muted")], width)
-    said = forecast(tuple(gauges))
-    if said is not None:
-        lines += wrapped([Span(f"{TROUBLE} {said}", "status-waiting")], width)
+    warning = forecast(tuple(gauges))
+    if warning is not None:
+        lines += wrapped([Span(f"{TROUBLE} {warning}", "status-waiting")], width)
     return lines
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
     """Commissions in dollars; those of the month first."""
-    told = reading.commissions
+    commissions = reading.commissions
     rows = (
-        ("this month", told.this_month_earnings),
-        ("last month", told.last_month_earnings),
-        ("total", told.total_earnings),
-        ("paid out", told.processed_commissions),
-        ("not paid yet", told.pending_commissions),
+        ("this month", commissions.this_month_earnings),
+        ("last month", commissions.last_month_earnings),
+        ("total", commissions.total_earnings),
+        ("paid out", commissions.processed_commissions),
+        ("not paid yet", commissions.pending_commissions),
     )
     lines = [section_line("Commissions, USD", month_name(reading.month, now), width)]
     for place, (label, value) in enumerate(rows):
         amount = Span(usd(value).replace("$", ""), bold=place == 0, amount=True)
         lines.append(spread([Span(label, "muted")], [amount], width))
-    count = Span(f"{told.commission_count:,}", count=True)
+    count = Span(f"{commissions.commission_count:,}", count=True)
     lines.append(spread([Span("entries", "muted")], [count], width))
     return lines
 
@@ -289,7 +289,6 @@ def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Lin
 
 
 def week_lines(weeks: Sequence[WeeklyVolume], width: int) -> list[Line]:
-    """Newest first, as many as are given."""
     lines = [section_line("Weeks", "", width)]
     if not weeks:
         return [*lines, [Span("No order was finished yet.", "muted")]]

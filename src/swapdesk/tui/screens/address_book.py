@@ -110,7 +110,7 @@ class AddressBookScreen(Page):
 
     @property
     def current(self) -> BookEntry | None:
-        return self.desk.book.entry(self._table.cursor_key or "")
+        return self.desk.book.entry(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
@@ -120,27 +120,20 @@ class AddressBookScreen(Page):
 
     # keys
 
-    def standings(self) -> Standings:
-        entry = self.current
-        own = "not my wallet" if entry is not None and entry.own else ""
-        return {
-            **dict.fromkeys((RENAME_ENTRY, DELETE_ENTRY, COPY_ENTRY), entry is not None),
-            MARK_OWN: CommandState(verb=own, hidden=entry is None),
-        }
+    def standings_of(self, entry: BookEntry) -> Standings:
+        return {MARK_OWN: CommandState(verb="not my wallet" if entry.own else "")}
 
     def do_add_entry(self) -> None:
         self.app.push_screen(BookEntryScreen(self.session))
 
-    def do_rename_entry(self) -> None:
-        self.app.push_screen(BookEntryScreen(self.session, renamed=self.current))
+    def do_rename_entry(self, entry: BookEntry) -> None:
+        self.app.push_screen(BookEntryScreen(self.session, renamed=entry))
 
-    def do_mark_own(self) -> None:
-        entry = self.current
-        if entry is not None:
-            self._change(lambda book: book.mark_own(entry.name, not entry.own))
+    def do_mark_own(self, entry: BookEntry) -> None:
+        self._change(lambda book: book.mark_own(entry.name, not entry.own))
 
     def _change(self, change: Callable[[AddressBook], object]) -> bool:
-        """Whether the book was written; a notice says why it was not."""
+        """True if the book was written; else a notice says why not."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:
@@ -149,10 +142,7 @@ class AddressBookScreen(Page):
         self.show()
         return True
 
-    def do_delete_entry(self) -> None:
-        entry = self.current
-        if entry is None:
-            return
+    def do_delete_entry(self, entry: BookEntry) -> None:
         question = Question(
             "Delete from the address book",
             [
@@ -169,9 +159,8 @@ class AddressBookScreen(Page):
 
         self.confirm(question, delete)
 
-    def do_copy_entry(self) -> None:
-        if (entry := self.current) is not None:
-            self.controls.copy_value("address", entry.address)
+    def do_copy_entry(self, entry: BookEntry) -> None:
+        self.controls.copy_value("address", entry.address)
 
 
 def _pane(entry: BookEntry) -> list[LineLike]:
@@ -333,7 +322,7 @@ class BookEntryScreen(Page):
         )
 
     def _write(self, change: Callable[[AddressBook], object]) -> None:
-        """Change the book and leave; a notice says why it was not changed."""
+        """Changes the book and leaves; a notice says why it was not changed."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:

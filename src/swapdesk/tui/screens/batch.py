@@ -130,8 +130,6 @@ from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 from swapdesk.wire.operation import RateClass
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.controls import Batches
     from swapdesk.wire.orders import Order
@@ -216,7 +214,6 @@ class BatchScreen(Page):
         """What the planner does; empty when nothing."""
         self.progress: BatchProgress | None = None
         """How far what was created is; None before that."""
-        self._update: Timer | None = None
         self._drawn_size = Size(0, 0)
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
@@ -264,15 +261,11 @@ class BatchScreen(Page):
         self.read_on()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        if self.made is not None and self._update is None:
-            self._update = self.set_timer(UPDATE_SECONDS, self._redraw)
-
-    def _redraw(self) -> None:
-        self._update = None
-        self.show()
+        if self.made is not None:
+            self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """A group came to something."""
+        """Called when the creation of a group ended, with the reason where it failed."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -296,11 +289,12 @@ class BatchScreen(Page):
 
     @property
     def made(self) -> Batch | None:
-        """What was created of the plan, as the journal had it when it was read last."""
+        """The created batch as the journal had it at the last reading; None before it was
+        created."""
         return None if self.progress is None else self.progress.batch
 
     def read_on(self) -> None:
-        """Read from the journal how far it is, and draw that."""
+        """Reads the progress of the batch from the journal and draws it."""
         batch_id = self.work.batch_id
         self.progress = None
         if batch_id is not None:
@@ -312,53 +306,50 @@ class BatchScreen(Page):
 
     @property
     def followed(self) -> list[TrackedOrder]:
-        """The orders of the batch that are followed."""
         ids = [row.service_id for row in self.made.rows if row.service_id] if self.made else []
-        found = map(self.link.tracker.recall, ids) if self.link is not None else ()
-        return [one for one in found if one is not None]
+        orders = map(self.link.tracker.recall, ids) if self.link is not None else ()
+        return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """The orders of the batch as the desk knows them, by id."""
+        """The orders of the batch by id: from the tracker, or from the journal while not
+        connected."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
-        return {one.service_id: one.order for one in self.followed}
+        return {order.service_id: order.order for order in self.followed}
 
     @property
-    def current(self) -> GroupStanding | None:
-        """The group that is next."""
+    def group(self) -> GroupStanding | None:
+        """The group to be paid next."""
         return None if self.progress is None else self.progress.current
 
     @property
     def signing(self) -> GroupSession | None:
-        """The session of the group that is next, once there was one in this run."""
-        current = self.current
-        if current is None:
-            return None
-        return self.controls.signing.running.get(current.group.act.id)
+        """The signing session of the next group, where one was begun in this run."""
+        group = self.group
+        return None if group is None else self.controls.signing.running.get(group.group.act.id)
 
     @property
     def doing(self) -> str:
-        """What goes on with the group that is next; empty when nothing."""
+        """What is being done with the next group; empty for nothing."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
-        current = self.current
-        bundle = current.bundle if current is not None else None
+        bundle = self.group.bundle if self.group is not None else None
         if bundle is not None and bundle.under_way:
             return "following"
         return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
-        """Show what is due on an earlier batch, where nothing is on what this run has loaded; ask
-        for a file where nothing is due at all."""
+        """Opens an earlier batch with unfinished business, unless this run loaded a file; asks for
+        a file where nothing is unfinished."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
-        found = None
+        batch = None
         with suppress(JournalUnavailable):
-            found = left_open(self.desk.journal, self.now())
-        if found is not None and found.id != self.work.batch_id:
-            self._open(found)
-        if (self.plan is None and found is None) or self._over:
+            batch = left_open(self.desk.journal, self.now())
+        if batch is not None and batch.id != self.work.batch_id:
+            self._open(batch)
+        if (self.plan is None and batch is None) or self._over:
             self.do_load_file()
 
     def _open(self, batch: Batch) -> None:
@@ -368,14 +359,13 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """Whether a batch is shown on which nothing is due, and no row failed."""
+        """True if the batch shown has nothing left to do and no failed row."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
     # drawing
 
     def show(self) -> None:
-        """Draw what stands now."""
         if not self.is_mounted:
             return
         plan, made, width = self.plan, self.made, self.app.size.width
@@ -391,7 +381,9 @@ class BatchScreen(Page):
             head = head_line(plan, width - 2 * MARGIN, made)
             self._head.show(head, *((plan.sheet.said, " ") if roomy else ()))
             now = self.service_time()
-            orders = {one.service_id: order_status(one, now) for one in self.followed}
+            orders = {
+                followed.service_id: order_status(followed, now) for followed in self.followed
+            }
             self._table.set_rows(batch_rows(plan, made, orders, width))
             self._label.show("Plan", self.done())
             self._pane.show(partial(laid, self.facts(plan)))
@@ -401,7 +393,7 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """The row under the table, where it does not show all rows."""
+        """Draws the row under the table, where the table does not show all rows."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -409,19 +401,19 @@ class BatchScreen(Page):
             self._below.show(*rows_below(plan, int(keys[-1])))
 
     def facts(self, plan: BatchPlan) -> list[Fact]:
-        """What the pane says."""
+        """The facts of the pane."""
         budget, made = self.link.api.budget if self.link is not None else None, self.made
         progress, means = self.progress, self.work.means
         built = gas = paid = stopped = ""
         if made is not None and not self.work.creating:
             failed = ("failed", "differs")
-            plan = created_of(plan, {one.number for one in made.rows if one.became not in failed})
+            plan = created_of(plan, {row.number for row in made.rows if row.became not in failed})
         if progress is not None:
             current = progress.current
             if current is not None and not progress.creating:
                 plan = replace(plan, totals=created_of(plan, progress.unpaid_rows).totals)
             chain = current.group.chain if current is not None else None
-            coin = next((one.coin_symbol for one in means if one.chain == chain), "")
+            coin = next((payer.coin_symbol for payer in means if payer.chain == chain), "")
             built, gas, paid = progress.built, progress.gas(coin), progress.paid
             outcome = self.signing.outcome if self.signing is not None else None
             failure = outcome.failure if outcome is not None else None
@@ -446,29 +438,32 @@ class BatchScreen(Page):
         )
 
     @property
-    def row(self) -> BatchRow | None:
-        """The row under the cursor."""
+    def current(self) -> BatchRow | None:
         key, plan = self._table.cursor_key, self.plan
         if key is None or plan is None:
             return None
-        return next((one for one in plan.rows if str(one.number) == key), None)
+        return next((row for row in plan.rows if str(row.number) == key), None)
 
     def _row_said(self) -> tuple[str, str] | None:
-        row, made = self.row, self.made
+        row, made = self.current, self.made
         if row is None or self.has_class("-writing"):
             return None
-        end = next((one for one in made.rows if one.number == row.number), None) if made else None
+        end = (
+            next((created for created in made.rows if created.number == row.number), None)
+            if made
+            else None
+        )
         return f"Row {row.number}", row_detail(row, end)
 
     @on(LineTable.Highlighted)
     def show_row(self) -> None:
-        """Say in the pane what is to be said of the row under the cursor."""
+        """Draws in the pane what concerns the row under the cursor."""
         if self.plan is not None:
             self._pane.show(partial(laid, self.facts(self.plan)))
         self.refresh_keys()
 
     def done(self) -> str:
-        """What has happened, at the right of the label."""
+        """The progress in words, at the right of the label."""
         if self.work.creating:
             return CREATING
         progress = self.progress
@@ -477,7 +472,6 @@ class BatchScreen(Page):
         return progress.word if not self.doing else f"{progress.word}, {self.doing}"
 
     def say_money(self) -> None:
-        """Where the money is and who acts next."""
         progress, signing = self.progress, self.signing
         if self.work.creating or self.work.batch_id is None:
             where = "in your wallet." + (" No deposit was paid." if self.plan is not None else "")
@@ -501,7 +495,7 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Before all of it is created."""
+        """Who acts next before all orders are created."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -513,13 +507,12 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """What the money key of the screen acts on."""
-        current = self.current
-        if current is None:
+        """Names what the money key of the page acts on."""
+        group = self.group
+        if group is None:
             return f"plan {id(self.plan)}"
-        bundle = current.bundle
-        number = 0 if bundle is None else bundle.number
-        return f"{current.group.multi_id} {number} {current.word} {self.doing}"
+        number = 0 if group.bundle is None else group.bundle.number
+        return f"{group.group.multi_id} {number} {group.word} {self.doing}"
 
     # the file
 
@@ -536,7 +529,6 @@ class BatchScreen(Page):
             self._offer()
 
     def _offer(self) -> None:
-        """Offer files for what is typed."""
         self._file = -1
         played = self.session.played
         self._files = () if played else offered(self._field.value, self._recent.newest())
@@ -573,17 +565,17 @@ class BatchScreen(Page):
 
     @on(LineTable.Chosen)
     def do_edit_row(self) -> None:
-        row = self.row
+        row = self.current
         if row is not None and self.work.batch_id is None:
-            found = row.problems or row.findings
-            self._edit((found[0].column if found else None) or "to")
+            findings = row.problems or row.findings
+            self._edit((findings[0].column if findings else None) or "to")
 
     def _edit(self, column: SheetColumn) -> None:
-        row = self.row
+        row = self.current
         if row is None:
             return
         self._cell = column
-        found = [one for one in row.findings if one.column in (column, None)]
+        findings = [finding for finding in row.findings if finding.column in (column, None)]
         value = row.cell(column)
         # What is decided here is read whole, an address in its groups.
         self._field.field.grouped = column in ("to", "refund") and value[:1] != "@"
@@ -591,11 +583,11 @@ class BatchScreen(Page):
         self._field.show_checks(
             [
                 CheckLine(
-                    "refuse" if one.level == "problem" else "warn",
-                    one.reason,
-                    one.do,
+                    "refuse" if finding.level == "problem" else "warn",
+                    finding.reason,
+                    finding.do,
                 )
-                for one in found
+                for finding in findings
             ]
         )
 
@@ -622,14 +614,14 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """The field leaves once nothing is written in it. A file keeps it in sight until its first
-        rows are there, so that both are one layout."""
+        """Hides the field once nothing is typed in it. For a file it stays until the first rows are
+        there, so that both are laid out once."""
         if not self.writing:
             self.remove_class("-writing")
 
     @on(TextField.Submitted)
     def do_take_cell(self) -> None:
-        column, plan, row, value = self._cell, self.plan, self.row, self._field.value
+        column, plan, row, value = self._cell, self.plan, self.current, self._field.value
         if column is None:
             self._take_file(value.strip())
         elif plan is not None and row is not None:
@@ -637,9 +629,9 @@ class BatchScreen(Page):
             self._written = row.number
             self.judge(edited(plan.sheet, row.number, column, value))
 
-    def do_skip_row(self) -> None:
-        row, plan = self.row, self.plan
-        if row is None or plan is None:
+    def do_skip_row(self, row: BatchRow) -> None:
+        plan = self.plan
+        if plan is None:
             return
         sheet = skipping(plan.sheet, {row.number})
         if self.busy or not plan.limits_known:
@@ -684,13 +676,13 @@ class BatchScreen(Page):
         self.run_worker(work, group="batch", exclusive=True, exit_on_error=False)
 
     def judge(self, sheet: Sheet) -> None:
-        """Plan these rows."""
+        """Plans these rows."""
         planner = self.work.planner or self.planner()
         self.work.planner = planner
         self._begin(self._judge(planner, sheet))
 
     def planner(self) -> BatchPlanner:
-        """One that has asked for no limits yet."""
+        """Returns a planner that has asked for no limits yet."""
         desk = self.desk
         return BatchPlanner(
             desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
@@ -718,23 +710,23 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """What hears of the rows so far: the first problem is told at once, and the rows that
-        fill a screen; all of them come with the plan."""
-        told: set[str] = set()
+        """Returns a callback for the rows judged so far: it shows the first problem at once, and
+        the first screenful of rows; the plan has all of them."""
+        shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
             due = {"rows"} if len(rows) >= SCREENFUL else set()
             if any(row.problems for row in rows[-STEP:]):
                 due.add("problem")
-            if due - told:
-                told.update(due)
+            if due - shown:
+                shown.update(due)
                 part = plan_of(sheet, rows, limits_known=False)
                 self.call_later(self._planned, part, part=True)
 
         return rows_so_far
 
     def _not_planned(self, failure: str, written: str) -> None:
-        """Why there is no plan of the file that is ``written`` in the field."""
+        """Shows why the file named in ``written`` has no plan."""
         self._put_away()
         self.busy = ""
         self.do_load_file(written)
@@ -760,20 +752,19 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """From a row that was put right to the next cell that is wrong; a row that is still wrong
-        is kept, and what the wallet lacks is seldom put right by another amount."""
+        """Goes from a corrected row to the next cell with a problem. A row that is still wrong
+        keeps the cursor; what the wallet lacks is seldom corrected by another amount."""
         written, self._written = self._written, 0
-        row, plan = self.row, self.plan
+        row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
         if not put_right or plan is None or not plan.problems or self.writing:
             return
         self.do_to_problem(1)
-        row = self.row
+        row = self.current
         if row is not None and row.problems[:1] and row.problems[0].code != NOT_IN_WALLET:
             self.do_edit_row()
 
     def read_means(self) -> None:
-        """Ask the wallet what it has for the plan."""
         plan = self.plan
         if plan is not None and self.session.opened:
             self.fills_wallet()
@@ -799,7 +790,8 @@ class BatchScreen(Page):
             self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
-        """What the wallet has now. Once rows were written down it is the payment that asks."""
+        """Takes what the wallet has. Once the rows were written down, the payment asks the wallet
+        itself."""
         self.work.means = means
         if self.plan is not None and self.work.batch_id is None:
             self.work.plan = against_means(self.plan, means)
@@ -816,13 +808,13 @@ class BatchScreen(Page):
         plan = self.plan
         if plan is None:
             return
-        found = [row.number for row in plan.problems] or [
+        numbers = [row.number for row in plan.problems] or [
             row.number for row in plan.rows if row.findings and not row.skipped
         ]
         at = int(self._table.cursor_key or 0)
-        ahead = [one for one in found if (one - at) * way > 0]
-        if found:
-            self._table.move_to(str((ahead or found)[0 if way > 0 else -1]))
+        ahead = [number for number in numbers if (number - at) * way > 0]
+        if numbers:
+            self._table.move_to(str((ahead or numbers)[0 if way > 0 else -1]))
 
     # creating
 
@@ -851,8 +843,8 @@ class BatchScreen(Page):
         except NotCreatable:
             self.show_notice("A row has a problem; nothing was created.", "warning")
         except ClaimTaken as error:
-            said = f"These rows are batch {error.holder.id[:8]} already. Nothing was created."
-            self.show_notice(said, "warning")
+            notice = f"These rows are batch {error.holder.id[:8]} already. Nothing was created."
+            self.show_notice(notice, "warning")
         except JournalUnavailable:
             self.show_notice(NO_JOURNAL.cause, "error")
         else:
@@ -863,7 +855,7 @@ class BatchScreen(Page):
         sheet = failed_sheet(made) if made is not None else None
         if made is None or sheet is None:
             return
-        self.work.begin(self.planner(), unpaid=made.id if self.current is not None else None)
+        self.work.begin(self.planner(), unpaid=made.id if self.group is not None else None)
         self.progress = None
         self.judge(sheet)
 
@@ -875,7 +867,9 @@ class BatchScreen(Page):
 
     def do_orders(self) -> None:
         made = self.made
-        groups = [one.multi_id for one in made.groups if one.multi_id] if made is not None else []
+        groups = (
+            [group.multi_id for group in made.groups if group.multi_id] if made is not None else []
+        )
         filter_line = "" if len(groups) != 1 else f"group:{groups[0]}"
         self.controls.navigation.open_orders(filter_line)
 
@@ -894,8 +888,8 @@ class BatchScreen(Page):
         try:
             written = write_export(folder / name, content)
         except OSError as error:
-            said = error.strerror or "the disk refuses it"
-            self.show_notice(f"The file cannot be written: {said}.", "error")
+            reason = error.strerror or "the disk refuses it"
+            self.show_notice(f"The file cannot be written: {reason}.", "error")
             return
         if made is None:
             # It is the file that is loaded next, once its rows are written.
@@ -905,13 +899,13 @@ class BatchScreen(Page):
     # paying
 
     def do_pay(self, until: str) -> None:
-        """Go on with the group that is next, ``until`` it stands so; what is to be signed is
-        shown."""
-        current = self.current
-        if current is None:
+        """Continues with the next group up to the stage ``until``, and shows what is to be
+        signed."""
+        group = self.group
+        if group is None:
             return
         try:
-            signing = self.controls.signing.pay_group(current.group.act.id, Until[until])
+            signing = self.controls.signing.pay_group(group.group.act.id, Until[until])
         except Stopped as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
         except JournalUnavailable:
@@ -949,8 +943,8 @@ class BatchScreen(Page):
         }
 
     def _row_standings(self) -> Standings:
-        """Of the verbs that need a file and its rows."""
-        plan, made, row = self.plan, self.made, self.row
+        """States of the verbs that need a file and its rows."""
+        plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
         wrong = made is None and any(line.findings and not line.skipped for line in plan.rows)
@@ -958,7 +952,6 @@ class BatchScreen(Page):
         comma = plan.comma_problem if made is None else None
         amount = comma.cell("sell_amount") if comma is not None else ""
         kept = self.work.batch_id is not None
-        skipped = row is not None and row.skipped
         return {
             NEXT_PROBLEM: wrong,
             PREVIOUS_PROBLEM: wrong,
@@ -966,13 +959,16 @@ class BatchScreen(Page):
                 verb=f"read {amount} as {pointed(amount)}", hidden=comma is None
             ),
             EDIT_ROW: not kept,
-            SKIP_ROW: CommandState(verb="keep row" if skipped else "", hidden=kept),
             CREATE_BATCH: self._create_standing(plan),
         }
 
+    def standings_of(self, row: BatchRow) -> Standings:
+        kept = self.work.batch_id is not None
+        return {SKIP_ROW: CommandState(verb="keep row" if row.skipped else "", hidden=kept)}
+
     @property
     def cut_off(self) -> str:
-        """Why the service does nothing for this desk now; empty where it does."""
+        """Why the service cannot be used now; empty where it can."""
         if self.link is None:
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
@@ -998,14 +994,14 @@ class BatchScreen(Page):
         return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
-        """Of the three verbs that pay a group."""
-        progress, current = self.progress, self.current
-        if self.work.creating or progress is None or progress.creating or current is None:
+        """The state of one of the three verbs that pay a group."""
+        progress, group = self.progress, self.group
+        if self.work.creating or progress is None or progress.creating or group is None:
             return HIDDEN
         doing = self.doing
         if verb is SIGN_BUNDLE and doing == "being signed":
             return CommandState(verb="look at it")
-        bundle, due = current.bundle, current.next
+        bundle, due = group.bundle, group.next
         if verb is BUILD_BUNDLE and due is Until.SIGNED:
             return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
         # What was never built is built and shown by one key; what failed is looked at in between.
@@ -1020,17 +1016,17 @@ class BatchScreen(Page):
         if verb is BUILD_BUNDLE:
             return CommandState(cost=cost)
         if verb is SIGN_BUNDLE:
-            word = "sign and send" if current.solana else "sign"
+            word = "sign and send" if group.solana else "sign"
             return CommandState(verb=f"build and {word}" if at_once else word, cost=cost)
         under_way = bundle is not None and bundle.under_way
         return CommandState(verb="look again" if under_way else "")
 
 
 def _doubted(plan: BatchPlan) -> Question:
-    said = list(plan.doubts[:MOST_DOUBTS])
-    if more := len(plan.doubts) - len(said):
-        said.append(f"And {more} more: look at these rows first.")
-    return Question("Before these orders are created", said, AGREED, "agree")
+    doubts = list(plan.doubts[:MOST_DOUBTS])
+    if more := len(plan.doubts) - len(doubts):
+        doubts.append(f"And {more} more: look at these rows first.")
+    return Question("Before these orders are created", doubts, AGREED, "agree")
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
@@ -1042,8 +1038,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
     # With one token for all rows its name is in the head, where there is no room for both.
-    each = 0 if unit and width < ROOMY else 6
-    sells = Column("sells", f"Sells {unit}".rstrip(), 10, "point", unit=each)
+    unit_cells = 0 if unit and width < ROOMY else 6
+    sells = Column("sells", f"Sells {unit}".rstrip(), 10, "point", unit=unit_cells)
     arrives = Column("arrives", "Arrives", max(11, _widest(map(_arrives, rows))))
     route = Column("route", "Route", 8)
     state = Column("state", "State", 20, grow=1)
@@ -1067,7 +1063,7 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """The symbol of what is sold where that is one token in all rows, and a short one."""
+    """The symbol of what is sold where all rows sell one token with a short symbol, else empty."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
@@ -1085,8 +1081,8 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """``batch``: what became of the rows, once they were created; ``orders``: how their orders
-    stand, by id, as far as they are followed."""
+    """``batch`` holds what became of the rows, once they were created; ``orders`` the states of the
+    followed orders by id."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1103,13 +1099,13 @@ def _row(
     bare: bool,
 ) -> Row:
     if end is None:
-        glyph, role, said = LEVELS[planned.state]
-        found = None if planned.skipped else (planned.problems or planned.findings or (None,))[0]
-        said = found.short if found is not None else said
+        glyph, role, words = LEVELS[planned.state]
+        finding = None if planned.skipped else (planned.problems or planned.findings or (None,))[0]
+        words = finding.short if finding is not None else words
     else:
-        glyph, role, said, reason = _end(end, orders.get(end.service_id or ""))
-        said = f"{said}: {reason}" if wide and reason else said
-    state: Line = [Span(glyph, role), Span(f" {said}", "muted" if role == "status-done" else role)]
+        glyph, role, words, reason = _end(end, orders.get(end.service_id or ""))
+        words = f"{words}: {reason}" if wide and reason else words
+    state: Line = [Span(glyph, role), Span(f" {words}", "muted" if role == "status-done" else role)]
     cells: dict[str, LineLike] = {**_cells(planned, wide=wide, bare=bare), "state": state}
     if wide:
         cells["refund"] = _refund(planned)
@@ -1117,8 +1113,8 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """What stands below row ``last`` of the file: how many rows, and the first problem among
-    them; empty where nothing does."""
+    """Returns how many rows of the file stand below row ``last`` and where the first problem among
+    them is; empty where none do."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1132,8 +1128,7 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """All that is wrong with a row, one after another; both sides of one that is an order, or can
-    become one."""
+    """All findings of a row; of a row that is or can become an order also both of its sides."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1157,8 +1152,11 @@ def _sides(order: PlannedOrder) -> str:
 def _reasons(planned: BatchRow, end: BatchRow | None) -> list[str]:
     if end is not None:
         return [end.reason] if end.reason else []
-    found = [*planned.problems, *(one for one in planned.findings if one not in planned.problems)]
-    return [f"{one.reason} {one.do}" for one in found]
+    findings = [
+        *planned.problems,
+        *(finding for finding in planned.findings if finding not in planned.problems),
+    ]
+    return [f"{finding.reason} {finding.do}" for finding in findings]
 
 
 def _end(end: BatchRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
@@ -1194,7 +1192,7 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
 
 
 def _arrives(row: BatchRow) -> str:
-    """``≈ 107.9 XRP``; of a row that is wrong what is to be bought, as it was written."""
+    """``≈ 107.9 XRP``; of a row with a problem, the token to buy as it was written."""
     order = row.order
     if order is None:
         return row.cell("buy")[:LONGEST_UNIT]
@@ -1202,7 +1200,8 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
+    """The amount of a row with a problem elsewhere; a text that is no amount stands as it was
+    written."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1213,7 +1212,7 @@ def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
 
 
 def _recipient(row: BatchRow) -> str:
-    """The address, as the row has it; empty where that is a name of nobody."""
+    """The address of the recipient; empty for a name that nobody has."""
     address = row.order.recipient if row.order is not None else row.cell("to")
     return "" if address.startswith("@") else address
 
@@ -1224,19 +1223,18 @@ def _refund(row: BatchRow) -> str:
 
 
 def _widest(texts: Iterable[str]) -> int:
-    sizes = [cell_len(one) for one in texts]
-    return max((one for one in sizes if one <= LONGEST_ADDRESS), default=0)
+    sizes = [cell_len(size) for size in texts]
+    return max((size for size in sizes if size <= LONGEST_ADDRESS), default=0)
 
 
 def tokens_named(height: int) -> int:
-    """How many tokens have room in the totals of a screen of so many rows."""
+    """How many tokens the totals name on a screen of this height."""
     return LEAST_TOKENS + max(0, height - LOWEST) // ROWS_A_TOKEN
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``, and what
-    became of the rows once they were created. Where not all has room, the tokens stand below
-    alone."""
+    """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``; once the rows
+    were created, their outcomes. The tokens are left out where they do not fit."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1300,11 +1298,12 @@ def plan_facts(
         row if row is not None else ("", ""),
         ("Stopped", Span(f"{TROUBLE} {stopped}", "status-waiting") if stopped else ""),
     ]
-    return [Fact(label, said) for label, said in rows if said]
+    return [Fact(label, value) for label, value in rows if value]
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
-    """Two facts in a row where both have half of it; what has not wraps under its label."""
+    """Puts two facts in a row where each fits into half of it; a longer one wraps under its
+    label."""
     half = width // 2
     rest = list(facts)
     rows: list[Line] = []
@@ -1325,26 +1324,25 @@ def _labelled(fact: Fact) -> Line:
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
-    """What is missing stands first, so that no other total hides it."""
-    by_chain = {one.chain: one for one in means}
-    said = [(total, by_chain.get(total.chain)) for total in plan.totals]
-    said.sort(key=lambda one: one[1] is None or one[1].missing(one[0]) is None)
-    line = joined([_total(total, payer, asks) for total, payer in said[:tokens]], ", ")
-    return joined([line, _more_tokens(len(said) - tokens)], "") or [Span(NOTHING)]
+    """Totals with something missing stand first, so that no other one hides them."""
+    by_chain = {payer.chain: payer for payer in means}
+    totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
+    totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
+    line = joined([_total(total, payer, asks) for total, payer in totals[:tokens]], ", ")
+    return joined([line, _more_tokens(len(totals) - tokens)], "") or [Span(NOTHING)]
 
 
 def _more_tokens(count: int) -> str:
-    """What stands behind the tokens that are named."""
     return f" and {counted(count, 'more token')}" if count > 0 else ""
 
 
 def _arrivals(plan: BatchPlan, tokens: int) -> str:
     """``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP Ledger``."""
-    said = ", ".join(
-        f"{about_amount(one.about)} {one.token.symbol} on {one.token.chain_data.name}"
-        for one in plan.arrivals[:tokens]
+    text = ", ".join(
+        f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
+        for arrival in plan.arrivals[:tokens]
     )
-    return said + _more_tokens(len(plan.arrivals) - tokens) or NOTHING
+    return text + _more_tokens(len(plan.arrivals) - tokens) or NOTHING
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
@@ -1363,14 +1361,14 @@ def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
         return f"{amount} {what}; what wallet {means.wallet} has is not known"
     lack = means.missing(total)
     role = "foreground" if lack is None else "status-waiting"
-    said = [
+    text = [
         Span(amount, role, amount=True),
         Span(f" of {exact_amount(has)} {what} in wallet {means.wallet}", role),
     ]
     if lack is None:
-        return said
+        return text
     missing = f"; {exact_amount(lack)} {total.token.symbol} are missing"
-    return [Span(f"{TROUBLE} ", role), *said, Span(missing, role)]
+    return [Span(f"{TROUBLE} ", role), *text, Span(missing, role)]
 
 
 def _orders(plan: BatchPlan) -> str:
@@ -1380,22 +1378,22 @@ def _orders(plan: BatchPlan) -> str:
 
 def _groups(plan: BatchPlan) -> str:
     """``2: 50 on Ethereum, 12 on Base``; a group sells on one chain and has at most 50 rows."""
-    said = _named(f"{len(one.rows)} on {one.chain_name}" for one in plan.groups)
-    return f"{len(plan.groups)}: {said}" if plan.groups else said
+    names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
+    return f"{len(plan.groups)}: {names}" if plan.groups else names
 
 
-def _named(said: Iterable[str]) -> str:
-    """The first of them, and how many more there are; a dash for none."""
-    first = list(said)
+def _named(names: Iterable[str]) -> str:
+    """The first few, and how many more there are; a dash for none."""
+    first = list(names)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
 
 
 def _signatures(plan: BatchPlan) -> str:
     """``3 times: 1 bundle of 20 transfers, 2 transactions of 12 transfers``."""
-    said = _named(map(_how, plan.groups))
-    total = sum(one.signatures for one in plan.groups)
-    return f"{total} times: {said}" if len(plan.groups) > 1 else said
+    kinds = _named(map(_how, plan.groups))
+    total = sum(group.signatures for group in plan.groups)
+    return f"{total} times: {kinds}" if len(plan.groups) > 1 else kinds
 
 
 def _how(group: Group) -> str:
@@ -1406,22 +1404,22 @@ def _how(group: Group) -> str:
 
 def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None) -> str:
     calls = plan.calls
-    said = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
+    text = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
     for name, left in (("exchanges", exchanges), ("reads", reads)):
         if left is not None:
-            said += f"; {name} {left.left:,} of {left.limit:,} left"
-    return said
+            text += f"; {name} {left.left:,} of {left.limit:,} left"
+    return text
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """What there is to pay gas from, before a bundle says what it costs."""
-    known = [one for one in means if one.coin is not None]
-    if not known:
+    """The coins that pay gas, until a built bundle has its own figure."""
+    funded = [payer for payer in means if payer.coin is not None]
+    if not funded:
         return ""
     coins = ", ".join(
-        f"{exact_amount(one.coin)} {one.coin_symbol}" for one in known[:MOST] if one.coin
+        f"{exact_amount(payer.coin)} {payer.coin_symbol}" for payer in funded[:MOST] if payer.coin
     )
-    wallet = known[0].wallet
+    wallet = funded[0].wallet
     if not coins:
         return Span(f"{TROUBLE} wallet {wallet} has nothing to pay it from", "status-waiting")
     return f"told by the build; wallet {wallet} has {coins}"

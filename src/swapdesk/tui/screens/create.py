@@ -6,10 +6,10 @@ The wallet is started by the first question to it; the form is there meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.widget import Widget
@@ -34,7 +34,6 @@ from swapdesk.flows.notation import (
     copied_amount,
     countdown,
     counted,
-    table_amount,
 )
 from swapdesk.flows.payees.recipients import challenge_for
 from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult, lost_percent
@@ -56,7 +55,7 @@ from swapdesk.tui.commands.create import (
     NEXT_FIELD,
 )
 from swapdesk.tui.commands.everywhere import HIDE_AMOUNTS, KEYS, PALETTE, RELEASE_MOUSE
-from swapdesk.tui.page import Page, budget_of
+from swapdesk.tui.page import Answer, Page, budget_of
 from swapdesk.tui.screens.create_form import (
     BUSY,
     CreateForm,
@@ -70,13 +69,13 @@ from swapdesk.tui.screens.create_form import (
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Question
+from swapdesk.tui.widgets.quote_table import compared_symbol
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.intent import DexTerms
     from swapdesk.wallet.accounts import Account
-    from swapdesk.wallet.protocol import WalletError
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
@@ -96,17 +95,17 @@ class CreateScreen(Page):
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(
-        self, session: Session, board: QuoteResult, row: RankedQuote, typed: TypedBefore
+        self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
         """``typed`` is what the form begins with; it is kept up to date for the next form."""
-        super().__init__(session, context=_what(board))
-        self.state = CreateState(board, row)
+        super().__init__(session, context=_what(result))
+        self.state = CreateState(result, row)
         self._seen_whole = False
         self._opened_locked = False
         self._again = AskingAgain()
         self._consented = ("", Consent())
         self._typed = typed
-        self._form = CreateForm(session.desk, board, row, typed)
+        self._form = CreateForm(session.desk, result, row, typed)
         self._panel = IntentPanel(IntentFacts([]), classes="side")
         self._summary = TextRows(id="summary")
 
@@ -132,21 +131,19 @@ class CreateScreen(Page):
         return self.state.row.expired(self.now())
 
     def consent(self) -> Consent:
-        """That of the quote, with what is doubted of the addresses and memos.
-
-        The former is found once: looking for imitations reads the whole list of tokens.
-        """
+        """The consent that the quote needs, and the doubts about addresses and memos. The part of
+        the quote is kept: looking for imitations reads the whole list of tokens."""
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
-            consent = consent_for(self.state.board, row, self.desk.catalog, self.now())
+            consent = consent_for(self.state.result, row, self.desk.catalog, self.now())
             self._consented = (row.quote_id, consent)
-        for doubt in self._form.checked().doubts:
+        for doubt in self._form.checked.doubts:
             consent = consent.also(doubt)
         return consent
 
     def _typing(self) -> bool:
-        """Whether a field has the focus; else the intent has, which is locked or can be."""
+        """True while a field has the focus; else the panel has it."""
         return self.focused is not self._panel
 
     # drawing
@@ -154,8 +151,8 @@ class CreateScreen(Page):
     # Of another size the locked intent may be seen whole now, or no longer.
     @on(IntentPanel.Laid)
     def show(self) -> None:
-        state, checked, now = self.state, self._form.checked(), self.now()
-        self._form.show(checked)
+        state, checked, now = self.state, self._form.checked, self.now()
+        self._form.show()
         lack = state.lack_check()
         if not checked.recipient.text and lack is not None:
             self._form.say_recipient(lack)
@@ -178,8 +175,8 @@ class CreateScreen(Page):
             return state.said
         if self._asks:
             turn = self._again.turn
-            said = "asking for a new quote"
-            return CheckLine("unknown", f"{said}, {turn}" if turn else said)
+            words = "asking for a new quote"
+            return CheckLine("unknown", f"{words}, {turn}" if turn else words)
         if again := self._said_again():
             return CheckLine("warn", "The calls of this window are used up:", again)
         if self.expired():
@@ -187,8 +184,8 @@ class CreateScreen(Page):
             return CheckLine("warn", ended, f"{self._asking_key()} asks again.")
         if problems:
             them = "it" if problems == 1 else "them"
-            said = f"{counted(problems, 'problem')}:"
-            return CheckLine("refuse", said, f"correct {them} first")
+            words = f"{counted(problems, 'problem')}:"
+            return CheckLine("refuse", words, f"correct {them} first")
         if lack is not None:
             return lack
         consent = self.consent()
@@ -201,19 +198,18 @@ class CreateScreen(Page):
 
     @property
     def _asks(self) -> bool:
-        """Whether the answer to a new quote is waited for."""
+        """True while the answer to a new quote is waited for."""
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """When a new quote is asked for again by itself; empty when it is not."""
+        """When the desk repeats the question by itself; empty when it does not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """The key that asks for a new quote; in a field a letter is typed."""
+        """The key that asks for a new quote; in a field a letter would be typed."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
-        """Where the money is and who acts next."""
         state = self.state
         where, urgent, failed = FUNDS, False, state.step == "failed"
         if state.step == "sent":
@@ -236,7 +232,7 @@ class CreateScreen(Page):
         self.set_money(where, next_, urgent=urgent)
 
     def _hide(self, positions: frozenset[int]) -> None:
-        """Dots in place of what the user is asked to read elsewhere."""
+        """Draws dots in place of the characters that are asked for."""
         self.state.hidden = positions
         self._form.hide(positions)
         self.show()
@@ -282,7 +278,7 @@ class CreateScreen(Page):
         state = self.state
         if lack := state.lack():
             return lack
-        if problems := self._form.checked().problems:
+        if problems := self._form.checked.problems:
             return counted(problems, "problem")
         consent = self.consent()
         if consent.refused:
@@ -306,9 +302,9 @@ class CreateScreen(Page):
         self.show()
 
     def do_complete(self) -> None:
-        said = self._form.complete_name()
-        if said is not None:
-            self.show_notice(said, "warning", about=self.subject())
+        notice = self._form.complete_name()
+        if notice is not None:
+            self.show_notice(notice, "warning", about=self.subject())
 
     def do_step(self, by: int) -> None:
         self._form.step(by)
@@ -317,8 +313,8 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Another value: nothing is locked any more. What the form filled in itself may be told
-        when it is locked already, and is none."""
+        """A value changed, so nothing is locked any more. The form reports a value that it filled
+        in by itself perhaps after the lock: that changes nothing."""
         if self.state.busy:
             return
         if not self._stands():
@@ -336,14 +332,14 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """What stands here now is what would be confirmed."""
-        state, checked = self.state, self._form.checked()
-        kind = IntentKind.PRIVATE_SEND if state.board.private_send else IntentKind.EXCHANGE
+        """Locks the intent: what the fields hold now is what would be confirmed."""
+        state, checked = self.state, self._form.check()
+        kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
             intent = lock_for_review(
                 kind,
                 state.row,
-                state.board,
+                state.result,
                 checked.recipient,
                 checked.memo,
                 checked.refund,
@@ -368,14 +364,14 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """What is confirmed beside the intent; None for every route of an exchange."""
+        """The terms of a swap on chains; None for a route of an exchange."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
         from swapdesk.flows.catalog.catalog import coin_price
         from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
-        chain, asked = state.board.token_in.chain_data, state.board.wish.slippage
+        chain, asked = state.result.token_in.chain_data, state.result.request.slippage
         return terms_of(
             state.row.quote,
             state.account.account.address,
@@ -385,7 +381,9 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """What is locked is no longer what the form says: a name means another address now."""
+        """Unlocks an intent that the fields no longer say: a name may mean another address
+        since."""
+        self._form.check()
         if self.state.step != "ready" or self._stands():
             return
         # The focus stays: a key meant for the intent must not be typed into a field.
@@ -395,8 +393,8 @@ class CreateScreen(Page):
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self.subject())
 
     def _stands(self) -> bool:
-        """Whether an intent is locked, and is what the form says."""
-        intent, checked = self.state.intent, self._form.checked()
+        """True if an intent is locked and the fields still say it."""
+        intent, checked = self.state.intent, self._form.checked
         return (
             self.state.step == "ready"
             and intent is not None
@@ -408,12 +406,12 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        """One question after the other; the intent leaves once all words were typed."""
+        """Asks one question after the other; the intent is sent once all phrases were typed."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
             return
-        challenge = challenge_for(self._form.checked().recipient, intent.id)
+        challenge = challenge_for(self._form.checked.recipient, intent.id)
         consent = self.consent()
         asked: list[tuple[Question, frozenset[int]]] = []
         if guard.asks:
@@ -430,8 +428,8 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Ask the first question and then the others, as long as the intent is still the one that
-        is asked about; it is sent behind the last."""
+        """Asks the first question, then the others, as long as the same intent is locked; sends it
+        after the last."""
         if not asked:
             self._send(intent)
             return
@@ -449,7 +447,7 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Hand the intent on to what creates it: it leaves once."""
+        """Hands the intent to what creates it, once."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -467,7 +465,7 @@ class CreateScreen(Page):
             self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
 
     def waiting(self) -> None:
-        """No answer came; the desk looks for the order."""
+        """Called when the create got no answer; the desk looks for the order."""
         state = self.state
         if state.step == "sent":
             state.step = "looking"
@@ -476,7 +474,7 @@ class CreateScreen(Page):
             self.show()
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """The create came to an outcome that is no order."""
+        """Called when the create ended without an order."""
         self.refresh_frame()
         self.state.ended(outcome)
         self.step_changed(self.state.step)
@@ -504,7 +502,7 @@ class CreateScreen(Page):
     # a new quote
 
     def do_new_quote(self) -> None:
-        """Ask again, keep what was typed, show what changed."""
+        """Asks again, keeps the fields, and shows what changed."""
         self._ask()
 
     def _ask(self, *, by_itself: bool = False) -> None:
@@ -514,30 +512,32 @@ class CreateScreen(Page):
         state, repeats = self.state, self._again.may_repeat
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
         asked = self.link.quotes.ask_rate(
-            state.board, fixed=state.row.quote.fixed, on_repeat=repeats
+            state.result, fixed=state.row.quote.fixed, on_repeat=repeats
         )
         self.fetch("quotes", asked, self._arrived, self._quotes_failed)
         self.show()
 
-    def _arrived(self, board: QuoteResult) -> None:
+    def _arrived(self, result: QuoteResult) -> None:
         self._again.answered()
         state, before = self.state, self.state.row
         for screen in self.app.screen_stack:
             take = getattr(screen, "take", None)
             if take is not None:
-                take(board)
-        if not state.requoted(board):
+                take(result)
+        if not state.requoted(result):
             self.show()
             return
         self._find_account()
-        if self._typing() or self._form.checked().problems:
+        if self._typing() or self._form.checked.problems:
             # Whoever types goes on typing: the next letter would be a key of the locked intent.
             self.show()
         else:
             self._lock()
         lost = lost_percent(before, state.row)
         if lost is not None:
-            self.show_notice(worse_quote(board, state.row, lost), "warning")
+            symbol, receive = compared_symbol(result.request), result.request.receive
+            notice = rate_worse(symbol, state.row.figure, lost, receive=receive)
+            self.show_notice(notice, "warning")
 
     def _quotes_failed(self, error: ClientError) -> None:
         wait = self.link.api.budget.wait_for("quote") if self.link is not None else None
@@ -553,102 +553,96 @@ class CreateScreen(Page):
     # the wallet
 
     def _find_account(self) -> None:
-        """Which account pays a swap on chains; else which ones can be paid."""
+        """Asks the wallet for the account that pays a swap on chains; for other routes for the
+        accounts that can be paid."""
         if self.link is not None:
             on_chain = self.state.row.on_chain
             if on_chain:
                 self.fills_wallet()
-            self._ask_wallet(self._swap_account() if on_chain else self._own_accounts())
+                self._ask_account(self._swap_account())
+            else:
+                # A wallet that cannot be asked has none to name; nothing here depends on it.
+                self._ask_wallet(self._own_accounts(), self._balance_known, lambda error: None)
 
-    def _ask_wallet(self, question: Coroutine[Any, Any, None]) -> None:
-        self.run_worker(question, group="wallet", exclusive=True, exit_on_error=False)
+    def _ask_wallet(
+        self,
+        question: Awaitable[Answer],
+        answered: Callable[[Answer], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        from swapdesk.flows.dex.swap_account import NoSwapAccount
+        from swapdesk.wallet.protocol import WalletError
+
+        self.fetch("wallet", question, answered, failed, (NoSwapAccount, WalletError))
+
+    def _ask_account(self, question: Awaitable[SwapAccount]) -> None:
+        self._ask_wallet(question, self._account_read, self._no_account)
 
     def balances_changed(self) -> None:
+        from swapdesk.flows.dex.swap_account import read_again
+
         account = self.state.account
         if self.link is not None and account is not None and account.plan is not None:
-            self._ask_wallet(self._account_again(account))
+            self._ask_account(read_again(self.desk, account, self.state.result.token_in))
         elif self.link is not None:
             self.state.own_balance = None
             self._find_account()
         self.show()
 
-    async def _own_accounts(self) -> None:
-        """A wallet that cannot be asked has none to name; nothing here depends on it."""
+    async def _own_accounts(self) -> Decimal | None:
+        """Shows the accounts of the wallet; returns the balance of the token sold."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
-        from swapdesk.wallet.protocol import WalletError
 
-        board = self.state.board
-        try:
-            found = await own_accounts(self.desk, board.token_out, board.token_in)
-        except WalletError:
-            return
-        if found:
-            self.call_later(self._own_read, found)
-        balance = await own_balance(self.desk, board.token_in)
-        self.call_later(self._balance_known, None if isinstance(balance, str) else balance.amount)
+        result = self.state.result
+        accounts = await own_accounts(self.desk, result.token_out, result.token_in)
+        if accounts:
+            self.call_later(self._own_read, accounts)
+        balance = await own_balance(self.desk, result.token_in)
+        return None if isinstance(balance, str) else balance.amount
 
-    async def _swap_account(self) -> None:
-        from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
-        from swapdesk.wallet.protocol import WalletError
+    async def _swap_account(self) -> SwapAccount:
+        """Shows the account as far as it is known; returns it with its plan."""
+        from swapdesk.flows.dex.swap_account import find_account, with_plan
 
-        board, found = self.state.board, None
-        quote_id = self.state.row.quote_id
-        try:
-            async for found in find_account(
-                self.desk, board.token_in, board.token_out, payer=board.wish.account
-            ):
-                self.call_later(self._account_read, found)
-            if found is not None:
-                found = await with_plan(self.desk, found, quote_id)
-                self.call_later(self._account_read, found)
-        except NoSwapAccount as none:
-            self.call_later(self._account_failed, str(none))
-        except WalletError as error:
-            self.call_later(self._wallet_failed, error)
-
-    async def _account_again(self, account: SwapAccount) -> None:
-        from swapdesk.flows.dex.swap_account import read_again
-        from swapdesk.wallet.protocol import WalletError
-
-        try:
-            found = await read_again(self.desk, account, self.state.board.token_in)
-        except WalletError as error:
-            self.call_later(self._wallet_failed, error)
-        else:
-            self.call_later(self._account_read, found)
+        result, quote_id = self.state.result, self.state.row.quote_id
+        sold, bought = result.token_in, result.token_out
+        async for account in find_account(self.desk, sold, bought, payer=result.request.account):
+            self.call_later(self._account_read, account)
+        return await with_plan(self.desk, account, quote_id)
 
     def _balance_known(self, amount: Decimal | None) -> None:
         self.state.own_balance = amount
         self.show()
 
     def _own_read(self, accounts: tuple[Account, ...]) -> None:
-        """Accounts of the wallet that recipient or refund address may name."""
+        """Takes the accounts that recipient and refund address may name."""
         self._form.own(accounts)
         self.show()
 
-    def _account_read(self, found: SwapAccount) -> None:
-        """As much as is known of the account. Where nothing is left to type, the own account pays
-        and is paid, and what it takes is known, the intent is locked once; the key that starts
+    def _account_read(self, account: SwapAccount) -> None:
+        """Takes what is known of the account. Where nothing is left to type, because the own
+        account pays and is paid, the intent is locked once the plan is known. The key that starts
         the signing waits for a still screen as ever."""
         state = self.state
-        state.account, state.problem = found, ""
-        self._form.own(found.own, found.payee)
+        state.account, state.problem = account, ""
+        self._form.own(account.own, account.payee)
         self.show()
-        if self._opened_locked or state.step != "open" or found.plan is None or state.lack():
+        if self._opened_locked or state.step != "open" or account.plan is None or state.lack():
             return
         if self._form.complete and not self.expired():
             self._opened_locked = True
             self._lock()
 
-    def _wallet_failed(self, error: WalletError) -> None:
+    def _no_account(self, error: Exception) -> None:
+        """Takes the reason why no account can pay."""
         from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+        from swapdesk.wallet.protocol import WalletError
 
-        failure = failure_of_wallet(error)
-        self._account_failed(f"{failure.cause} Next {failure.next}.")
-
-    def _account_failed(self, said: str) -> None:
-        """Why no account can pay this."""
-        self.state.problem = said
+        problem = str(error)
+        if isinstance(error, WalletError):
+            failure = failure_of_wallet(error)
+            problem = f"{failure.cause} Next {failure.next}."
+        self.state.problem = problem
         self.show()
 
 
@@ -665,22 +659,12 @@ def _next_input(checked: Checked) -> str:
     return "you: enter locks the intent"
 
 
-def worse_quote(board: QuoteResult, row: RankedQuote, lost: Decimal) -> str:
-    """A new quote that is worse than the one confirmed; ``lost`` is how much, in percent."""
-    if not board.wish.receive:
-        return rate_worse(board.token_out.symbol, row.key, lost)
-    asked = f"{table_amount(row.figure)} {board.token_in.symbol}"
-    return (
-        f"The new quote asks for {asked}, {lost:.2f}% more than you confirmed. Nothing was created."
-    )
-
-
-def _what(board: QuoteResult) -> str:
+def _what(result: QuoteResult) -> str:
     """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
-    sold, bought = board.token_in.symbol, board.token_out.symbol
-    amount = copied_amount(board.amount)
-    if board.private_send:
+    sold, bought = result.token_in.symbol, result.token_out.symbol
+    amount = copied_amount(result.amount)
+    if result.private_send:
         return f"{amount} {sold} privately"
-    if board.wish.receive:
+    if result.request.receive:
         return f"{sold} → {amount} {bought}"
     return f"{amount} {sold} → {bought}"

@@ -92,10 +92,8 @@ LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class IntentFacts(Struct, frozen=True):
-    """``locked`` is a clock text; ``facts`` carry ``was`` where a new quote changed a value.
-
-    ``verdict`` is the last line: locked with n problems, ready, expired, asked and waiting.
-    """
+    """``locked`` is the time of the lock; ``facts`` have ``was`` where a new quote changed a value;
+    ``verdict`` is the last line."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -112,16 +110,13 @@ ASKING = "the wallet is asked for its account"
 
 
 class CreateState(Struct):
-    """One chosen route on its way to an order, and the account that pays as far as it is known.
+    """One chosen route on its way to an order. ``intent`` is what the create key acts on,
+    ``sent_intent`` the id of the one that was sent. ``failed`` is why nothing was created; ``said``
+    replaces the verdict. ``was`` is the figure of the former quote; ``hidden`` are positions of the
+    recipient drawn as dots. ``account`` pays a swap on chains, None until the wallet named one, and
+    ``problem`` says why none can."""
 
-    ``intent`` is what the create key acts on, locked for review; ``sent_intent`` the id of the one
-    that left. ``failed`` says why nothing was created, once that is known; ``said`` is what stands
-    in place of the verdict. ``was`` is the figure of the quote before this one; ``hidden`` are
-    places of the recipient drawn as dots. ``account`` pays a swap on chains, None until the wallet
-    named one, and ``problem`` says why none can.
-    """
-
-    board: QuoteResult
+    result: QuoteResult
     row: RankedQuote
     step: CreateStep = "open"
     intent: Intent | None = None
@@ -136,12 +131,12 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """Whether it left, so that nothing can be edited."""
+        """True once the intent was sent: nothing can be edited."""
         return self.step in BUSY
 
     @property
     def balance(self) -> Decimal | None:
-        """What the own wallet has of the token sold, as far as that is known."""
+        """The balance of the token sold, where it is known."""
         return self.own_balance if self.account is None else self.account.balance
 
     def unlock(self) -> None:
@@ -150,7 +145,7 @@ class CreateState(Struct):
             self.step = "open"
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """The create came to an outcome that is no order."""
+        """Takes the outcome of a create that is no order."""
         self.failed = outcome.failure
         if isinstance(outcome, CreateUnknown):
             then = "It is not known yet. Nothing was paid. o shows the orders."
@@ -159,20 +154,20 @@ class CreateState(Struct):
             return
         error = outcome.error
         fields = " ".join(refused_fields(error)) if error is not None else ""
-        said = f"{outcome.failure.cause} {fields}".strip()
+        cause = f"{outcome.failure.cause} {fields}".strip()
         second = code_and_request(error) if error is not None else outcome.code
         self.step, self.intent = "failed", None
-        self.said = CheckLine("refuse", said, second)
+        self.said = CheckLine("refuse", cause, second)
 
-    def requoted(self, board: QuoteResult) -> bool:
-        """Take the same route of a new board; False when it is gone."""
-        before, row = self.row, follow_route(board, self.row)
+    def requoted(self, result: QuoteResult) -> bool:
+        """Takes the same route of another answer; False when it is gone."""
+        before, row = self.row, follow_route(result, self.row)
         if row is None:
             self.step = "failed"
             self.said = CheckLine("refuse", "This route is gone.", "esc shows the others.")
             return False
         self.step, self.said = "open", None
-        self.board, self.row = board, row
+        self.result, self.row = result, row
         self.was = before.figure if row.figure != before.figure else None
         return True
 
@@ -182,25 +177,22 @@ class CreateState(Struct):
             return ""
         if self.problem or self.account is None:
             return self.problem.rstrip(".") or ASKING
-        board = self.board
-        return self.account.lack(board.amount_in(self.row), board.token_in.symbol) or ""
+        result = self.result
+        return self.account.lack(result.amount_in(self.row), result.token_in.symbol) or ""
 
     def lack_check(self) -> CheckLine | None:
         """The same as the last line of the panel."""
-        said = self.lack()
-        if not said:
+        lack = self.lack()
+        if not lack:
             return None
-        waits = said == ASKING or (self.account is not None and self.account.filling)
-        return CheckLine("unknown" if waits else "refuse", said)
+        waits = lack == ASKING or (self.account is not None and self.account.filling)
+        return CheckLine("unknown" if waits else "refuse", lack)
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
-    """36 cells wide beside a form (class ``side``), or the whole body.
-
-    Shows the intent in the rows it has. Rate, duration, fees and the own balance go where there is
-    no room; amounts, markup, addresses, memos and cost never do: rows that are left out are counted
-    instead.
-    """
+    """The intent in the rows that the panel has, 36 cells wide beside a form (class ``side``) or in
+    the whole body. Rate, duration, fees and balance go where there is no room; amounts, markup,
+    addresses, memos and cost never do: missing rows are counted instead."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -211,11 +203,11 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
     """
 
     class Laid(Message):
-        """The panel has another size: what it shows may be whole now, or no longer."""
+        """The panel has another size: what it shows may be complete now, or no longer."""
 
     @property
     def whole(self) -> bool:
-        """Whether everything that is confirmed stands on the screen, in the size it has now."""
+        """True if everything that is confirmed stands on the screen in its present size."""
         width, height = self.size
         return 0 < len(fitting_lines(self.state, width, height)) <= height
 
@@ -230,7 +222,7 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Each list has a head with the chain and the number of names, then the names."""
+    """A head with the chain and the number of names, then the names of each list."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -241,7 +233,7 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """How many names begin as ``typed`` does, and the rows of the first of them."""
+    """Returns how many names begin with ``typed``, and the rows of the first of them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -257,7 +249,7 @@ def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
 
 
 def entry_words(entry: BookEntry, times: int) -> str:
-    """What stands beside a name of the address book that was paid so many times."""
+    """The note beside a name of the address book that was paid ``times`` times."""
     if entry.own:
         return "own wallet"
     if times:
@@ -275,13 +267,13 @@ class CreateForm(Vertical):
         """``enter`` in the last field, with nothing wrong in any of them."""
 
     def __init__(
-        self, desk: Desk, board: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
+        self, desk: Desk, result: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
         """``typed``: what the fields begin with."""
         super().__init__(**place)
         self._book_of_names = desk.book
-        self._checks = checks = CreateChecks(desk, board, row)
-        sold, bought = board.token_in, board.token_out
+        self._checks = checks = CreateChecks(desk, result, row)
+        sold, bought = result.token_in, result.token_out
         brought = typed.memo or checks.recipient(typed.recipient).memo or ""
         gets = f"gets the {bought.symbol}, on {bought.chain_data.name}"
         self._inputs = {
@@ -316,6 +308,8 @@ class CreateForm(Vertical):
         self._payee = ""
         """The own account that was filled in."""
         self._touched = typed.recipient != ""
+        self.checked = self.check()
+        """The fields as they stood when one of them last changed, each with its result."""
 
     def compose(self) -> ComposeResult:
         yield from self._inputs.values()
@@ -326,53 +320,59 @@ class CreateForm(Vertical):
         return self._inputs["recipient"]
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """The wallet's accounts; ``payee`` is who gets it as long as nobody typed in the field."""
-        self._checks.own = {one.address: one.name for one in accounts}
+        """Takes the wallet's accounts; ``payee`` is filled in as long as nobody typed in the
+        field."""
+        self._checks.own = {account.address: account.name for account in accounts}
         if payee is not None and not self._recipient.value and not self._touched:
             self._payee = payee.address
             self._recipient.field.grouped = True
             self._recipient.field.set_value(payee.address)
+        self.check()
         self.show_book()
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to type: the own account gets it, and no other field is here."""
-        one = self._payee != "" and self.values == (self._payee,)
-        return one and not self._touched and not self.checked().problems
+        """True if nothing is left to type: the own account is filled in, and there is no other
+        field."""
+        filled_in = self._payee != "" and self.values == (self._payee,)
+        return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """What the empty field waits for."""
+        """Shows what the empty field of the recipient waits for."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:
-        """Write down the fields as they stand; those this route does not have stay as they were."""
-        for name, one in self._inputs.items():
-            setattr(typed, name, one.value)
+        """Copies the fields into ``typed``; those that this route does not have stay as they
+        were."""
+        for name, field in self._inputs.items():
+            setattr(typed, name, field.value)
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The text of every field."""
         return tuple(field.value for field in self._fields().values())
 
-    def checked(self) -> Checked:
-        """The fields as they stand, each with its result."""
+    def check(self) -> Checked:
+        """Checks every field again: after a change, and where a name may mean another address
+        since. No tick does."""
         typed = TypedBefore()
         self.keep_in(typed)
-        return self._checks.all(typed)
+        self.checked = self._checks.all(typed)
+        return self.checked
 
     def focus_first(self) -> None:
         self._recipient.field.focus()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draw these places of the recipient's address as dots; an empty set ends it."""
+        """Draws these positions of the recipient's address as dots; an empty set ends it."""
         self._hidden = positions
         value = self._recipient.value
         # Of a link nothing is shown: its address may stand in any place of it.
         whole = positions and not _is_address(value)
         self._recipient.field.hide(frozenset(range(len(value))) if whole else positions)
 
-    def show(self, checked: Checked) -> None:
-        """Draw the results under their fields."""
+    def show(self) -> None:
+        """Draws the results under their fields."""
+        checked = self.checked
         _show_address(self._recipient, checked.recipient, self._hidden)
         asked = bool(self._inputs["memo"].value) or checked.recipient.ok
         self._inputs["memo"].show_checks(checked.memo.lines if asked and checked.memo.used else ())
@@ -382,7 +382,7 @@ class CreateForm(Vertical):
         self.show_book()
 
     def show_book(self) -> None:
-        """The names that fit the field with the focus."""
+        """Shows the names that fit the field with the focus."""
         name = self._named_field()
         chain, typed = self._tokens[name].chain_data, self._inputs[name].value
         paid = self._checks.paid
@@ -411,24 +411,24 @@ class CreateForm(Vertical):
     # keys
 
     def next_field(self) -> None:
-        """What ``enter`` does in a field."""
+        """Does what ``enter`` does in a field."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
 
     @property
     def at_end(self) -> bool:
-        """Whether ``enter`` completes the form now: nothing is wrong and no field follows."""
+        """True if ``enter`` completes the form now: nothing is wrong and no field follows."""
         last = list(self._fields())[-1]
-        return self._focused() in ("", last) and self._wrong(self.checked()) is None
+        return self._focused() in ("", last) and self._wrong(self.checked) is None
 
     def step(self, by: int) -> None:
-        """The focus goes up or down, round the form."""
+        """Moves the focus up or down, round the form."""
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Complete ``@b`` to a name that fits the chain, begin with the first one in an empty
-        field: where no list has room, this is the list. A text says that there is none."""
+        """Completes ``@b`` to a name that fits the chain, or begins with the first name in an empty
+        field. Returns a sentence where no name fits."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -438,12 +438,12 @@ class CreateForm(Vertical):
             return None
         begun = value[1:].lower()
         if begun in names:
-            found: str | None = names[(names.index(begun) + 1) % len(names)]
+            completed: str | None = names[(names.index(begun) + 1) % len(names)]
         else:
-            found = next((one for one in names if one.startswith(begun)), None)
-        if found is None:
+            completed = next((entry for entry in names if entry.startswith(begun)), None)
+        if completed is None:
             return f"No name for {chain.name} begins with {value[:40]}."
-        self._inputs[name].field.set_value(f"@{found}")
+        self._inputs[name].field.set_value(f"@{completed}")
         return None
 
     @on(TextField.Changed)
@@ -459,16 +459,22 @@ class CreateForm(Vertical):
             self._bring("memo", self._checks.recipient(event.value).memo or "")
         elif name == "refund":
             self._bring("refund_memo", self._checks.memo_of_refund(event.value))
+        self.check()
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """The memo of a name goes with the name: another recipient never keeps it."""
-        one = self._inputs.get(name)
-        if one is None or one.field.disabled or one.value not in ("", self._filled[name]):
+        """Fills in the memo of a name, and takes it out with the name: another recipient never
+        keeps it."""
+        labelled = self._inputs.get(name)
+        if (
+            labelled is None
+            or labelled.field.disabled
+            or labelled.value not in ("", self._filled[name])
+        ):
             return
         self._filled[name] = memo
-        if one.value != memo:
-            one.field.set_value(memo)
+        if labelled.value != memo:
+            labelled.field.set_value(memo)
 
     @on(TextField.Submitted)
     def _submitted(self, event: TextField.Submitted) -> None:
@@ -476,14 +482,14 @@ class CreateForm(Vertical):
         self._go_on(self._name_of(event.field))
 
     def _go_on(self, name: str) -> None:
-        """Check this field; go to the next one, or to the first that is wrong."""
-        checked, fields = self.checked(), self._fields()
+        """Checks this field; goes to the next one, or to the first with a problem."""
+        checked, fields = self.check(), self._fields()
         check = self._result(name, checked)
         following = list(fields)[list(fields).index(name) + 1 :]
         wrong = self._wrong(checked)
         if check is not None and not check.ok:
-            said = check.problem or "This field is not complete."
-            self.post_message(TextField.Refused(fields[name], said))
+            problem = check.problem or "This field is not complete."
+            self.post_message(TextField.Refused(fields[name], problem))
         elif following:
             fields[following[0]].focus()
         elif wrong is not None:
@@ -492,7 +498,7 @@ class CreateForm(Vertical):
             self.post_message(self.Completed())
 
     def _wrong(self, checked: Checked) -> TextField | None:
-        """The first field that is not as it should be."""
+        """The first field with a problem."""
         results = ((self._result(name, checked), field) for name, field in self._fields().items())
         return next((field for result, field in results if result and not result.ok), None)
 
@@ -509,18 +515,22 @@ class CreateForm(Vertical):
         return results[name]
 
     def _fields(self) -> dict[str, TextField]:
-        return {name: one.field for name, one in self._inputs.items() if not one.field.disabled}
+        return {
+            name: labelled.field
+            for name, labelled in self._inputs.items()
+            if not labelled.field.disabled
+        }
 
     def _name_of(self, field: TextField) -> str:
-        return next(name for name, one in self._inputs.items() if one.field is field)
+        return next(name for name, labelled in self._inputs.items() if labelled.field is field)
 
     def _focused(self) -> str:
-        """The name of the field that has the focus; empty where none has."""
+        """The name of the field that has the focus; empty for none."""
         return next((name for name, field in self._fields().items() if field.has_focus), "")
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
-    """The question for a group of an address that is hidden on the screen."""
+    """The question for the characters of an address that are hidden on the screen."""
     return Question(
         title,
         challenge.question,
@@ -540,8 +550,7 @@ def _address_field(label: str, note: str, value: str, **place: Any) -> LabelledF
 def _memo_field(
     token: Token, prefix: str, value: str, *, on_chain: bool = False, **place: Any
 ) -> LabelledField:
-    """The field of a chain's memo under its own name, disabled where the chain has none; a refund
-    asks for none by itself."""
+    """The field of a memo under the chain's own name for it, disabled where the chain has none."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
@@ -554,7 +563,7 @@ def _memo_field(
 
 
 def _is_address(value: str) -> bool:
-    """Whether a value is drawn in groups: it is neither a name nor a link."""
+    """True for a value that is drawn in groups: neither a name nor a link."""
     return not value.startswith("@") and not is_link(value)
 
 
@@ -587,7 +596,7 @@ def intent_state(
     """``cost`` is what the create takes of the budget; ``verdict`` the last line."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
-    total = ceil((state.row.expires_at - state.board.asked_at).total_seconds())
+    total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
     return IntentFacts(
         [*intent_facts(state, checked), Fact("Cost", cost)],
         locked=clock_time(state.intent.frozen_at) if state.intent is not None else "",
@@ -597,34 +606,34 @@ def intent_state(
 
 
 def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
-    board, row = state.board, state.row
-    paid, received = board.amount_in(row), received_amount(board, row)
-    rates = rate_both_ways(paid, board.token_in.symbol, received, board.token_out.symbol)
+    result, row = state.result, state.row
+    paid, received = result.amount_in(row), received_amount(result, row)
+    rates = rate_both_ways(paid, result.token_in.symbol, received, result.token_out.symbol)
     was = table_amount(state.was) if state.was is not None else ""
-    reverse = board.wish.receive
+    reverse = result.request.receive
     rate = "rate fixed" if row.quote.fixed else "floating"
     return [
         Fact(
             "You send",
-            f"{exact_amount(paid)} {board.token_in.symbol}",
-            below=[f"on {board.token_in.chain_data.name}"],
+            f"{exact_amount(paid)} {result.token_in.symbol}",
+            below=[f"on {result.token_in.chain_data.name}"],
             was=was if reverse else "",
             bold=True,
         ),
         *_have(state, paid),
         Fact(
-            "They get" if board.private_send else "You get",
-            f"{trimmed(received)} {board.token_out.symbol}",
-            below=[f"on {board.token_out.chain_data.name}, {rate}"],
+            "They get" if result.private_send else "You get",
+            f"{trimmed(received)} {result.token_out.symbol}",
+            below=[f"on {result.token_out.chain_data.name}, {rate}"],
             was="" if reverse else was,
             bold=True,
         ),
         _least(state),
         Fact(),
         Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_name(row))]),
-        *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(board) else []),
+        *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(result) else []),
         Fact("Fees", _fees(row)),
-        *_markup(board, row),
+        *_markup(result, row),
         Fact("Takes", expected_minutes(row.quote.duration)),
         Fact(),
         _recipient(checked.recipient, state.hidden),
@@ -636,53 +645,53 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """What the own wallet has of it; a deposit may come from elsewhere, so it locks nothing."""
+    """The balance of the token sold. A deposit may come from elsewhere, so it locks nothing."""
     have = state.balance
     if have is None:
         return []
-    amount = f"{exact_amount(have)} {state.board.token_in.symbol}"
+    amount = f"{exact_amount(have)} {state.result.token_in.symbol}"
     if have < paid:
         return [Fact(HAVE, Span(f"{amount}, too little", "status-trouble"))]
     return [Fact(HAVE, amount)]
 
 
 def _least(state: CreateState) -> Fact:
-    """What can arrive at the least, by what is locked or by the route, and who stands for it."""
+    """The least that can arrive, of the locked intent or the route, and who promises it."""
     intent, row = state.intent, state.row
-    least = promised_least(state.board, row) if intent is None else confirmed_least(intent)
+    least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
         return Fact(LEAST, Span("not promised", "muted"), below=["the rate floats"])
-    amount = f"{trimmed(least)} {state.board.token_out.symbol}"
+    amount = f"{trimmed(least)} {state.result.token_out.symbol}"
     if row.on_chain:
         return Fact(LEAST, amount, below=["or nothing is swapped"], key=SIGNED_LEAST)
     return Fact(LEAST, amount, below=["fixed by the service"])
 
 
 def _wallet(account: SwapAccount | None) -> list[Fact]:
-    """Who pays a swap on chains, and the steps it takes."""
+    """The account that pays a swap on chains, and its steps."""
     if account is None:
         return []
     facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
     if account.plan is not None:
         first, *others = account.plan.words
-        below = [f"{BECOMES} {one}" for one in others]
+        below = [f"{BECOMES} {step}" for step in others]
         facts.append(Fact("Steps", first, below=[*below[:-2], "  ".join(below[-2:])]))
     return facts
 
 
-def same(board: QuoteResult) -> bool:
-    """Whether both sides are one token, so that a rate says nothing."""
-    return board.token_in.id == board.token_out.id
+def same(result: QuoteResult) -> bool:
+    """True if both sides are one token, so that a rate says nothing."""
+    return result.token_in.id == result.token_out.id
 
 
 def summary(state: CreateState, now: datetime) -> list[LineLike]:
     """Two lines for screens without a panel."""
-    board, row = state.board, state.row
+    result, row = state.result, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
-        Span(f"{exact_amount(board.amount_in(row))} {board.token_in.symbol}", bold=True),
+        Span(f"{exact_amount(result.amount_in(row))} {result.token_in.symbol}", bold=True),
         Span(" → ", "muted"),
-        Span(f"{trimmed(received_amount(board, row))} {board.token_out.symbol}", bold=True),
+        Span(f"{trimmed(received_amount(result, row))} {result.token_out.symbol}", bold=True),
     ]
     if row.quote.fixed:
         first.append(Span("  rate fixed", "muted"))
@@ -701,15 +710,15 @@ def _fees(row: RankedQuote) -> str:
     return usd(row.quote.fee_usd) if row.quote.fee_usd is not None else fees_kind(row.quote)
 
 
-def received_amount(board: QuoteResult, row: RankedQuote) -> Decimal:
-    """What arrives: by the quote, or in reverse exactly what was stated."""
-    return board.amount if board.wish.receive else row.key
+def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
+    """What arrives: the amount that was stated, else that of the quote."""
+    return result.amount if result.request.receive else row.key
 
 
-def _markup(board: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """The markup that was asked for, or that the service says it applied."""
+def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
+    """The markup that was asked for or that the service applied."""
     applied = row.quote.applied_api_markup
-    percent = board.wish.markup if applied is None else applied
+    percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
 
 
@@ -738,8 +747,8 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
     if check is None:
         return []
     if not check.ok:
-        said = f"{REFUSED} not valid yet" if check.text else "not typed yet"
-        return [Fact(label, Span(said, "status-trouble" if check.text else "muted"))]
+        state = f"{REFUSED} not valid yet" if check.text else "not typed yet"
+        return [Fact(label, Span(state, "status-trouble" if check.text else "muted"))]
     if not check.address:
         return [Fact(label, "none")]
     below: list[LineLike] = [Span(check.label, bold=True)] if check.label else []
@@ -750,17 +759,15 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
-    """The rows of the panel, with less in it until they fit ``height`` (0: no limit).
-
-    They are more than ``height`` when even what must be seen does not fit.
-    """
+    """The rows of the panel, reduced until they fit ``height`` (0: no limit). More than ``height``
+    rows are returned when even what must be seen does not fit."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows
     for at, less in enumerate(LESS):
         if len(rows) <= height:
             break
-        state = replace(state, facts=[one for one in map(less, state.facts) if one is not None])
+        state = replace(state, facts=[fact for fact in map(less, state.facts) if fact is not None])
         rows = [row for row in intent_lines(state, width) if row or at < ROOMY_STEPS]
     return rows
 
@@ -768,8 +775,8 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
 def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
     """The first rows, and in the last one how many are missing."""
     shown = rows[: height - 1]
-    said = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
-    return [*shown, cut([Span(said, "status-waiting")], width)]
+    missing = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
+    return [*shown, cut([Span(missing, "status-waiting")], width)]
 
 
 def _without(label: str, fact: Fact) -> Fact | None:
@@ -781,15 +788,15 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """Beside the amount stands whether the rate is fixed or floats; of a swap on chains nothing
-    else says the least."""
+    """Beside the amount stands whether the rate is fixed or floats; only of a swap on chains
+    nothing else says the least."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
 def _chain_beside(fact: Fact) -> Fact:
-    """The chain of an amount in its row, where no former value stands there."""
+    """Puts the chain of an amount into its row, where no former value stands there."""
     if fact.label not in SIDES or fact.was:
         return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]

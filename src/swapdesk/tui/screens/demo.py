@@ -81,8 +81,7 @@ _COMPARED = 110
 
 
 class PaneColumns(VerticalScroll, can_focus=False):
-    """The three panes side by side, equally high, each ending at the bottom; the page scrolls
-    them."""
+    """The three panes side by side, equally high; the page scrolls them together."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """
@@ -180,7 +179,7 @@ class DemoScreen(Page):
     # the demonstration
 
     async def _carry_out(self) -> None:
-        """Runs beside the page and ends with it; the world then is as fast as before."""
+        """Runs beside the page and ends with it; the world is then as fast as before."""
         shown: Demonstration | None = None
         try:
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
@@ -204,7 +203,7 @@ class DemoScreen(Page):
         self.call_later(self.reached, stage)
 
     def reached(self, stage: Stage) -> None:
-        """A stage came, or one that had come is known better."""
+        """Takes a stage that came, or more about an earlier one."""
         place = stage.number - 1
         if place < len(self._record):
             self._record[place] = stage
@@ -222,27 +221,28 @@ class DemoScreen(Page):
     # drawing
 
     @property
-    def _stage(self) -> Stage | None:
+    def current(self) -> Stage | None:
         return self._record[self._at] if 0 <= self._at < len(self._record) else None
 
     def _track_lines(self) -> Callable[[int], list[Line]]:
         rows, at = self._demo.rows, max(self._at, 0)
-        mark = StageMark.MOVING if self._stage is None else StageMark[self._stage.tone.upper()]
+        stage = self.current
+        mark = StageMark.MOVING if stage is None else StageMark[stage.tone.upper()]
         names = [row.name for row in rows]
-        stage = StageState(at, len(rows), mark)
-        return partial(track_lines, stage, names, [row.short for row in rows])
+        state = StageState(at, len(rows), mark)
+        return partial(track_lines, state, names, [row.short for row in rows])
 
     def show(self) -> None:
         if not self.is_mounted:
             return
         self._say_frame()
-        stage = self._stage
+        stage = self.current
         self._track.show(self._track_lines())
         self._track.display = self._panes.display = stage is not None
         if stage is None:
             self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))
-            said = self._said or (BEGINS if self._demo.private else ALONE)
-            self._sentence.show(lambda width: wrapped([Span(said, "muted")], width))
+            sentence = self._said or (BEGINS if self._demo.private else ALONE)
+            self._sentence.show(lambda width: wrapped([Span(sentence, "muted")], width))
             self._path.display = False
             self._compared.show(lambda width: [])
             self.set_money("nothing was paid yet.", "the sandbox" if not self._said else "you: esc")
@@ -297,31 +297,34 @@ class DemoScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        stage, runs = self._stage, self._shown is not None and not self._said
-        searched = stage is not None and stage.search is not None and self._demo.private
-        chains = "chains" if self._linking else "link search"
-        last = stage is None or stage.number == len(self._demo.rows)
-        later = "it has not come yet" if self._waits else ""
+        runs = self._shown is not None and not self._said
         return {
             SHOW_DEMO: False,
-            NEXT_STAGE: CommandState(locked=later, hidden=last),
             FASTER: runs,
             SLOWER: runs,
-            EXPLAIN: stage is not None,
-            SEARCH_LINK: CommandState(verb=chains, hidden=not searched),
             STAGE_BEFORE: self._at > 0,
-            COPY_HASH: stage is not None and bool(stage.moved),
             **reading_standings(self._panes),
             END: CommandState(verb="close" if self._more or self._linking else ""),
+        }
+
+    def standings_of(self, stage: Stage) -> Standings:
+        chains = "chains" if self._linking else "link search"
+        searched = stage.search is not None and self._demo.private
+        later = "it has not come yet" if self._waits else ""
+        last = stage.number == len(self._demo.rows)
+        return {
+            NEXT_STAGE: CommandState(locked=later, hidden=last),
+            SEARCH_LINK: CommandState(verb=chains, hidden=not searched),
+            COPY_HASH: bool(stage.moved),
         }
 
     def do_scroll(self, by: int) -> None:
         self._panes.scroll_relative(y=by * STEP, animate=False)
         self.call_after_refresh(self.refresh_keys)
 
-    def do_next_stage(self) -> None:
-        if self._at + 1 < len(self._record):
-            self._at += 1
+    def do_next_stage(self, stage: Stage) -> None:
+        if stage.number < len(self._record):
+            self._at = stage.number
         elif not self._said:
             self._waits = True
         self.show()
@@ -330,33 +333,28 @@ class DemoScreen(Page):
         self._at, self._waits = self._at - 1, False
         self.show()
 
-    def do_explain(self) -> None:
+    def do_explain(self, stage: Stage) -> None:
         self._more = not self._more
         self._panes.scroll_home(animate=False)
         self.show()
 
-    def do_search_link(self) -> None:
+    def do_search_link(self, stage: Stage) -> None:
         self._linking = not self._linking
         self._panes.scroll_home(animate=False)
         self.show()
 
-    def do_copy_hash(self) -> None:
-        if self._stage is not None and self._stage.moved:
-            self.controls.copy_value("transaction hash", self._stage.moved[-1].hash)
+    def do_copy_hash(self, stage: Stage) -> None:
+        self.controls.copy_value("transaction hash", stage.moved[-1].hash)
 
     def do_change_speed(self, factor: str) -> None:
         if self._shown is None:
             return
         wanted = min(FASTEST, max(SLOWEST, self._shown.speed * Decimal(factor)))
-        self.run_worker(self._take_speed(self._shown, wanted), group="speed", exclusive=True,
-                        exit_on_error=False)  # fmt: skip
+        changed = self._shown.change_speed(wanted)
+        self.fetch("speed", changed, lambda _: self.show(), self._speed_stayed)
 
-    async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
-        try:
-            await shown.change_speed(wanted)
-            self.call_later(self.show)
-        except ClientError as error:
-            self.call_later(self._stop, f"The speed stayed: {error}.")
+    def _speed_stayed(self, error: ClientError) -> None:
+        self._stop(f"The speed stayed: {error}.")
 
     def do_end(self) -> None:
         if self._more or self._linking:
@@ -368,7 +366,8 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """``7 of 9  Second exchange in progress``, with its time; ``come`` stages came by now."""
+    """``7 of 9  Second exchange in progress``, with its time; ``come`` is how many stages came so
+    far."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -377,10 +376,10 @@ def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
     later = come - stage.number
     ahead = f", {later} later stage{'' if later == 1 else 's'} came" if later > 0 else ""
     at = clock_time(stage.at)
-    said = Span(f"{at} on the sandbox clock{ahead}", "muted")
+    when = Span(f"{at} on the sandbox clock{ahead}", "muted")
     short = Span(f"{at}{ahead}", "muted")
     room = width - width_of(left) - 2
-    return [spread(left, [said if len(said.text) <= room else short], width)]
+    return [spread(left, [when if len(when.text) <= room else short], width)]
 
 
 def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
@@ -410,15 +409,15 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
         first += [Span(f" {glyph * edge}{BECOMES} ", role), Span(place.text, bold=True)]
     if stage.search is None:
         return [first]
-    found = len(stage.search.path)
-    role = "status-trouble" if found else "muted"
-    said = f" {TROUBLE if found else REFUSED} {edge_said(stage.search)} "
+    hops = len(stage.search.path)
+    role = "status-trouble" if hops else "muted"
+    verdict = f" {TROUBLE if hops else REFUSED} {edge_said(stage.search)} "
     ends = cell_len(places[0].text) + cell_len(places[-1].text) + 2
-    left, right = divmod(width_of(first) - ends - cell_len(said), 2)
+    left, right = divmod(width_of(first) - ends - cell_len(verdict), 2)
     second: Line = [
         Span(places[0].text, bold=True),
         Span(f" {SANDBOX_RULE * left}", "rule"),
-        Span(said, role),
+        Span(verdict, role),
         Span(f"{SANDBOX_RULE * (left + right - 1)}{BECOMES} ", "rule"),
         Span(places[-1].text, bold=True),
     ]
@@ -426,7 +425,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """What stands at the top, and the sentence that stands at the bottom."""
+    """The lines at the top of a pane, and those at its bottom."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:
@@ -454,8 +453,8 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
     label = _label(line, width)
     text: Line = [Span(f"{label} ", "muted")] if label and not label_cells else []
     text += [Span(f"{glyph} ", role)] if glyph else []
-    said = (line.whole or line.text) if whole else line.text
-    text.append(Span(said, role, bold=line.tone == "strong"))
+    words = (line.whole or line.text) if whole else line.text
+    text.append(Span(words, role, bold=line.tone == "strong"))
     rows = wrapped(text, max(8, width - label_cells))
     heads = [label, *[""] * (len(rows) - 1)]
     return [
@@ -465,12 +464,12 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """A table where there is room, one sentence else."""
+    """A table where there is room, else one sentence."""
     if not rows:
         return []
     if width < _COMPARED:
-        said = "; ".join(f"{row.label.lower()} {row.brief}" for row in rows if row.brief)
-        return wrapped([Span("Still alike: ", "muted"), Span(f"{said}.")], width)
+        alike = "; ".join(f"{row.label.lower()} {row.brief}" for row in rows if row.brief)
+        return wrapped([Span("Still alike: ", "muted"), Span(f"{alike}.")], width)
     label = 10
     value = (width - label) // 2
     lines = [section_line("What a watcher can still compare", "", width)]

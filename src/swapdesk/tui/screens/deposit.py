@@ -99,7 +99,6 @@ class DepositPage(OneOrderPage):
         super().__init__(session, service_id, f"order {short_id(service_id)}")
 
     def say_money(self, tracked: TrackedOrder) -> None:
-        """Where the money is and who acts next."""
         begun = self.desk.deposit_ways.payment(tracked.service_id)
         money = deposit_money(tracked, self.service_time(), begun)
         self.set_money(
@@ -112,18 +111,18 @@ class DepositPage(OneOrderPage):
 
     def payment(self) -> Payment | None:
         """What may be sent now; None when nothing may."""
-        tracked = self.tracked
+        tracked = self.current
         return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
-        """What can be scanned now, the fullest first."""
-        tracked = self.tracked
+        """The codes that can be scanned now, the fullest first."""
+        tracked = self.current
         if tracked is None:
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
     def copied(self, part: str) -> tuple[str, str] | None:
-        """What is called how that a copy key takes; None where there is nothing of it now."""
+        """Label and value for a copy key; None where there is no such part now."""
         payment = self.payment()
         if payment is None or (part == "memo" and payment.memo is None):
             return None
@@ -150,7 +149,7 @@ def memo_word(label: str) -> str:
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Whether something stands further down in a body that is scrolled, or further up."""
+    """Whether a scrolled body has more rows further down, or further up."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
@@ -191,7 +190,7 @@ class DepositScreen(DepositPage):
         if not self.query("#body"):
             # A state of the order may come before the widgets are there; mounting draws it.
             return
-        tracked = self.tracked
+        tracked = self.current
         if tracked is None:
             self.set_money("in your wallet.", "the desk: it connects to the service")
             return
@@ -204,7 +203,7 @@ class DepositScreen(DepositPage):
         )
         self._card.show(state)
         self.settle_notice(state.phase)
-        captions = [(one.text, *code_caption(one, tracked)) for one in self.codes()]
+        captions = [(code.text, *code_caption(code, tracked)) for code in self.codes()]
         self._code.show(captions, self.app.size)
         self.say_money(tracked)
         # What a money key of this card acts on.
@@ -217,9 +216,13 @@ class DepositScreen(DepositPage):
         return {
             **super().standings(),
             **reading_standings(self.query_one("#body")),
-            ACCEPT_LOWER: lower_output(self.tracked) is not None,
-            FUND: self.fund_standing(payable=self.payment() is not None),
             SHOW_CODE: bool(self.codes()),
+        }
+
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        return {
+            ACCEPT_LOWER: lower_output(tracked) is not None,
+            FUND: self.fund_standing(tracked, payable=self.payment() is not None),
         }
 
     def do_scroll(self, by: int) -> None:
@@ -232,13 +235,11 @@ class DepositScreen(DepositPage):
     def do_follow(self) -> None:
         self.controls.navigation.open_order(self.service_id)
 
-    def do_accept_lower(self) -> None:
-        lower = lower_output(self.tracked)
-        if lower is None:
-            return
-        given, said = lower
-        question = Question("Accept less", said, ACCEPT, "accept")
-        self.confirm(question, partial(self._accept, given))
+    def do_accept_lower(self, tracked: TrackedOrder) -> None:
+        if (lower := lower_output(tracked)) is not None:
+            given, sentences = lower
+            question = Question("Accept less", sentences, ACCEPT, "accept")
+            self.confirm(question, partial(self._accept, given))
 
     def _accept(self, given: Decimal) -> None:
         link = self.link
@@ -289,7 +290,7 @@ class DepositCodeScreen(DepositPage):
         return self._code.text
 
     def show(self) -> None:
-        tracked, code = self.tracked, next(iter(self._ordered), None)
+        tracked, code = self.current, next(iter(self._ordered), None)
         if tracked is None:
             return
         self.say_money(tracked)
@@ -313,13 +314,12 @@ class DepositCodeScreen(DepositPage):
 
     @property
     def _ordered(self) -> list[DepositCode]:
-        """The code to show before the others: the one chosen, at first the fullest one that
-        fits."""
+        """The codes, first the one to show: the chosen one, else the fullest one that fits."""
         codes, room = self.codes(), self._room()
-        fitting = [one for one in codes if self._code.fits(one.text, room)]
-        chosen = [one for one in codes if one.name == self._wanted]
+        fitting = [code for code in codes if self._code.fits(code.text, room)]
+        chosen = [code for code in codes if code.name == self._wanted]
         shown = next(iter([*chosen, *fitting, *codes]), None)
-        return sorted(codes, key=lambda one: one is not shown)
+        return sorted(codes, key=lambda code: code is not shown)
 
     def standings(self) -> Standings:
         others = self._ordered[1:]
@@ -358,7 +358,7 @@ def memo_label_of(tracked: TrackedOrder) -> str:
 
 
 def network_of(tracked: TrackedOrder) -> str:
-    """The chain to pay on, in words."""
+    """The name of the chain to pay on."""
     token = token_to_pay(tracked)
     return token.chain_name if token is not None else "?"
 
@@ -367,20 +367,20 @@ def deposit_state(
     tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
 ) -> DepositState:
     """``simulated``: the chain exists in the sandbox's ledger alone. ``lack``: why the wallet
-    cannot pay it."""
+    cannot pay."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     facts = tuple(_facts(tracked, state))
     if phase is DepositPhase.HIDDEN:
-        said = None if tracked.awaits_address else tracked.withheld
+        reason = None if tracked.awaits_address else tracked.withheld
         lower = tracked.standing is DepositRelease.LOWER
         never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
         nothing = CheckLine("refuse", never)
         waits = CheckLine("unknown", "Nothing was sent. The address appears here.")
         refused = tracked.withheld is not None and not tracked.being_confirmed
         verdict = nothing if refused else waits
-        return DepositState(phase, said or SETTING_UP, facts=facts, matches=verdict)
+        return DepositState(phase, reason or SETTING_UP, facts=facts, matches=verdict)
     if phase is DepositPhase.EXPIRED:
         if order.deposit_address is None:
             return DepositState(phase, state.cause, facts=facts)
@@ -408,7 +408,7 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """What stands above and below the code on the card."""
+    """The lines above and below the code on the card."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -422,7 +422,7 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """What stands beside the code: what it was made of, its end, what it holds."""
+    """The lines beside the code: what it was made of, its deadline, what it holds."""
     payment, state = (
         payment_of(tracked, now),
         reported_status(tracked.order, tracked.intent, now=now),
@@ -463,21 +463,21 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
-    """Instead of a code that cannot be drawn whole."""
-    said = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
+    """Shown when the code does not fit."""
+    text = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
-        Span(f"{said}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
+        Span(f"{text}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
         "Make the window larger, or copy the parts with the keys below.",
     ]
 
 
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Where the code stood, once nothing may be sent any more."""
+    """Shown in place of the code once nothing may be sent any more."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
-        said = f"{order_status(tracked, now).cause}."
-        return [Span("The code is gone.", bold=True), Span(said, "status-waiting")]
+        cause = f"{order_status(tracked, now).cause}."
+        return [Span("The code is gone.", bold=True), Span(cause, "status-waiting")]
     if phase is DepositPhase.SEEN:
         return [Span("The code is gone.", bold=True), _seen_head(state)]
     return [Span(tracked.withheld or "There is no deposit address yet.", "status-waiting")]
@@ -493,7 +493,8 @@ def _held(code: DepositCode) -> list[Line]:
 
 
 def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
-    """What a wallet does not learn from the code; the memo with its value, it is never lost."""
+    """What a wallet does not learn from the code. The memo stands with its value: it is never
+    lost."""
     memo = tracked.order.deposit_tag or ""
     word = short_memo_label(memo_label_of(tracked)).lower()
     parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]
@@ -501,7 +502,7 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """What came back is over for this card."""
+    """An order whose deposit came back is over for this card."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 
@@ -535,7 +536,7 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
     mark = _mark(state)
     facts = [_proceeds(tracked, state)]
     if order.receiver_address is not None:
-        label = intent.recipient_label if intent else None
+        label = tracked.recipient_label
         below: list[LineLike] = [Span(label, bold=True)] if label else []
         facts.append(Fact("To", address=order.receiver_address, below=below))
     facts += payout_memo(order, intent)
@@ -550,8 +551,8 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
     facts.append(Fact("Now", now_line))
     if state.elapsed is not None and state.deadline is None and state.level != "expired":
         wait = expected(state.expected.total_seconds() if state.expected else None)
-        said = f"{expected(state.elapsed.total_seconds()).removeprefix('~')} of {wait}"
-        facts.append(Fact("Time", said))
+        time = f"{expected(state.elapsed.total_seconds()).removeprefix('~')} of {wait}"
+        facts.append(Fact("Time", time))
     paid = payout_hash(order)
     if paid:
         facts.append(Fact("Payout tx", paid))
@@ -559,21 +560,25 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
 
 
 def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
-    """What there is, was, or was to be got; what came back of a deposit that was refunded."""
-    order, intent, found = tracked.order, tracked.intent, tracked.proceeds
+    """What arrives or arrived; what came back of a deposit that was refunded."""
+    order, intent, proceeds = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
-    if found.outcome == "came back":
+    if proceeds.outcome == "came back":
         chain, rate = refund_chain(order), ""
     else:
         chain = order.out_token.chain_data.name if order.out_token is not None else ""
         rate = "" if state.ended else ", rate fixed" if order.fixed else ", floating"
     about = "" if state.ended or order.fixed else f"{ABOUT} "
-    got = f"the {found.symbol}" if unsaid(found) else f"{table_amount(found.amount)} {found.symbol}"
-    said = f" on {chain}{rate}" if chain else ""
+    got = (
+        f"the {proceeds.symbol}"
+        if unsaid(proceeds)
+        else f"{table_amount(proceeds.amount)} {proceeds.symbol}"
+    )
+    place = f" on {chain}{rate}" if chain else ""
     value: Line = [
         Span(f"{about}{got}", bold=True),
-        Span(f"{said}; {UNSAID}" if unsaid(found) else said, "muted"),
+        Span(f"{place}; {UNSAID}" if unsaid(proceeds) else place, "muted"),
     ]
     agreed = moved_output(tracked)
     was = f"{table_amount(agreed)} when you agreed" if agreed is not None else ""
-    return Fact(get_label(found.outcome, theirs=theirs), value, was=was)
+    return Fact(get_label(proceeds.outcome, theirs=theirs), value, was=was)

@@ -91,9 +91,9 @@ class FaultsScreen(Page):
         self.show()
 
     def session_changed(self) -> None:
-        known = self._triggers.control if self._triggers is not None else None
+        control = self._triggers.control if self._triggers is not None else None
         # A sandbox that was started again has another control.
-        if self.link is not None and self.link.control is not known:
+        if self.link is not None and self.link.control is not control:
             self._triggers = Triggers(self.desk)
             self._do(self._triggers, "")
 
@@ -104,7 +104,8 @@ class FaultsScreen(Page):
     # asking the sandbox
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
-        """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
+        """Carries ``work`` out, reads what is set, and says ``said``, in which {} is the result of
+        the work."""
         work_and_look = self._carry_out(triggers, said, work)
         self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()
@@ -118,10 +119,10 @@ class FaultsScreen(Page):
         return Span(said) if said else self._done
 
     def _not_done(self, error: ClientError) -> None:
-        said = f"The sandbox gave no answer: {error}."
+        reason = f"The sandbox gave no answer: {error}."
         if isinstance(error, ApiError):
-            said = f"The sandbox refused: {error.message.rstrip('.')}."
-        self._say(Span(said, "status-trouble"))
+            reason = f"The sandbox refused: {error.message.rstrip('.')}."
+        self._say(Span(reason, "status-trouble"))
 
     def _say(self, done: Span | None) -> None:
         self._done = done
@@ -142,8 +143,8 @@ class FaultsScreen(Page):
         self._show_notes()
 
     def _show_targets(self, fault: Fault) -> None:
-        found = targets(self.desk, fault)
-        self.targets = {key: target for key, (target, _) in found.items()}
+        met = targets(self.desk, fault)
+        self.targets = {key: target for key, (target, _) in met.items()}
         self._meets.set_rows(
             [
                 Row(
@@ -154,28 +155,29 @@ class FaultsScreen(Page):
                         "said": said,
                     },
                 )
-                for key, (target, said) in found.items()
+                for key, (target, said) in met.items()
             ]
         )
 
     @on(LineTable.Highlighted)
     def _show_notes(self) -> None:
-        """What was done last, what is set, and what the fault under the cursor does, whole."""
-        active, chosen = self._active, self._fault
-        told = "; ".join(active[:MOST_TOLD])
+        """Shows what was done last, what is set, and the whole description of the fault under the
+        cursor."""
+        active, chosen = self._active, self.current
+        active_names = "; ".join(active[:MOST_TOLD])
         more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
-        said = f"Set: {told}{more}." if active else "No fault is set."
+        state = f"Set: {active_names}{more}." if active else "No fault is set."
         spans = [] if self._done is None else [self._done]
-        spans.append(Span(said, "foreground" if active else "muted"))
+        spans.append(Span(state, "foreground" if active else "muted"))
         if chosen is not None:
             spans.append(Span(f"{chosen.name}: {chosen.does}", "muted"))
-        self._notes.show(lambda width: [line for one in spans for line in wrapped([one], width)])
+        self._notes.show(lambda width: [line for span in spans for line in wrapped([span], width)])
         self.refresh_keys()
 
     @property
-    def _fault(self) -> Fault | None:
-        """The one that was chosen, else the one under the cursor."""
-        return self._setting or FAULTS.get(self._table.cursor_key or "")
+    def current(self) -> Fault | None:
+        """The chosen fault, else the one under the cursor."""
+        return self._setting or FAULTS.get(self._table.cursor_key)
 
     def _members(self, fault: Fault) -> dict[str, object]:
         choices = variants(fault)
@@ -187,25 +189,26 @@ class FaultsScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        fault, setting = self._fault, self._setting
-        asking = "asking" if self.fetching else ""
-        chooses: CommandState | bool = fault is not None
+        setting, asking = self._setting, "asking" if self.fetching else ""
+        chooses: CommandState | bool = self.current is not None
         if setting is not None:
             nobody = "" if self.targets else "nothing is there to meet it"
             chooses = CommandState(verb=f"set {setting.name}", locked=nobody)
         return {
             SHOW_FAULTS: False,
             CHOOSE_FAULT: chooses,
-            VARY_FAULT: fault is not None and len(variants(fault)) > 1,
             ADVANCE_CLOCK: CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=asking),
             NEXT_STEP: CommandState(verb="other step"),
             CLEAR_FAULTS: CommandState(locked=asking),
             BACK: CommandState(verb="to the faults" if setting is not None else ""),
         }
 
+    def standings_of(self, fault: Fault) -> Standings:
+        return {VARY_FAULT: len(variants(fault)) > 1}
+
     @on(LineTable.Chosen)
     def do_choose_fault(self) -> None:
-        fault, triggers = self._fault, self._triggers
+        fault, triggers = self.current, self._triggers
         if fault is None or triggers is None or self.fetching:
             return
         if self._setting is None:
@@ -216,15 +219,14 @@ class FaultsScreen(Page):
                 # What was met last stays chosen; of another kind the list begins at its top.
                 self._meets.move_to(next(iter(self.targets), ""))
             self.show()
-        elif (key := self._meets.cursor_key) is not None:
+        elif key := self._meets.cursor_key:
             call = FaultDocument(fault.name, self.targets[key], self._members(fault))
             self._setting = None
             self._do(triggers, call.said, triggers.set(call))
 
-    def do_vary_fault(self) -> None:
-        if (fault := self._fault) is not None:
-            self._varied[fault.name] += 1
-            self.show()
+    def do_vary_fault(self, fault: Fault) -> None:
+        self._varied[fault.name] += 1
+        self.show()
 
     def do_next_step(self) -> None:
         self._step = (self._step + 1) % len(CLOCK_STEPS)

@@ -101,7 +101,7 @@ NOT_PUBLIC = "What is not masked is for those alone whom you send the file to: d
 
 
 class PasteField(TextField):
-    """Takes a paste of any size whole: what is in it is read, not kept."""
+    """Takes a paste of any size: it is read, not kept."""
 
     @dataclass
     class Pasted(Message):
@@ -226,14 +226,14 @@ class InspectScreen(Page):
                 # Nodes of chains take no calls of the service.
                 self._ask(self._search)
             return
-        if self._table.has_focus and self._table.cursor_key is not None and self._opened is None:
+        if self._table.has_focus and self._table.cursor_key and self._opened is None:
             self._opened = self._table.cursor_key
             self._body.focus()
             self.show()
         elif self._search.next_cost is not None and not self.fetching:
             self._ask(self._search)
-        elif self._sheet is not None:
-            self.controls.navigation.open_order(self._sheet.order_id)
+        elif (sheet := self.current) is not None:
+            self.controls.navigation.open_order(sheet.order_id)
 
     def _ask(self, search: OrderSearch) -> None:
         self.fetch("inspect", self._go_on(search), self._was_searched)
@@ -250,7 +250,7 @@ class InspectScreen(Page):
             self._took_in()
 
     def _took_in(self) -> None:
-        """The focus goes to what was found, so that letters are keys again."""
+        """Moves the focus to what was found, so that letters are keys again."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
@@ -260,8 +260,8 @@ class InspectScreen(Page):
     # drawing
 
     @property
-    def _sheet(self) -> CaseSheet | None:
-        """The order that is answered for."""
+    def current(self) -> CaseSheet | None:
+        """The case of the order that is answered for."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
@@ -273,7 +273,7 @@ class InspectScreen(Page):
         self._field.hint = read_as(pasted)
         self._field.redraw()
         self._take_sheets()
-        sheet = self._sheet
+        sheet = self.current
         many = len(self._sheets) > 1 and self._opened is None
         verdict = self._verdict
         unread = self._field_used and (verdict or not pasted.searchable)
@@ -303,16 +303,16 @@ class InspectScreen(Page):
 
     @property
     def _ready_reply(self) -> str:
-        """What to write to the customer now."""
-        if self._sheet is not None:
-            return "\n".join(self._sheet.reply)
+        """The reply to the customer; empty for none."""
+        if (sheet := self.current) is not None:
+            return "\n".join(sheet.reply)
         if self._pasted.secret:
             return SECRET_REPLY
         return self._search.reply if self._search is not None and self._nothing else ""
 
     @property
     def _nothing(self) -> bool:
-        """Whether all were asked that can be, and nothing was found."""
+        """True if every place was asked and nothing was found."""
         return self._search is not None and not self.fetching and bool(self._search.verdict)
 
     @property
@@ -328,7 +328,7 @@ class InspectScreen(Page):
         return reading_lines(self._pasted, width)
 
     def _take_sheets(self) -> None:
-        """What was found, as it stands now."""
+        """Takes the cases that were found, as they are now."""
         search = self._search
         if search is None:
             return
@@ -374,17 +374,19 @@ class InspectScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        reads, found = not self._field.has_focus, self._sheet is not None
+        reads = not self._field.has_focus
         return {
             LOOK_UP: self._look_up_standing(),
             COPY_REPLY: reads and bool(self._ready_reply),
-            COPY_ESCALATION: reads and (found or self._nothing),
-            WRITE_BUNDLE: reads and found,
-            CASE_HISTORY: reads and found,
-            TRY_AGAIN: reads and bool(self._line_again()),
+            COPY_ESCALATION: reads and (self.current is not None or self._nothing),
             INSPECT: CommandState(verb="look for another", hidden=not reads),
             BACK: CommandState(verb="" if self._opened is None else "to the list"),
         }
+
+    def standings_of(self, sheet: CaseSheet) -> Standings:
+        reads = not self._field.has_focus
+        again = reads and bool(self._line_again(sheet))
+        return {WRITE_BUNDLE: reads, CASE_HISTORY: reads, TRY_AGAIN: again}
 
     def _look_up_standing(self) -> CommandState:
         if not self._pasted.searchable:
@@ -399,10 +401,10 @@ class InspectScreen(Page):
         cost = self._search.next_cost
         if cost is not None:
             return CommandState(verb="ask", cost=cost[1])
-        return CommandState(verb="order") if self._sheet is not None else HIDDEN
+        return CommandState(verb="order", hidden=self.current is None)
 
     def do_inspect(self) -> None:
-        """Another one: the field, empty."""
+        """Empties the field for another order."""
         self._field.set_value("")
         self._pasted = PastedText()
         self._search, self._sheets, self._opened = None, {}, None
@@ -413,28 +415,28 @@ class InspectScreen(Page):
         self.controls.copy_value("reply", self._ready_reply)
 
     def do_copy_escalation(self) -> None:
-        text = "\n".join(self._sheet.escalation) if self._sheet is not None else ""
+        sheet = self.current
+        text = "\n".join(sheet.escalation) if sheet is not None else ""
         if self._search is not None and self._nothing:
             text = self._search.escalation
         self.controls.copy_value("text for the service", text)
 
-    def do_case_history(self) -> None:
+    def do_case_history(self, sheet: CaseSheet) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen
 
-        if self._sheet is not None:
-            self.app.push_screen(OrderHistoryScreen(self.session, self._sheet.order_id))
+        self.app.push_screen(OrderHistoryScreen(self.session, sheet.order_id))
 
-    def do_write_bundle(self) -> None:
-        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+    def do_write_bundle(self, sheet: CaseSheet) -> None:
+        facts = self._facts(sheet.order_id)
         if facts is not None:
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
-    async def do_try_again(self) -> None:
-        """The first page with the line of this order; nothing is asked."""
-        await self.controls.navigation.begin_with(self._line_again())
+    async def do_try_again(self, sheet: CaseSheet) -> None:
+        """Opens the first page with the line of this order; asks nothing."""
+        await self.controls.navigation.begin_with(self._line_again(sheet))
 
-    def _line_again(self) -> str:
-        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+    def _line_again(self, sheet: CaseSheet) -> str:
+        facts = self._facts(sheet.order_id)
         if facts is None or self.catalog is None:
             return ""
         return line_again(facts.tracked, self.catalog)
@@ -485,9 +487,9 @@ class BundleScreen(Page):
         self._table.set_rows(
             Row(
                 name,
-                {"what": name, "how": Span(said, "status-waiting" if shows(said) else "muted")},
+                {"what": name, "how": Span(state, "status-waiting" if shows(state) else "muted")},
             )
-            for name, said in contents(self._file)
+            for name, state in contents(self._file)
         )
         self._where.show(
             [
@@ -498,13 +500,13 @@ class BundleScreen(Page):
         )
         self.refresh_keys()
 
-    def standings(self) -> Standings:
-        kind = self._kind
-        does = f"mask {kind}" if kind in self._shown else f"show {kind}"
-        return {MASK_OR_SHOW: CommandState(verb=does, hidden=kind is None)}
+    def standings_of(self, kind: Shown) -> Standings:
+        does = "mask" if kind in self._shown else "show"
+        return {MASK_OR_SHOW: CommandState(verb=f"{does} {kind}")}
 
     @property
-    def _kind(self) -> Shown | None:
+    def current(self) -> Shown | None:
+        """The kind of text that the row under the cursor masks or shows."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -512,12 +514,10 @@ class BundleScreen(Page):
     def _moved(self) -> None:
         self.refresh_keys()
 
-    def do_mask_or_show(self) -> None:
-        kind = self._kind
-        if kind is not None:
-            self._shown ^= {kind}
-            self._file = self._masked()
-            self.show()
+    def do_mask_or_show(self, kind: Shown) -> None:
+        self._shown ^= {kind}
+        self._file = self._masked()
+        self.show()
 
     @on(LineTable.Chosen)
     def do_write_file(self) -> None:
@@ -536,7 +536,7 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """What the text was taken for: ``a Tron address``, ``an order id, or 2 other things``."""
+    """What the text was taken for: ``a Tron address``, ``an order id, and 2 more``."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
@@ -546,7 +546,7 @@ def read_as(pasted: PastedText) -> str:
 
 
 def reading_lines(pasted: PastedText, width: int) -> list[Line]:
-    """Every reading where there are several, and what is to be known of them."""
+    """Every reading where there are several, and the warnings about them."""
     rows: list[Line] = []
     if len(pasted.readings) > 1:
         for at, reading in enumerate(pasted.readings):
@@ -563,19 +563,19 @@ def reading_lines(pasted: PastedText, width: int) -> list[Line]:
 
 
 def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
-    """One row a place: what it is, and what it answered."""
+    """A row for each place that was searched, with its answer."""
     rows: list[Line] = []
-    for at, one in enumerate(searched):
-        glyph, role = _MARKS[one.answer]
+    for at, place in enumerate(searched):
+        glyph, role = _MARKS[place.answer]
         label = "Searched" if not at else ""
         head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
-        place = Span(one.place.ljust(25), "foreground" if one.answer == "found" else "muted")
-        rows.append(cut([*head, place, Span(one.said, "muted")], width))
+        name = Span(place.place.ljust(25), "foreground" if place.answer == "found" else "muted")
+        rows.append(cut([*head, name, Span(place.said, "muted")], width))
     return rows
 
 
 def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
-    """The orders that were found, one row each."""
+    """A row for each order that was found."""
     rows = []
     for service_id, sheet in sheets.items():
         _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
@@ -594,5 +594,5 @@ def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row
     return rows
 
 
-def shows(said: str) -> bool:
-    return said == "as they are"
+def shows(text: str) -> bool:
+    return text == "as they are"

@@ -156,7 +156,7 @@ class OrderScreen(OneOrderPage):
 
     @property
     def counting(self) -> bool:
-        tracked = self.tracked
+        tracked = self.current
         return tracked is not None and not order_status(tracked, self.service_time()).closed
 
     def on_resize(self) -> None:
@@ -164,14 +164,16 @@ class OrderScreen(OneOrderPage):
 
     def session_changed(self) -> None:
         self.show()
-        if self.tracked is None and not self.fetching:
+        if self.current is None and not self.fetching:
             self.do_refresh()
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """What is signed for this order at this desk and not over."""
+        """The open signing session of this order at this desk."""
         mine = (
-            one for one in self.controls.signing.open_sessions if one.order_id == self.service_id
+            session
+            for session in self.controls.signing.open_sessions
+            if session.order_id == self.service_id
         )
         return next(mine, None)
 
@@ -180,7 +182,7 @@ class OrderScreen(OneOrderPage):
     def show(self) -> None:
         if not self.is_mounted:
             return
-        tracked = self.tracked
+        tracked = self.current
         self.set_class(tracked is None, "-not-known")
         if tracked is None:
             self._show_unknown()
@@ -197,8 +199,8 @@ class OrderScreen(OneOrderPage):
         self._head.show(*head_line(tracked, summary, narrow=self.app.size.width < NARROW))
         check = withheld_line(tracked, summary)
         # Why an address is hidden comes before everything else and says it all.
-        said = check or told_line(summary)
-        self._check.show([said] if said else [])
+        sentence = check or told_line(summary)
+        self._check.show([sentence] if sentence else [])
         names, short = stage_names(tracked, summary)
         self._track.show(partial(track_lines, stage_of(summary), names, short))
         self._show_legs(tracked)
@@ -220,7 +222,7 @@ class OrderScreen(OneOrderPage):
         self.step_is(step)
 
     def _look_into_journal(self, tracked: TrackedOrder, now: datetime) -> None:
-        """Once for every state of the order, and not for every second of it."""
+        """Reads the journal once for every state of the order, not every second."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.history.of(self.service_id)
@@ -257,7 +259,7 @@ class OrderScreen(OneOrderPage):
     def _not_read(self, error: ClientError) -> None:
         self.show()
         failure = failure_of_error(error)
-        if self.tracked is not None:
+        if self.current is not None:
             self.show_failure(error)
         elif isinstance(error, NotFound):
             self._said.show([FORGOTTEN, [Span(OLDER, "muted")]])
@@ -269,87 +271,90 @@ class OrderScreen(OneOrderPage):
     # keys
 
     def standings(self) -> Standings:
-        tracked, signing = self.tracked, signing_standing(self.signing)
-        reading = self.refresh_standing()
-        if tracked is None:
-            known = (verb for verb in self.VERBS if verb is not BACK)
-            return {**dict.fromkeys(known, False), REFRESH: reading, GO_ON_SIGNING: signing}
-        summary = order_status(tracked, self.service_time())
         return {
-            GO_ON_SIGNING: signing,
-            DEPOSIT_CARD: summary.payable or (tracked.withheld is not None and not summary.ended),
-            FUND: self.fund_standing(payable=summary.payable),
-            AGAIN: self.again_standing(),
-            PUT_AWAY: self.put_away_standing(),
-            OPEN_LINK: self._linked() is not None,
-            REFRESH: reading,
+            GO_ON_SIGNING: signing_standing(self.signing),
+            OPEN_LINK: self.current is not None and self._link != "",
+            REFRESH: self.refresh_standing(),
         }
 
-    def do_copy_fact(self) -> None:
-        """The fact under the cursor; the id when it has none to copy."""
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        summary = order_status(tracked, self.service_time())
+        return {
+            **super().standings_of(tracked),
+            DEPOSIT_CARD: summary.payable or (tracked.withheld is not None and not summary.ended),
+            FUND: self.fund_standing(tracked, payable=summary.payable),
+        }
+
+    def do_copy_fact(self, tracked: TrackedOrder) -> None:
+        """Copies the fact under the cursor, or the id where it has nothing to copy."""
         fact = self._facts.current
         if fact is not None and fact.copied:
             self.controls.copy_value(fact.label.lower(), fact.copied)
         else:
-            self.controls.copy_value("order id", self.service_id)
+            self.controls.copy_value("order id", tracked.service_id)
 
-    def _linked(self) -> str | None:
+    @property
+    def _link(self) -> str:
+        """The link of the fact under the cursor; empty for none."""
         fact = self._facts.current
-        return fact.link if fact is not None and fact.link else None
+        return "" if fact is None else fact.link
 
     @on(DetailRows.Chosen)
     def do_open_link(self) -> None:
-        """Nothing is opened: the link is shown in full, and copied."""
-        link = self._linked()
-        if link is None:
-            return
-        self.controls.copy_value("link", link)
-        self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
+        """Opens nothing: the link is shown in full, and copied."""
+        if link := self._link:
+            self.controls.copy_value("link", link)
+            self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
 
     def do_go_on_signing(self) -> None:
         if self.signing is not None:
             self.controls.signing.open(self.signing)
 
-    def do_inspect(self) -> None:
+    def do_inspect(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.inspect import InspectScreen
 
-        self.app.push_screen(InspectScreen(self.session, self.service_id))
+        self.app.push_screen(InspectScreen(self.session, tracked.service_id))
 
-    def do_history(self) -> None:
+    def do_history(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen
 
-        self.app.push_screen(OrderHistoryScreen(self.session, self.service_id))
+        self.app.push_screen(OrderHistoryScreen(self.session, tracked.service_id))
 
-    def do_deposit_card(self) -> None:
+    def do_deposit_card(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.deposit import DepositScreen
 
         below = self.app.screen_stack[-2]
-        if isinstance(below, DepositScreen) and below.service_id == self.service_id:
+        if isinstance(below, DepositScreen) and below.service_id == tracked.service_id:
             self.app.pop_screen()
         else:
-            self.app.push_screen(DepositScreen(self.session, self.service_id))
+            self.app.push_screen(DepositScreen(self.session, tracked.service_id))
 
-    def do_raw_json(self) -> None:
+    def do_raw_json(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.raw_order import RawOrderScreen
 
-        self.app.push_screen(RawOrderScreen(self.session, self.service_id))
+        self.app.push_screen(RawOrderScreen(self.session, tracked.service_id))
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """What this desk sent for the order, each with its page; and what the service names as the
-    deposit's transaction where that is another one, or is not in its link any more."""
+    """What this desk sent for the order, each with its page; and the deposit's transaction by the
+    service, where it names another one or has none in its link."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
-        fact(_LABELS[one.role], one.hash, note=_NOTES.get(one.fate, ""), key=one.hash)
-        for one in made
-        if one.own
+        fact(
+            _LABELS[transaction.role],
+            transaction.hash,
+            note=_NOTES.get(transaction.fate, ""),
+            key=transaction.hash,
+        )
+        for transaction in made
+        if transaction.own
     ]
     other = other_deposit(order, made)
     if other is not None:
         facts.append(fact("Service says", other, key=other))
-    told = named_deposit(order, made)
-    if own_payment(made) is None and told is not None and linked_deposit(order) is None:
-        facts.append(fact(_LABELS["deposit"], told, key=told))
+    named = named_deposit(order, made)
+    if own_payment(made) is None and named is not None and linked_deposit(order) is None:
+        facts.append(fact(_LABELS["deposit"], named, key=named))
     return facts
 
 
@@ -363,11 +368,8 @@ def hash_fact(
 
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """A link as text: nothing opens it by itself (contract 8.1).
-
-    In the sandbox no explorer has the transaction, so its page would be an empty one; the
-    facts of payout and refund say so beside their hashes.
-    """
+    """The link of the order as text: nothing opens it by itself (contract 8.1). In the sandbox no
+    explorer knows the transaction; the facts of payout and refund say so beside their hashes."""
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
@@ -387,13 +389,13 @@ def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) ->
 
 
 def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
-    """What must be read before anything else: why the address is hidden. Empty otherwise."""
+    """Why the address is hidden, which is read before anything else; empty otherwise."""
     if tracked.withheld is None or summary.ended:
         return []
     hard = tracked.standing in _HARD
     glyph, role = (REFUSED, "status-trouble") if hard else (UNKNOWN, "status-waiting")
-    said = NO_ADDRESS_TEXT if tracked.awaits_address else tracked.withheld
-    line = [Span(f"{glyph} {said}", role, bold=hard)]
+    reason = NO_ADDRESS_TEXT if tracked.awaits_address else tracked.withheld
+    line = [Span(f"{glyph} {reason}", role, bold=hard)]
     if not hard:
         return line
     if display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT:
@@ -402,7 +404,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 
 def told_line(summary: OrderStatus) -> Line:
-    """What happened, where an order did not go its plain way. Empty otherwise."""
+    """What happened to an order that did not go its plain way; empty otherwise."""
     plain = summary.level in ("waiting", "moving") or summary.reported is COMPLETED
     if plain and not summary.notes:
         return []
@@ -411,10 +413,9 @@ def told_line(summary: OrderStatus) -> Line:
 
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
-    """What is swapped for whom, and at the right the state with its time."""
+    """What is swapped for whom; at the right the state with its time."""
     left = pair_spans(tracked)
-    label = tracked.recipient_label
-    if label:
+    if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
     if not narrow:
         route = route_of(tracked.order)
@@ -449,18 +450,16 @@ def order_facts(
     *,
     live: bool,
 ) -> list[Fact]:
-    """Labels and values; ``copied`` of each is what the copy key takes.
-
-    ``made``: the transactions of the order as the journal has them. ``live``: whether the chains
-    are real, so that an explorer knows the transactions.
-    """
+    """Labels and values of an order. ``made``: its transactions in the journal. ``live``: the
+    chains are real, so that an explorer knows the transactions."""
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary, made)
     facts += transaction_facts(order, made, live=live)
     facts += _payout(order, summary, live=live)
     if order.receiver_address is not None:
-        note = _bold(tracked.recipient_label)
+        label = tracked.recipient_label
+        note: LineLike = [Span(label, bold=True)] if label else ""
         facts.append(Fact("Pays", address=order.receiver_address, note=note))
     facts += payout_memo(order, intent)
     facts += _refund(tracked, made, live=live)
@@ -469,10 +468,6 @@ def order_facts(
     facts += link_facts(order, made, live=live)
     facts.append(Fact("Known for", _known_for(tracked, now)))
     return facts
-
-
-def _bold(label: str | None) -> LineLike:
-    return [Span(label, bold=True)] if label else ""
 
 
 def _deposit(
@@ -507,7 +502,7 @@ def _deposit(
 
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
-    """Where the deposit went is a fact, not an offer."""
+    """A deposit that was sent is a fact, not an offer to pay."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
     if place.memo:
@@ -516,13 +511,13 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
 
 
 def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
-    """The exact amounts, where the line above has another or has it rounded."""
-    found = sent_amounts(tracked, made)
-    if len(found) == 1 and tracker_amount(found[0][1], "pay") == exact_amount(found[0][1]):
+    """The exact amounts that were sent, where the line above has another or a rounded one."""
+    sent = sent_amounts(tracked, made)
+    if len(sent) == 1 and tracker_amount(sent[0][1], "pay") == exact_amount(sent[0][1]):
         return []
     return [
         Fact(label, f"{exact_amount(amount)} {symbol}", copy=copied_amount(amount))
-        for label, amount, symbol, _ in found
+        for label, amount, symbol, _ in sent
     ]
 
 
@@ -535,8 +530,8 @@ def _payout(order: Order, summary: OrderStatus, *, live: bool) -> list[Fact]:
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if waiting or (summary.ended and summary.level != "done"):
         return []
-    said = "the service gives no hash" if summary.ended else "not sent yet"
-    return [Fact("Payout tx", [Span(said, "muted")])]
+    state = "the service gives no hash" if summary.ended else "not sent yet"
+    return [Fact("Payout tx", [Span(state, "muted")])]
 
 
 def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
@@ -557,8 +552,8 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
         if missing and display_of(order) == DisplayStatus.REFUNDED:
             lost = f"{exact_amount(missing)} {sent}"
             less = kept is None
-            said = f", {lost} less than asked for" if less else f", the provider kept {lost}"
-            value.append(Span(said, "muted"))
+            words = f", {lost} less than asked for" if less else f", the provider kept {lost}"
+            value.append(Span(words, "muted"))
         facts.append(Fact("Refunded", value, copy=copied_amount(order.refund_amount)))
     else:
         facts.append(Fact("Refunded", [Span(UNSAID, "muted")]))
@@ -570,7 +565,7 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
-    """Quoted against what the order says, and executed once it is complete, when they differ."""
+    """What was quoted beside what the order says, or executed, where they differ."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount
@@ -583,19 +578,19 @@ def _executed(tracked: TrackedOrder) -> list[Fact]:
     worth = percent((out - quoted) * Decimal(100) / quoted)
     # Before the end the amount is what the order promises, not what was traded.
     word = "executed" if display_of(order) == DisplayStatus.SWAP_COMPLETED else "the order says"
-    said = f"{tracker_amount(quoted)}{by}, {word} {tracker_amount(out)} {received}{at} ({worth})"
-    return [Fact("Quoted", said)]
+    text = f"{tracker_amount(quoted)}{by}, {word} {tracker_amount(out)} {received}{at} ({worth})"
+    return [Fact("Quoted", text)]
 
 
 def _private(order: Order, intent: Intent | None) -> list[Fact]:
     asked = intent is not None and intent.route == "private"
     if order.anonymous is True:
-        said = "the service confirms two legs (anonymous: true)"
-        return [Fact("Private", [Span(f"{VALID} ", "status-done"), Span(said)])]
+        words = "the service confirms two legs (anonymous: true)"
+        return [Fact("Private", [Span(f"{VALID} ", "status-done"), Span(words)])]
     if not asked:
         return []
-    said = "asked for a private route, the service says one leg"
-    return [Fact("Private", [Span(f"{REFUSED} ", "status-trouble"), Span(said)])]
+    words = "asked for a private route, the service says one leg"
+    return [Fact("Private", [Span(f"{REFUSED} ", "status-trouble"), Span(words)])]
 
 
 def _known_for(tracked: TrackedOrder, now: datetime) -> LineLike:

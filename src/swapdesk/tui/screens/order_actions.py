@@ -23,7 +23,8 @@ from swapdesk.flows.orders.order_export import (
     write_export,
 )
 from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_words
-from swapdesk.tui.commands.command import HIDDEN, CommandState
+from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings
+from swapdesk.tui.commands.orders import AGAIN, PUT_AWAY
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import LineLike, Span, wrapped
@@ -39,8 +40,8 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 class OrderActions(Page, bare=True):
-    """A page with an order to be paid, asked for again or put away: the one that it is about, or
-    the one under the cursor."""
+    """A page with an order that can be paid, asked for again or put away: the one under the cursor,
+    or the one that the page is about."""
 
     NAMES_PAYER: ClassVar[bool] = False
     """Whether the footer has room to say who pays."""
@@ -51,7 +52,7 @@ class OrderActions(Page, bare=True):
         """Orders that the faucet pays from here."""
 
     @property
-    def tracked(self) -> TrackedOrder | None:
+    def current(self) -> TrackedOrder | None:
         return None
 
     def orders_changed(self, ids: frozenset[str]) -> None:
@@ -61,19 +62,22 @@ class OrderActions(Page, bare=True):
         hidden = self.link is None or self.link.connection.read_only
         return CommandState(cost="1 read", locked="reading" if self.fetching else "", hidden=hidden)
 
-    def again_standing(self) -> CommandState:
-        tracked = self.tracked
-        if tracked is None or not came_to_nothing(tracked):
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        takes_back = "take back" if tracked.put_away else ""
+        return {
+            AGAIN: self._again_standing(tracked),
+            PUT_AWAY: CommandState(verb=takes_back, hidden=tracked.trouble is None),
+        }
+
+    def _again_standing(self, tracked: TrackedOrder) -> CommandState:
+        if not came_to_nothing(tracked):
             return HIDDEN
         asked = self.session.quote_options or PLAIN
         receive = tracked.intent is not None and tracked.intent.receive
         return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
 
-    def do_again(self) -> None:
-        """Quotes for the same input; what was typed stands in the form that follows."""
-        tracked = self.tracked
-        if tracked is None:
-            return
+    def do_again(self, tracked: TrackedOrder) -> None:
+        """Asks for quotes with the same input; the form that follows has what was typed."""
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         try:
@@ -83,39 +87,27 @@ class OrderActions(Page, bare=True):
             return
         recipient = again.typed.recipient
         self.app.push_screen(
-            QuotesScreen(self.session, again.wish, recipient=recipient, typed=again.typed)
+            QuotesScreen(self.session, again.request, recipient=recipient, typed=again.typed)
         )
 
-    def put_away_standing(self) -> CommandState:
-        tracked = self.tracked
-        if tracked is None:
-            return HIDDEN
-        back = "take back" if tracked.put_away else ""
-        return CommandState(verb=back, hidden=tracked.trouble is None)
-
-    def do_put_away(self) -> None:
-        """Put it away, or take it back where it is."""
-        tracked, link = self.tracked, self.link
-        if tracked is None or link is None:
-            return
-        name = tracked.short_id
+    def do_put_away(self, tracked: TrackedOrder) -> None:
+        """Puts the order away, or takes it back."""
+        tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
-                link.tracker.take_back(tracked.service_id)
-                said = f"Order {name} needs you again."
+                tracker.take_back(tracked.service_id)
+                notice = f"Order {name} needs you again."
             else:
-                link.tracker.put_away(tracked.service_id)
-                said = f"Order {name} is put away and stays in the journal. D takes it back."
+                tracker.put_away(tracked.service_id)
+                notice = f"Order {name} is put away and stays in the journal. D takes it back."
         except JournalUnavailable as error:
             self.show_notice(f"The journal does not take it: {error}.", "error")
             return
-        self.show_notice(said)
+        self.show_notice(notice)
 
-    def fund_standing(self, *, payable: bool) -> CommandState:
+    def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
         """``payable``: the order may be paid now."""
-        tracked, link, ways = self.tracked, self.link, self.desk.deposit_ways
-        if tracked is None or link is None:
-            return HIDDEN
+        ways = self.desk.deposit_ways
         if ways.under_way(tracked):
             return CommandState(verb=GO_ON if self.NAMES_PAYER else "")
         if not payable:
@@ -126,18 +118,16 @@ class OrderActions(Page, bare=True):
         if by is None:
             missing = ways.missing(tracked)
             return CommandState(locked=missing or "", hidden=missing is None)
-        faucet = link.faucet if by == "faucet" else None
+        faucet = self.desk.link.faucet if by == "faucet" else None
         refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
         if refusal is not None:
             return CommandState(locked=refusal.rstrip(".").lower())
         payer = FROM_WALLET if by == "wallet" else FROM_FAUCET
         return CommandState(verb=payer if self.NAMES_PAYER else "")
 
-    def do_fund(self) -> None:
-        """From the wallet nothing is paid yet: the screen that signs opens."""
-        tracked, ways = self.tracked, self.desk.deposit_ways
-        if tracked is None:
-            return
+    def do_fund(self, tracked: TrackedOrder) -> None:
+        """From the wallet nothing is paid yet: the page that signs opens."""
+        ways = self.desk.deposit_ways
         if ways.under_way(tracked) or ways.of(tracked) == "wallet":
             self.controls.signing.pay_from_wallet(tracked)
         elif self.controls.creates.pay_by_faucet(tracked):
@@ -155,7 +145,7 @@ class OneOrderPage(OrderActions, bare=True):
         self.service_id = service_id
 
     @property
-    def tracked(self) -> TrackedOrder | None:
+    def current(self) -> TrackedOrder | None:
         return self.link.tracker.recall(self.service_id) if self.link is not None else None
 
     def on_tick(self) -> None:
@@ -171,7 +161,7 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """Where to write. Raises UnknownForm."""
+    """The file to write. Raises UnknownForm."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path
@@ -180,7 +170,7 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Offer a path, and write to the one that is chosen."""
+    """Offers a path, and writes to the one that is chosen."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return
@@ -198,7 +188,7 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
 
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
-    """Write and say where; the whole path, however long it is."""
+    """Writes the orders and says where, with the whole path however long it is."""
     made = page.desk.journal.orders.transactions()
     try:
         written = write_export(path, export_bytes(orders, now, form_of(path), made))
@@ -206,9 +196,9 @@ def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datet
         reason = error.strerror or str(error)
         page.show_notice(f"{path} was not written: {reason}.", "error")
         return
-    said = f"{len(orders)} {'order' if len(orders) == 1 else 'orders'} written to {written}"
-    if len(said) <= page.app.size.width - 2 * MARGIN:
-        page.show_notice(said)
+    notice = f"{len(orders)} {'order' if len(orders) == 1 else 'orders'} written to {written}"
+    if len(notice) <= page.app.size.width - 2 * MARGIN:
+        page.show_notice(notice)
     else:
         # A path is of no use when it is cut.
-        page.app.push_screen(ReadingOverlay(partial(wrapped, said)))
+        page.app.push_screen(ReadingOverlay(partial(wrapped, notice)))

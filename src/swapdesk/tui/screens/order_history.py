@@ -10,13 +10,12 @@ from textual.widget import Widget
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.support.support_case import calls_about, facts_of, record_of
-from swapdesk.tui.commands.command import Standings
+from swapdesk.flows.support.support_case import CaseMoment, calls_about, facts_of, record_of
 from swapdesk.tui.commands.order_history import BACK, COPY_UPDATE, EARLIER_UPDATE, LATER_UPDATE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
-from swapdesk.tui.widgets.case_body import TimeLine, say_money
+from swapdesk.tui.widgets.case_body import TimeLine, moment_line, say_money
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import TextRows
 
@@ -61,7 +60,7 @@ class OrderHistoryScreen(Page):
 
     @on(LineTable.Highlighted)
     def _stand(self) -> None:
-        """The whole page is of the moment under the cursor."""
+        """Draws the page for the moment under the cursor."""
         self._line.show_moment()
         sheet = self._line.sheet
         if sheet is not None:
@@ -70,13 +69,12 @@ class OrderHistoryScreen(Page):
         self.refresh_frame()
         self.refresh_keys()
 
-    def standings(self) -> Standings:
-        return {COPY_UPDATE: self._line.moment is not None}
+    @property
+    def current(self) -> CaseMoment | None:
+        return self._line.moment
 
     def do_step(self, by: int) -> None:
         self._line.step(by)
 
-    def do_copy_update(self) -> None:
-        said = self._line.said
-        if said:
-            self.controls.copy_value("update", said)
+    def do_copy_update(self, moment: CaseMoment) -> None:
+        self.controls.copy_value("update", moment_line(moment))

@@ -63,8 +63,6 @@ from swapdesk.tui.widgets.overlay import ReadingOverlay
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
@@ -83,7 +81,7 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """What stands beside a line that is no filter: whose rows these are."""
+    """Stands beside a line that is no filter: which rows are shown."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
@@ -119,7 +117,6 @@ class OrdersScreen(OrderActions):
         self._changed: set[str] = set()
         self._ticks = 0
         self._filling: asyncio.Task[None] | None = None
-        self._update: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -148,7 +145,7 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """The form for this size; True when the rows are due."""
+        """Takes the form for this size; True when the rows have to be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -160,7 +157,7 @@ class OrdersScreen(OrderActions):
         return self._table.running
 
     def on_tick(self) -> None:
-        """Times of the open orders in view, the labels and the pane."""
+        """Draws the times of the open orders in view, the labels and the pane."""
         self._ticks += 1
         if not self._filter.empty and self._ticks % AGES == 0:
             self.show()
@@ -170,17 +167,15 @@ class OrdersScreen(OrderActions):
     def orders_changed(self, ids: frozenset[str]) -> None:
         super().orders_changed(ids)
         self._changed |= ids
-        if self._update is None:
-            self._update = self.set_timer(UPDATE_SECONDS, self._flush)
+        self.soon("orders", UPDATE_SECONDS, self._flush)
 
     # the table
 
     def _flush(self) -> None:
-        """Draw what changed: in place, or anew when an order came, ended or moved."""
-        self._update = None
+        """Draws what changed: in place, or all rows when an order came, ended or moved."""
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
-            self._update = self.set_timer(UPDATE_SECONDS, self._flush)
+            self.soon("orders", UPDATE_SECONDS, self._flush)
             return
         changed, self._changed = self._changed, set()
         if changed and not self._filter.empty:
@@ -189,16 +184,16 @@ class OrdersScreen(OrderActions):
             self._redraw(changed)
 
     def _redraw(self, keys: Collection[str]) -> None:
-        """These orders, the label, and the pane when it speaks of one of them or of none; all
+        """Draws these orders, the label, and the pane if it speaks of one of them or of none; all
         rows when one of them changes its group."""
-        found = [one for one in map(self._tracked, keys) if one is not None]
+        changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
-        if self._filling is None and not self._table.redraw(found, skipped):
+        if self._filling is None and not self._table.redraw(changed, skipped):
             self.show()
             return
         self._table.relabel(self._stale())
         current = self._table.cursor_key
-        if current is None or current in keys:
+        if not current or current in keys:
             self._show_pane()
 
     def show(self) -> None:
@@ -243,12 +238,11 @@ class OrdersScreen(OrderActions):
 
     # the order under the cursor
 
-    def _tracked(self, key: str | None) -> TrackedOrder | None:
-        link = self.link
-        return link.tracker.get(key) if link is not None and key is not None else None
+    def _tracked(self, key: str) -> TrackedOrder | None:
+        return None if self.link is None else self.link.tracker.get(key)
 
     @property
-    def tracked(self) -> TrackedOrder | None:
+    def current(self) -> TrackedOrder | None:
         return self._tracked(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
@@ -256,8 +250,8 @@ class OrdersScreen(OrderActions):
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
     def _show_pane(self) -> None:
-        """The pane and the money line speak of the order under the cursor."""
-        tracked, now = self.tracked, self.service_time()
+        """Pane and money line speak of the order under the cursor."""
+        tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
             self._side.show(None)
@@ -287,46 +281,43 @@ class OrdersScreen(OrderActions):
     # keys
 
     def standings(self) -> Standings:
-        tracked, rows, field = self.tracked, bool(self._table.rows), self._field
+        rows, field = bool(self._table.rows), self._field
         opens = "to the list" if field.has_focus else ""
         always: Standings = {
             ORDERS: False,
             BACK: CommandState(verb="clear the filter" if field.opened else ""),
-            OPEN_ORDER: CommandState(verb=opens, hidden=tracked is None),
+            OPEN_ORDER: CommandState(verb=opens, hidden=self.current is None),
         }
         if field.has_focus:
             return {**dict.fromkeys(self.VERBS, False), **always}
-        payable = tracked is not None and order_status(tracked, self.service_time()).payable
         return {
             **always,
-            COPY_ADDRESS: payable,
-            FUND: self.fund_standing(payable=payable),
-            AGAIN: self.again_standing(),
-            PUT_AWAY: self.put_away_standing(),
             FILTER_ROWS: rows or field.opened,
             SORT_ROWS: rows,
             EXPORT_ROWS: rows,
-            SAY_ROW: tracked is not None,
             REFRESH: self.refresh_standing(),
+        }
+
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        payable = order_status(tracked, self.service_time()).payable
+        return {
+            **super().standings_of(tracked),
+            COPY_ADDRESS: payable,
+            FUND: self.fund_standing(tracked, payable=payable),
         }
 
     @on(LineTable.Chosen)
     def do_open_order(self) -> None:
-        key = self._table.cursor_key
-        if key is not None:
+        if key := self._table.cursor_key:
             self.controls.navigation.open_order(key)
 
-    def do_copy_address(self) -> None:
-        tracked = self.tracked
-        if tracked is not None and tracked.order.deposit_address is not None:
+    def do_copy_address(self, tracked: TrackedOrder) -> None:
+        if tracked.order.deposit_address is not None:
             self.controls.copy_value("address", tracked.order.deposit_address)
 
-    def do_say_row(self) -> None:
-        tracked = self.tracked
-        if tracked is not None:
-            self.app.push_screen(
-                ReadingOverlay(partial(wrapped, order_sentence(tracked, self.service_time())))
-            )
+    def do_say_row(self, tracked: TrackedOrder) -> None:
+        sentence = order_sentence(tracked, self.service_time())
+        self.app.push_screen(ReadingOverlay(partial(wrapped, sentence)))
 
     # which orders, and in which sequence
 
@@ -404,10 +395,10 @@ class OrdersScreen(OrderActions):
     def _read(self) -> None:
         self.show()
         tracker = self.desk.link.tracker
-        said = left_out_words(tracker.skipped)
+        left_out = left_out_words(tracker.skipped)
         self.show_notice(
-            f"{counted(len(tracker.orders()), 'order')}, read now. {said}".rstrip(),
-            "warning" if said else "information",
+            f"{counted(len(tracker.orders()), 'order')}, read now. {left_out}".rstrip(),
+            "warning" if left_out else "information",
         )
 
     def _not_read(self, error: ClientError) -> None:

@@ -40,7 +40,7 @@ HINTS = (
 
 
 class QuoteOptionsOverlay(Overlay[QuoteOptions]):
-    """Dismisses with the options of the texts; nothing is asked by that."""
+    """Dismisses with the options that were typed; asks for nothing."""
 
     DEFAULT_CSS = """
     QuoteOptionsOverlay > .panel { max-height: 85%; }
@@ -87,7 +87,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         step_focus(self._all, steps)
 
     def action_choice(self) -> None:
-        """The next of the words a field accepts, where it has a few."""
+        """Goes to the next of the words that the field accepts, where there are a few."""
         for name, field in self._fields.items():
             choices = OPTIONS[name].choices
             if field.has_focus and choices:
@@ -140,15 +140,15 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
     def _read(self) -> QuoteOptions:
         return read_options({name: field.value for name, field in self._fields.items()})
 
-    def _say(self, said: str = "", *, good: bool = False) -> None:
-        """What the texts mean, or what is wrong with them."""
+    def _say(self, notice: str = "", *, good: bool = False) -> None:
+        """Says what the texts mean, or what is wrong with them."""
         try:
             words = options_in_words(self._read(), self._named) or "floating rates of every route"
             line: LineLike = [Span("Asks for  ", "muted"), Span(words)]
         except WishRefused as refused:
             line = [Span(f"{REFUSED} {refused.message}", "status-trouble")]
         role = "status-done" if good else "status-trouble"
-        self._said.show([line, Span(said, role)])
+        self._said.show([line, Span(notice, role)])
 
 
 def open_options(
@@ -157,8 +157,8 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Open the panel; ``took`` gets the options once they are confirmed. The session keeps
-    them for the next question."""
+    """Opens the panel; ``took`` is called with the options once they are confirmed. The session
+    keeps them for the next question."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
 
 from msgspec.structs import replace
@@ -19,7 +18,6 @@ from textual.widget import Widget
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.flows.creation.confirm_intent import TypedBefore
 from swapdesk.flows.notation import (
-    MINUS,
     clock_time,
     countdown,
     exact_amount,
@@ -48,6 +46,7 @@ from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult
 from swapdesk.flows.quotes.ranking import (
     Arrangement,
     RankedQuote,
+    Ranking,
     UnusableQuote,
     former_places,
 )
@@ -64,7 +63,7 @@ from swapdesk.flows.tracking.announcements import (
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.commands import waterfall as walk
-from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings, Verb
+from swapdesk.tui.commands.command import CommandState, Standings, Verb
 from swapdesk.tui.commands.quotes import (
     ALL_IN,
     ALL_ROUTES,
@@ -128,8 +127,6 @@ _LEVELS = {
 }
 COLUMNS_FROM = 60
 _LABEL, _AMOUNT, _KNOWN = 18, 14, 8
-_WIDE = Context(prec=80)
-_MOST_PLACES = 8
 _ROUTES = frozenset({"standard", "private", "dex"})
 
 
@@ -174,11 +171,11 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """``typed``: what the form that follows begins with."""
+        """``typed``: what the create form begins with."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
-        self.board: QuoteResult | None = None
+        self.result: QuoteResult | None = None
         self.arrangement = Arrangement()
         self._error: ClientError | None = None
         self._asked_at = 0.0
@@ -214,11 +211,9 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """One call for each kind of rate; the rows in view stay until the answer is there.
-
-        ``only_fixed`` adds fixed rates to the answer in view. ``by_itself``: what was refused
-        before is asked once more.
-        """
+        """Asks once for each kind of rate; the rows in view stay until the answer comes.
+        ``only_fixed`` adds fixed rates to the answer in view; ``by_itself`` repeats a question that
+        was refused."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -226,7 +221,7 @@ class QuotesScreen(Page):
         self._again.begin(by_itself=by_itself)
         self._error = None
         self.set_timer(SAY_ASKING_AFTER, self.show)
-        beside = self.board if only_fixed else None
+        beside = self.result if only_fixed else None
         failed = partial(self._failed, beside=beside is not None)
         self.fetch("quotes", self._quotes(beside), self._arrived, failed)
         self.show()
@@ -239,7 +234,7 @@ class QuotesScreen(Page):
         return await quotes.ask(self.request, repeats)
 
     async def _name_sender(self) -> None:
-        """Routes are told for the account that would pay them, where one was chosen."""
+        """Names the chosen account as the sender, so that the quotes are made for it."""
         from swapdesk.flows.wallet.own_accounts import account_address
 
         request = self.request
@@ -252,16 +247,16 @@ class QuotesScreen(Page):
             self.ask(only_fixed=self._only_fixed, by_itself=True)
         self.show()
 
-    def _arrived(self, board: QuoteResult) -> None:
+    def _arrived(self, result: QuoteResult) -> None:
         self._again.answered()
-        self.take(board)
-        if board.refused is None:
-            self.show_notice(quotes_arrived(board))
+        self.take(result)
+        if result.refused is None:
+            self.show_notice(quotes_arrived(result))
         else:
-            self.show_failure(board.refused, "warning")
+            self.show_failure(result.refused, "warning")
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
-        """``beside``: the rates were to stand beside those of an answer, which stays."""
+        """``beside``: the question was for fixed rates beside an answer, which stays."""
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
             self.show_failure(error, "warning")
@@ -270,7 +265,7 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Beside the rows stands why: then the keys are those of the explanation."""
+        """While the explanation stands beside the rows, the keys are its own."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -281,25 +276,25 @@ class QuotesScreen(Page):
         """Whether the explanation was opened beside the rows."""
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
-    def take(self, board: QuoteResult) -> None:
-        """Show another answer; the cursor follows its route, not its row number."""
-        before, stood = self.board, self.row
+    def take(self, result: QuoteResult) -> None:
+        """Shows another answer; the cursor follows its route, not its row number."""
+        before, row = self.result, self.row
         self._records = None
-        self.board, self._error = board, None
-        self.request = board.wish
+        self.result, self._error = result, None
+        self.request = result.request
         if before is not None:
-            self._former = former_places(before.ranking, board.ranking)
+            self._former = former_places(before.ranking, result.ranking)
             self._former_until = self.session.clock.monotonic() + MOVED_FOR
             self.set_timer(MOVED_FOR, self._forget_former)
         self.show()
-        follow = board.ranking.follow(stood) if stood is not None else None
-        signs = board.token_in.chain_data.kind in KINDS
-        wanted = follow or board.ranking.default_at(self.now(), signs=signs)
+        follow = result.ranking.follow(row) if row is not None else None
+        signs = result.token_in.chain_data.kind in KINDS
+        wanted = follow or result.ranking.default_at(self.now(), signs=signs)
         if wanted is not None and not self._table.move_to(wanted.quote_id) and self.composed:
             self.arrangement = self.arrangement.unfolded()
             self.show()
             self._table.move_to(wanted.quote_id)
-        self.step_changed(board.received_at.isoformat())
+        self.step_changed(result.received_at.isoformat())
 
     def _forget_former(self) -> None:
         left = self._former_until - self.session.clock.monotonic()
@@ -313,18 +308,18 @@ class QuotesScreen(Page):
 
     @property
     def composed(self) -> bool:
-        """Whether the widgets stand in a running application: before they are composed and
-        after the screen is removed an answer is kept and nothing is drawn."""
+        """True while the widgets are mounted: before and after, an answer is kept and nothing is
+        drawn."""
         return self.is_running and self._table.is_attached
 
     @property
     def counting(self) -> bool:
         if self._said_again():
             return True
-        return self.board is not None and bool(self.board.ranking.rows)
+        return bool(self.ranking.rows)
 
     def _said_again(self) -> str:
-        """When the desk asks again by itself; empty when it does not."""
+        """When the desk repeats the question by itself; empty when it does not."""
         return self._again.words(self.session.clock.monotonic())
 
     @on(LineTable.Highlighted)
@@ -335,35 +330,35 @@ class QuotesScreen(Page):
     def show(self) -> None:
         if not self.composed:
             return
-        board = self.board
+        result = self.result
         self.set_class(self._panel_open, "-explained")
         self._say_head()
-        if board is not None:
-            self._set_heads(board)
+        if result is not None:
+            self._set_heads(result)
             self._table.set_rows(
                 quote_rows(
-                    board,
+                    result,
                     self.now(),
                     self._columns,
                     arrangement=self.arrangement,
                     former=self._former,
                 )
             )
-            symbol = compared_symbol(board.wish)
-            head = "You send" if board.wish.receive else "You get, net"
-            ways = compare_route_types(board, self.now())
+            symbol = compared_symbol(result.request)
+            head = "You send" if result.request.receive else "You get, net"
+            ways = compare_route_types(result, self.now())
             self._ways.show(partial(ways_lines, ways, head, symbol) if ways else None)
         passed = self.session.clock.monotonic() - self._asked_at if self.fetching else None
-        answered, turn = board is not None, self._again.turn
+        answered, turn = result is not None, self._again.turn
         self._table.set_empty(nothing_yet(passed, self._error, answered=answered, turn=turn))
         self._show_below()
         self._say_money()
         self.refresh_keys()
 
-    def _set_heads(self, board: QuoteResult) -> None:
-        """The columns that this answer needs, in the order of its rows."""
-        note = note_width(self.arrangement.arrange(board.ranking, self.now()))
-        heads = quote_columns(board.wish, all_in=self.arrangement.all_in, note=note)
+    def _set_heads(self, result: QuoteResult) -> None:
+        """Sets the columns that this answer needs, in the order of its rows."""
+        note = note_width(self.arrangement.arrange(result.ranking, self.now()))
+        heads = quote_columns(result.request, all_in=self.arrangement.all_in, note=note)
         if heads != self._heads:
             self._heads = heads
             self._table.set_columns(heads)
@@ -373,27 +368,27 @@ class QuotesScreen(Page):
             self._head.show(heading(self.request, self.recipient), *self._ranked_by())
 
     def _ranked_by(self) -> list[Line]:
-        if self.board is None:
+        if self.result is None:
             return []
         if self.fetching:
             turn = self._again.turn
-            said = f"asking again, {turn}" if turn else "asking again"
-            return [[Span(said, "status-moving")]]
-        lines = ranked_by(self.board, self.arrangement, failed=self._error is not None)
+            words = f"asking again, {turn}" if turn else "asking again"
+            return [[Span(words, "status-moving")]]
+        lines = ranked_by(self.result, self.arrangement, failed=self._error is not None)
         count = _count_below(self._table)
         return [*([*count, *line] for line in lines), lines[-1]]
 
     def _show_below(self) -> None:
         if not self.composed:
             return
-        board, now = self.board, self.now()
+        result, now = self.result, self.now()
         notes: list[Line] = []
-        if board is not None:
-            noted = [one.row for one in self.arrangement.arrange(board.ranking, now)]
+        if result is not None:
+            noted = [ranked.row for ranked in self.arrangement.arrange(result.ranking, now)]
             notes = badge_notes(noted, all_of_them=self.app.size.width >= NORMAL)
-        entry = unusable_at(board, self._table.cursor_key) if board is not None else None
+        entry = unusable_at(self.ranking, self._table.cursor_key)
         rows = rows_below(
-            board,
+            result,
             self.row,
             entry,
             now,
@@ -403,17 +398,17 @@ class QuotesScreen(Page):
             notes=notes,
             named=self.desk.catalog.provider_name,
         )
-        if board is not None and entry is None and 0 < self._room(rows) < self._wanted:
+        if result is not None and entry is None and 0 < self._room(rows) < self._wanted:
             # Those that cannot be used stand below the rows in view.
-            rows = [*unusable_row(board, self.arrangement.only), *rows]
+            rows = [*unusable_row(result, self.arrangement.only), *rows]
         self._below.show(rows)
-        if board is not None:
+        if result is not None:
             self._why.show(self.explained())
             self._show_record()
         self._fit()
 
     def _show_record(self) -> None:
-        """What became of this desk's orders at the provider under the cursor, on wide screens."""
+        """Shows this desk's record with the provider under the cursor, on wide screens."""
         row, link = self.row, self.link
         shown = self._panel_open and link is not None and link.tracker.past_known
         if row is None or row.quote.swap is None or link is None or not shown:
@@ -424,18 +419,19 @@ class QuotesScreen(Page):
         self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
-        """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
+        """Gives the table the height of its rows; what does not fit scrolls, and the sentences
+        stay."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
 
     @property
     def _wanted(self) -> int:
-        """Rows of the screen that the whole table takes."""
+        """Height of the whole table, in rows of the screen."""
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Rows of the screen that these sentences leave for the table; 0 before there is one."""
+        """Rows of the screen that these sentences leave for the table; 0 before the layout."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -452,15 +448,15 @@ class QuotesScreen(Page):
 
     def _say_money(self) -> None:
         funds = "in your wallet."
-        board, row = self.board, self.row
-        if self.fetching and board is None:
+        result, row = self.result, self.row
+        if self.fetching and result is None:
             self.set_money(funds, "the service: it asks every route")
         elif not self.fetching and (again := self._said_again()):
             self.set_money(funds, f"the desk: it asks {again}")
-        elif self._error is not None and board is None:
+        elif self._error is not None and result is None:
             self.set_money(funds, failure_of_error(self._error).next)
         elif row is None:
-            self.set_money(funds, without_route_next(board))
+            self.set_money(funds, without_route_next(result))
         elif row.expired(self.now()):
             cost = cost_in_words(self.request, self._again.most)
             self.set_money(funds, f"you: r asks again, {cost}")
@@ -470,26 +466,29 @@ class QuotesScreen(Page):
 
     @property
     def row(self) -> RankedQuote | None:
-        """The usable route under the cursor."""
-        key = self._table.cursor_key
-        return self.board.ranking.find(key) if self.board is not None and key else None
+        return self.ranking.find(self._table.cursor_key)
+
+    @property
+    def ranking(self) -> Ranking:
+        """The routes of the answer in view; none before the first answer."""
+        return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """The waterfall of the route under the cursor, at a width."""
-        board, row = self.board, self.row
-        if board is None or row is None:
+        """The waterfall of the route under the cursor, for a width."""
+        result, row = self.result, self.row
+        if result is None or row is None:
             return lambda width: []
-        sold, bought = board.token_in.symbol, board.token_out.symbol
-        return partial(waterfall_lines, waterfall(board, row), sold, bought)
+        sold, bought = result.token_in.symbol, result.token_out.symbol
+        return partial(waterfall_lines, waterfall(result, row), sold, bought)
 
     @property
     def _panel_open(self) -> bool:
         width = self.app.size.width
-        return self.board is not None and (width >= WIDE or (self._explained and width >= ROOMY))
+        return self.result is not None and (width >= WIDE or (self._explained and width >= ROOMY))
 
     @property
     def _columns(self) -> int:
-        """Cells of a row beside the panel."""
+        """Cells of a row beside the side panel."""
         return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
 
     def _wait(self) -> float | None:
@@ -498,13 +497,13 @@ class QuotesScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        board, row, arrangement = self.board, self.row, self.arrangement
-        several = board is not None and len(board.ranking.rows) > 1
+        row, arrangement = self.row, self.arrangement
+        several = len(self.ranking.rows) > 1
         locked = self._locked_asking()
         closes = "close" if self._beside else ""
         both = "[ ]" if self._beside else ""
         cost = cost_in_words(self.request, self._again.most)
-        no_fixed = board is None or self.request.fixed
+        no_fixed = self.result is None or self.request.fixed
         narrowing = (DEX_ONLY, STANDARD_ONLY, PRIVATE_ONLY)
         return {
             REVIEW: row is not None and not row.expired(self.now()),
@@ -529,11 +528,9 @@ class QuotesScreen(Page):
 
     @property
     def _folds(self) -> bool:
-        """Whether routes that are alike are left out, or would be."""
-        if self.board is None:
-            return False
+        """True if routes that are alike are hidden, or can be."""
         folded = self.arrangement.unfolded(False)
-        return bool(folded.left_out(folded.arrange(self.board.ranking, self.now())))
+        return bool(folded.left_out(folded.arrange(self.ranking, self.now())))
 
     def _locked_asking(self) -> str:
         """Why no quotes can be asked for now; empty where they can."""
@@ -545,10 +542,11 @@ class QuotesScreen(Page):
     def _narrowing(self, kind: object) -> CommandState:
         if self.arrangement.only == kind:
             return CommandState(verb="all routes")
-        if self.board is None:
-            return HIDDEN
-        ranking = self.board.ranking
-        quotes = [*(row.quote for row in ranking.rows), *(one.quote for one in ranking.unusable)]
+        ranking = self.ranking
+        quotes = [
+            *(row.quote for row in ranking.rows),
+            *(entry.quote for entry in ranking.unusable),
+        ]
         of_kind = sum(quote.type == kind for quote in quotes)
         return CommandState(hidden=not 0 < of_kind < len(quotes))
 
@@ -571,14 +569,14 @@ class QuotesScreen(Page):
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Another order or filter of the rows; the cursor stays on its quote."""
+        """Applies another order or filter; the cursor stays on its quote."""
         self.arrangement = arrangement
         self.show()
 
     def do_step(self, steps: int) -> None:
-        """The usable route this far from the cursor, as far as there are any."""
+        """Moves the cursor by so many usable routes."""
         keys = [row.key for row in self._table.rows]
-        usable = [key for key in keys if self.board is not None and self.board.ranking.find(key)]
+        usable = [key for key in keys if self.ranking.find(key)]
         key = self._table.cursor_key
         at = usable.index(key) + steps if key in usable else 0
         if usable:
@@ -598,15 +596,15 @@ class QuotesScreen(Page):
         open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
-        """Other options: the answer in view stays what it was until it is asked again."""
+        """Takes other options: the answer in view stays until the question is repeated."""
         try:
             request = self.request.with_options(options)
         except WishRefused as refused:
             self.show_notice(f"{refused.message} f2 changes the options.", "warning")
             return
         self.request, self._again = request, AskingAgain()
-        said = f"Options changed. r asks with them, {cost_in_words(request)}."
-        self.show_notice(said)
+        notice = f"Options changed. r asks with them, {cost_in_words(request)}."
+        self.show_notice(notice)
         self.show()
 
     def do_back(self) -> None:
@@ -620,21 +618,21 @@ class QuotesScreen(Page):
 
     @on(LineTable.Chosen)
     def _chosen_row(self, event: LineTable.Chosen) -> None:
-        board = self.board
-        if board is None:
+        result = self.result
+        if result is None:
             return
         if self.reads_only:
             self.show_notice("This desk only reads: no order is created.", "warning")
             return
-        refusal = refusal_to_choose(board, event.key, self.now())
+        refusal = refusal_to_choose(result, event.key, self.now())
         if refusal is not None:
             self.show_notice(refusal, "warning")
             return
-        row = board.ranking.find(event.key)
+        row = result.ranking.find(event.key)
         if row is not None:
             from swapdesk.tui.screens.create import CreateScreen
 
-            self.app.push_screen(CreateScreen(self.session, board, row, self._typed))
+            self.app.push_screen(CreateScreen(self.session, result, row, self._typed))
 
 
 class WaterfallScreen(Page):
@@ -669,17 +667,17 @@ class WaterfallScreen(Page):
         self.show()
 
     def show(self) -> None:
-        quotes, row, board = self._quotes, self._quotes.row, self._quotes.board
-        if row is None or board is None:
+        quotes, row, result = self._quotes, self._quotes.row, self._quotes.result
+        if row is None or result is None:
             return
         left = (row.expires_at - self.now()).total_seconds()
-        self.context = f"why {table_amount(row.key)} {board.token_out.symbol}"
+        self.context = f"why {table_amount(row.key)} {result.token_out.symbol}"
         line: Line = [
             Span(f"{row.place}   "),
             route_word(row.quote.type),
             Span(f"  {provider_name(row)}  "),
             Span(table_amount(row.key), bold=True),
-            Span(f" {board.token_out.symbol}", "muted"),
+            Span(f" {result.token_out.symbol}", "muted"),
         ]
         right: Line = [
             Span(f"{expected_minutes(row.quote.duration)}   ", "muted"),
@@ -691,7 +689,7 @@ class WaterfallScreen(Page):
             said = f"you: choose a route in {countdown(left)}"
             self.set_money("in your wallet.", said, urgent=left < 15)
         else:
-            cost = cost_in_words(board.wish)
+            cost = cost_in_words(result.request)
             self.set_money("in your wallet.", f"you: e, then r asks again, {cost}")
         self.refresh_frame()
         self.refresh_keys()
@@ -723,70 +721,68 @@ class WaterfallScreen(Page):
 
 
 def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
-    """The record of a provider under a rule."""
-    said = record_lines(record)
-    return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in said)]
+    rows = record_lines(record)
+    return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in rows)]
 
 
 def _count_below(table: LineTable) -> Line:
-    """How many routes stand below those on the screen."""
+    """How many routes the table has below those on the screen."""
     first = len(table.rows) - table.below
     count = sum(row.selectable for row in table.rows[first:])
     return [Span(f"{count} below · ", "muted")] if count else []
 
 
-def heading(wish: QuoteRequest, recipient: str) -> Line:
-    """What is sold for what, what is to arrive, or what is sent to whom."""
-    token_in, token_out = wish.token_in, wish.token_out
-    amount = exact_amount(wish.amount)
-    sold = token_in.symbol if wish.receive else f"{amount} {token_in.symbol}"
-    verb = "Send" if wish.private_send else "Sell"
+def heading(request: QuoteRequest, recipient: str) -> Line:
+    token_in, token_out = request.token_in, request.token_out
+    amount = exact_amount(request.amount)
+    sold = token_in.symbol if request.receive else f"{amount} {token_in.symbol}"
+    verb = "Send" if request.private_send else "Sell"
     line: Line = [
         Span(f"{verb} ", "muted"),
         Span(sold, bold=True),
         Span(f" on {token_in.chain_data.name}", "muted"),
     ]
-    if wish.private_send:
+    if request.private_send:
         return [*line, Span(" privately", "muted"), Span(f"   {recipient}", bold=True)]
-    bought = f"{amount} {token_out.symbol}" if wish.receive else token_out.symbol
+    bought = f"{amount} {token_out.symbol}" if request.receive else token_out.symbol
     return [
         *line,
-        Span("   Receive " if wish.receive else "   Buy ", "muted"),
+        Span("   Receive " if request.receive else "   Buy ", "muted"),
         Span(bought, bold=True),
         Span(f" on {token_out.chain_data.name}", "muted"),
     ]
 
 
-def ranked_by(board: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """What the order of the rows means, with the time of the answer and without; ``failed``: a
-    later answer did not come."""
-    net = "what you send" if board.wish.receive else "net received"
-    said = {"net": net, "all-in": "all-in", "time": "expected time"}
+def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
+    """What the rows are ranked by, with the time of the answer and without it. ``failed``: a later
+    answer did not come."""
+    net = "what you send" if result.request.receive else "net received"
+    orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
     if arrangement.only is not None:
         line += [route_word(arrangement.only), Span(" only · ", "muted")]
-    at = clock_time(board.received_at, zone=True)
+    at = clock_time(result.received_at, zone=True)
     return [
-        [*line, Span(f"{at} · ranked by ", "muted"), Span(said[arrangement.order])],
-        [*line, Span("by ", "muted"), Span(said[arrangement.order])],
+        [*line, Span(f"{at} · ranked by ", "muted"), Span(orders[arrangement.order])],
+        [*line, Span("by ", "muted"), Span(orders[arrangement.order])],
     ]
 
 
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """What stands in an empty table; ``asking`` is how many seconds an ask has lasted, ``turn``
-    which of several it is."""
+    """The sentence of an empty table. ``asking``: seconds since the question; ``turn``: which of
+    several questions it is."""
     if asking is not None:
-        said = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
-        return said if asking >= SAY_ASKING_AFTER else ""
+        sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
+        return sentence if asking >= SAY_ASKING_AFTER else ""
     if error is not None:
         return "No quotes. The reason stands below."
     return "The service has no route between these tokens." if answered else ""
 
 
 def rows_below(
-    board: QuoteResult | None,
+    result: QuoteResult | None,
     row: RankedQuote | None,
     entry: UnusableQuote | None,
     now: datetime,
@@ -797,32 +793,32 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """The sentences under the table: a failure, a reason, what the route returns, and what
-    ``notes`` the rows bear."""
+    """The sentences under the table: a failure, a reason, what the route returns, and what the
+    ``notes`` of the rows mean."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
-    if board is None:
+    if result is None:
         return rows
     if entry is not None:
         rows.append([Span("Reason  ", "muted"), Span(reason_text(entry))])
-    rows += value_rows(board, row, now, notes)
-    asked = options_in_words(board.wish, named)
-    if asked and not (board.wish.receive and asked == "fixed rates"):
+    rows += value_rows(result, row, now, notes)
+    asked = options_in_words(result.request, named)
+    if asked and not (result.request.receive and asked == "fixed rates"):
         rows.append([Span("Asked  ", "muted"), Span(asked)])
     return rows
 
 
 def value_rows(
-    board: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
+    result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """What ``row``, or else the best route, returns of the value, and what the ``notes`` mean."""
-    ranking = board.ranking
+    """How much of the value ``row``, else the best route, returns, and what the ``notes`` mean."""
+    ranking = result.ranking
     if not ranking.rows:
-        return [Span(no_usable_route(board), "status-waiting")] if ranking.unusable else []
+        return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []
     shown = row or ranking.best_at(now) or ranking.rows[0]
-    value = board.value_difference(shown)
-    amount = f"{exact_amount(board.amount_in(shown))} {board.token_in.symbol}"
+    value = result.value_difference(shown)
+    amount = f"{exact_amount(result.amount_in(shown))} {result.token_in.symbol}"
     if value.percent is None:
         sentence: Line = [Span(f"No price for {amount} or its result: compare by hand.")]
     else:
@@ -833,38 +829,42 @@ def value_rows(
             Span(" with fees."),
         ]
     rows: list[LineLike] = [[Span("Value  ", "muted"), *sentence]]
-    gross = [one.quote for one in ranking.rows if "gross" in one.badges]
+    gross = [ranked.quote for ranked in ranking.rows if "gross" in ranked.badges]
     if gross:
         said = "The fees of gross routes are not in the ranking."
         if all(quote.amount_out_usd is None for quote in gross):
-            said = f"No USD price for {board.token_out.symbol}: its fees are not in the ranking."
+            said = f"No USD price for {result.token_out.symbol}: its fees are not in the ranking."
         rows.append(Span(said, "status-waiting"))
     return [*rows, [Span("Notes  ", "muted"), *joined(notes)]] if notes else rows
 
 
-def unusable_row(board: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """How many routes cannot be used, and why the first of them cannot; none where all can."""
-    found = [one for one in board.ranking.unusable if only is None or one.quote.type == only]
-    if not found or not board.ranking.rows:
+def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
+    """How many routes cannot be used, and the reason of the first; none where all can."""
+    entries = [
+        entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
+    ]
+    if not entries or not result.ranking.rows:
         return []
-    first = found[0]
+    first = entries[0]
     name = first.quote.swap_name or first.quote.swap or first.quote.type
-    said = f"{len(found)}, the first {name}: " if len(found) > 1 else f"{len(found)}, {name}: "
-    return [[Span("Not usable  ", "muted"), Span(said), Span(reason_text(first), "muted")]]
+    names = (
+        f"{len(entries)}, the first {name}: " if len(entries) > 1 else f"{len(entries)}, {name}: "
+    )
+    return [[Span("Not usable  ", "muted"), Span(names), Span(reason_text(first), "muted")]]
 
 
-def refusal_to_choose(board: QuoteResult, key: str, now: datetime) -> str | None:
+def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | None:
     """Why the row of this key cannot be reviewed, None when it can."""
-    entry = unusable_at(board, key)
+    entry = unusable_at(result.ranking, key)
     if entry is not None:
         return f"This route cannot be chosen: {reason_text(entry)}."
-    row = board.ranking.find(key)
+    row = result.ranking.find(key)
     if row is None:
         return None
     if row.expired(now):
-        return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(board.wish)}."
-    if row.on_chain and board.token_in.chain_data.kind not in KINDS:
-        chain = board.token_in.chain_data.name
+        return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(result.request)}."
+    if row.on_chain and result.token_in.chain_data.kind not in KINDS:
+        chain = result.token_in.chain_data.name
         return f"The wallet of this desk signs nothing on {chain}. Choose another route."
     if not row.pays:
         return "This route pays nothing: its fees take all of it."
@@ -872,30 +872,32 @@ def refusal_to_choose(board: QuoteResult, key: str, now: datetime) -> str | None
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
-    """The cause in words, every named field, then code and request id to be copied."""
+    """The cause in words, every named field, then code and request id for copying."""
     if isinstance(error, RateLimited):
-        said = rate_limited(error, wait, again)
+        cause = rate_limited(error, wait, again)
     else:
-        said = failure_of_error(error).cause
-    rows: list[LineLike] = [[Span(f"{REFUSED} ", "status-trouble"), Span(said, "status-trouble")]]
+        cause = failure_of_error(error).cause
+    rows: list[LineLike] = [[Span(f"{REFUSED} ", "status-trouble"), Span(cause, "status-trouble")]]
     rows += [Span(f"  {text}") for text in refused_fields(error)]
     rows.append(Span(f"  {code_and_request(error)}", "muted"))
     return rows
 
 
-def waterfall_lines(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
+def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
     """From 60 cells with columns, below in the form of the side panel; ``sold`` and ``bought`` are
     the symbols of the two tokens."""
     draw = _columns if width >= COLUMNS_FROM else _panel
-    said = remark(found, *(_amount(found, value) for value in (found.lines, found.net)))
-    rows = draw(found, sold, bought, width)
-    if said:
+    sentence = remark(
+        waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))
+    )
+    rows = draw(waterfall, sold, bought, width)
+    if sentence:
         head = Span(f"{TROUBLE} ", "status-waiting")
-        rows += [[], *wrapped([head, Span(said, "status-waiting")], width, indent=2)]
+        rows += [[], *wrapped([head, Span(sentence, "status-waiting")], width, indent=2)]
     return rows
 
 
-def _columns(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
+def _columns(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
     how = width - _LABEL - _AMOUNT - _KNOWN - 5
     head: Line = [
         *fill(Span("Step", "muted"), _LABEL),
@@ -913,55 +915,55 @@ def _columns(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]
             rows.append(
                 [
                     *fill(_label(step) if first else "", _LABEL),
-                    *push_right(_value(found, step, sold) if first else "", _AMOUNT),
+                    *push_right(_value(waterfall, step, sold) if first else "", _AMOUNT),
                     Span("   "),
                     *fill(text, how),
                     *push_right(Span(step.known if first else "", "muted"), _KNOWN + 2),
                 ]
             )
 
-    _lay(found, rows, put, width)
+    _lay(waterfall, rows, put, width)
     return rows
 
 
 def _lay(
-    found: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
+    waterfall: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
-    """The steps in their order, with a rule before every sum; ``put`` writes one."""
-    for step in found.of("send"):
+    """Calls ``put`` for the steps in their order, with a rule before every sum."""
+    for step in waterfall.of("send"):
         put(step)
     rows.append([])
-    for step in found.of("line"):
+    for step in waterfall.of("line"):
         put(step)
     rows.append(rule(width))
     for part in ("total", "check"):
-        for step in found.of(part):
+        for step in waterfall.of(part):
             put(step)
-    outside = found.of("outside")
+    outside = waterfall.of("outside")
     if outside:
         rows += [[], [Span("Not in net", "muted")]]
         for step in outside:
             put(step)
     rows.append(rule(width))
-    for step in found.of("below"):
+    for step in waterfall.of("below"):
         put(step)
 
 
-def _panel(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    title: Line = [Span(f"Why {_amount(found, found.net)} {bought}", bold=True)]
-    kind = found.row.quote.type
-    name = found.row.quote.swap_name or found.row.quote.swap or ""
+def _panel(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
+    title: Line = [Span(f"Why {waterfall.written(waterfall.net)} {bought}", bold=True)]
+    kind = waterfall.row.quote.type
+    name = waterfall.row.quote.swap_name or waterfall.row.quote.swap or ""
     route: Line = [Span(kind, f"route-{kind}" if kind in _ROUTES else "muted")]
     if name:
         route.append(Span(f" {name}", "muted"))
     rows: list[Line] = [spread(title, route, width), []]
 
     def put(step: WaterfallStep) -> None:
-        rows.append(spread(_label(step), _value(found, step, sold), width))
+        rows.append(spread(_label(step), _value(waterfall, step, sold), width))
         source = f"{step.how} · {step.known}"
         rows.extend([Span("  "), *line] for line in wrapped(Span(source, "muted"), width - 2))
 
-    _lay(found, rows, put, width)
+    _lay(waterfall, rows, put, width)
     return rows
 
 
@@ -969,12 +971,12 @@ def _label(step: WaterfallStep) -> Line:
     return [Span(step.label, "foreground")]
 
 
-def _value(found: Waterfall, step: WaterfallStep, sold: str) -> Line:
+def _value(waterfall: Waterfall, step: WaterfallStep, sold: str) -> Line:
     role, bold, text = "foreground", step.part in ("total", "below"), step.word
     if step.amount is None:
         return [Span(text, "muted")]
     if step.part == "check":
-        good = found.verdict == "sums"
+        good = waterfall.verdict == "sums"
         glyph, role = (VALID, "status-done") if good else (TROUBLE, "status-waiting")
         size = percent(step.amount).lstrip("−+")
         return [Span(f"{glyph} {size}", role)]
@@ -986,22 +988,9 @@ def _value(found: Waterfall, step: WaterfallStep, sold: str) -> Line:
         amount = exact_amount(step.amount) if step.part == "send" else table_amount(step.amount)
         text = f"{amount} {sold}"
     else:
-        text = _amount(found, step.amount)
+        text = waterfall.written(step.amount)
         if step.amount < 0:
             role = "amount-down"
         elif step.part == "total":
-            role = "best-quote" if found.row.place == 1 else "foreground"
+            role = "best-quote" if waterfall.row.place == 1 else "foreground"
     return [Span(text, role, bold)]
-
-
-def _amount(found: Waterfall, amount: Decimal) -> str:
-    """In the digits of the net amount, rounded down: less is paid out, more is taken."""
-    places = max(_places(found.net), _places(found.lines))
-    short = amount.quantize(Decimal(1).scaleb(-places), ROUND_FLOOR, context=_WIDE)
-    text = f"{short:,f}"
-    return MINUS + text[1:] if text.startswith("-") else text
-
-
-def _places(amount: Decimal) -> int:
-    text = table_amount(amount)
-    return min(_MOST_PLACES, len(text.partition(".")[2]))

@@ -25,7 +25,7 @@ MARGINS = 4
 
 
 class RawText(LineTable):
-    """Every row can be stood on, so that all of it is read with the keys of a table."""
+    """The cursor stands on any row, so that all of it is read with the keys of a table."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__([Column("text", "", 20, grow=1)], heads=False, **place)
@@ -37,7 +37,7 @@ class RawText(LineTable):
         return "\n".join(self._lines)
 
     def show(self, lines: Sequence[str]) -> None:
-        """These lines, wrapped to the screen; the cursor stands on the first."""
+        """Shows these lines, wrapped to the screen; the cursor stands on the first."""
         self._lines = list(lines)
         self._wrap()
         self.action_move(-len(self.rows))
@@ -101,7 +101,7 @@ class RawOrderScreen(RawPage):
             self.set_money(summary.money, summary.brief, where_short=summary.place)
 
     def _read(self) -> list[str]:
-        entry, known = self.desk.journal.orders.get(self.service_id), self._tracked
+        entry, tracked = self.desk.journal.orders.get(self.service_id), self._tracked
         raw = self.link.api.raw_order(self.service_id) if self.link is not None else None
         source = "as the service wrote it"
         if raw is None:
@@ -110,7 +110,7 @@ class RawOrderScreen(RawPage):
             raw, source = encode_json(entry.order), "from this desk's journal"
         self.context = f"{short_id(self.service_id)} · {source}"
         hidden = None
-        kept = known or entry
+        kept = tracked or entry
         if kept is not None and kept.withheld is not None:
             hidden = kept.order.deposit_address or ""
             self.context += ", deposit address left out"

@@ -82,7 +82,7 @@ class RequestLogScreen(Page):
         self._calls: dict[str, Exchange] = {}
         self._notices: dict[str, KeptNotice] = {}
         self._drawn = (-1, -1, "")
-        self._paned: str | None = None
+        self._paned = ""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -96,7 +96,7 @@ class RequestLogScreen(Page):
     # rows
 
     def show(self) -> None:
-        """Take what is new; rows that are drawn already stay as they are."""
+        """Adds what is new; rows that are drawn already stay as they are."""
         funds = self.funds()
         self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
         if not self.session.opened:
@@ -107,12 +107,12 @@ class RequestLogScreen(Page):
             return
         self._drawn = drawn
         before, cursor = self._table.rows, self._table.cursor_key
-        follow = cursor is None or not before or before[-1].key == cursor
-        self._calls = {f"c{one.number}": one for one in log}
-        self._notices = {f"n{one.number}": one for one in kept}
+        follow = not cursor or not before or before[-1].key == cursor
+        self._calls = {f"c{entry.number}": entry for entry in log}
+        self._notices = {f"n{entry.number}": entry for entry in kept}
         kept_keys = self._calls.keys() | self._notices.keys()
         self._rows = {key: row for key, row in self._rows.items() if key in kept_keys}
-        rows = [row for _, row in sorted(self._matching(), key=lambda found: found[0])]
+        rows = [row for _, row in sorted(self._matching(), key=lambda entry: entry[0])]
         self._table.set_empty(
             "No call matches." if self._field.text else "No call has been made yet."
         )
@@ -122,7 +122,7 @@ class RequestLogScreen(Page):
         self._show_pane()
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
-        """The rows that are asked for, each with its time; a row is made once."""
+        """The rows that match the filter, each with its time; a row is made once."""
         words = self._field.text
         for key, exchange in self._calls.items():
             if not words or logged_call(exchange).matches(words):
@@ -139,12 +139,12 @@ class RequestLogScreen(Page):
 
     @property
     def current(self) -> Exchange | None:
-        return self._calls.get(self._table.cursor_key or "")
+        return self._calls.get(self._table.cursor_key)
 
     @on(LineTable.Highlighted, "#calls")
     def _show_pane(self) -> None:
         key, call = self._table.cursor_key, self.current
-        notice = self._notices.get(key or "")
+        notice = self._notices.get(key)
         shown = call is not None or notice is not None
         self._label.display = self._pane.display = shown
         if shown and key != self._paned:
@@ -156,7 +156,7 @@ class RequestLogScreen(Page):
 
     @property
     def whole(self) -> bool:
-        """Whether one call takes the whole screen."""
+        """True while one call takes the whole screen."""
         return self.has_class("-whole")
 
     # keys
@@ -168,11 +168,13 @@ class RequestLogScreen(Page):
         return {
             REQUESTS: False,
             FILTER_CALLS: not typing and not self.whole,
-            COPY_REQUEST_ID: not typing and call is not None and bool(call.request_id),
-            COPY_AS_COMMAND: not typing and call is not None,
             SHOW_ALL: CommandState(verb=listed) if typing else call is not None and not self.whole,
             BACK: CommandState(verb=listed if self.whole else clears),
         }
+
+    def standings_of(self, call: Exchange) -> Standings:
+        reads = not self._field.has_focus
+        return {COPY_REQUEST_ID: reads and bool(call.request_id), COPY_AS_COMMAND: reads}
 
     @on(LineTable.Chosen, "#calls")
     def do_show_all(self) -> None:
@@ -181,15 +183,10 @@ class RequestLogScreen(Page):
             self._pane.focus()
             self.refresh_keys()
 
-    def do_copy_request_id(self) -> None:
-        call = self.current
-        if call is not None and call.request_id:
-            self.controls.copy_value("request id", call.request_id)
+    def do_copy_request_id(self, call: Exchange) -> None:
+        self.controls.copy_value("request id", call.request_id or "")
 
-    def do_copy_as_command(self) -> None:
-        call = self.current
-        if call is None:
-            return
+    def do_copy_as_command(self, call: Exchange) -> None:
         settings = self.session.settings
         named = settings.live and settings.profile.name != "SWAPDESK_API_URL"
         command = as_command(call, settings.profile.value if named else None)

@@ -98,8 +98,8 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """``short``: a screen of few rows; ``roomy``: one that has the rows for empty ones;
-    ``headed``: one that has a row for the heading, or is read on below it."""
+    """``short``: a screen of few rows; ``roomy``: one with room for empty rows; ``headed``: one
+    with a row for the heading, or on which the review scrolls."""
 
     session: SigningSession[Any]
     short: bool
@@ -108,8 +108,8 @@ class SignState(Struct, frozen=True):
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
-    """The widest form that fits: whole names, then their first words only but of the step that
-    goes on."""
+    """The widest form that fits: whole names, else the first words of all steps but the one in
+    progress."""
     line: Line = []
     for brief in (False, True):
         for join in _JOINS:
@@ -135,7 +135,7 @@ class SignView(FittedLines):
     """The review, or what goes on while there is none."""
 
     class LaidOut(Message):
-        """It has its room on the screen."""
+        """The view has its place on the screen."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
@@ -215,7 +215,6 @@ class SignScreen(Page):
         self.show()
 
     def show(self) -> None:
-        """Draw what stands now."""
         if not self.is_mounted:
             return
         signing = self.signing
@@ -245,8 +244,8 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """How what stands now is drawn in the room there is: with all empty rows, else without
-        them, and without its heading only where nothing is left to be read on then."""
+        """How the session is drawn in the room there is: with empty rows, else without them;
+        without its heading only where the body then fits."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -280,7 +279,7 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """The end of a review was on the screen: it may be signed from now on."""
+        """Notes that the end of a review was on the screen: it may be signed from now on."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -301,7 +300,7 @@ class SignScreen(Page):
         self.refresh_keys()
 
     def raw_lines(self) -> list[str]:
-        """What is signed as it came, made safe."""
+        """The payload as it came, made safe."""
         payload = self.signing.payload
         if payload is None:
             return []
@@ -312,10 +311,9 @@ class SignScreen(Page):
 
     def standings(self) -> Standings:
         signing, reading = self.signing, self._reading
-        review = signing.review
         unlocked = signing.stage is not Stage.LOCKED
         return {
-            **dict.fromkeys(self.verbs_here(), unlocked),
+            **dict.fromkeys((verb for verb in self.verbs_here() if not verb.current), unlocked),
             UNLOCK: not unlocked,
             GO_ON: signing.stage is Stage.STOPPED,
             BUMP: signing.replaceable,
@@ -323,27 +321,28 @@ class SignScreen(Page):
             READ_ON: unlocked and reading.max_scroll_y > reading.scroll_y,
             READ_BACK: unlocked and reading.scroll_y > 0,
             RAW_FIELDS: unlocked and signing.payload is not None,
-            SIGN: self._sign_standing(review.id) if review is not None else HIDDEN,
-            REFUSE: review is not None,
-            COPY_DIGEST: review is not None,
             BACK: True,
             everywhere.KEYS: True,
         }
 
-    def _sign_standing(self, review_id: str) -> CommandState:
+    @property
+    def current(self) -> Review | None:
+        return self.signing.review
+
+    def standings_of(self, review: Review) -> Standings:
+        return {SIGN: self._sign_standing(review)}
+
+    def _sign_standing(self, review: Review) -> CommandState:
         left = self.signing.left(self.now())
         if not left:
             return HIDDEN
-        if review_id not in self._read:
+        if review.id not in self._read:
             return CommandState(locked=READ_FIRST)
         # What is signed off chain is handed in by another key.
         sends = not isinstance(self.signing.payload, TypedDataPayload | OperationPayload)
         return CommandState(verb="sign and send") if sends else READY
 
-    def do_sign(self) -> None:
-        review = self.signing.review
-        if review is None:
-            return
+    def do_sign(self, review: Review) -> None:
         phrase = review.phrase
         if phrase is None:
             self.signing.agree(review.id)
@@ -352,10 +351,8 @@ class SignScreen(Page):
         asked = Question(heading, phrase_question(self.signing, review), phrase, "sign")
         self.confirm(asked, partial(self.signing.agree, review.id, phrase))
 
-    def do_refuse(self) -> None:
-        review = self.signing.review
-        if review is not None:
-            self.signing.refuse(review.id)
+    def do_refuse(self, review: Review) -> None:
+        self.signing.refuse(review.id)
 
     def do_go_on(self) -> None:
         self.controls.signing.go_on(self.signing)
@@ -383,9 +380,8 @@ class SignScreen(Page):
         screen = RawPayloadScreen(self.session, subject_of(self.signing), self.raw_lines())
         self.app.push_screen(screen)
 
-    def do_copy_digest(self) -> None:
-        if (review := self.signing.review) is not None:
-            self.controls.copy_value("digest", review.digest)
+    def do_copy_digest(self, review: Review) -> None:
+        self.controls.copy_value("digest", review.digest)
 
     def do_back(self) -> None:
         self._phrase.forget()
@@ -411,8 +407,7 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """What is under the steps: the heading of a review, which stays, and what is read on and back
-    below it."""
+    """The heading of a review, which stays, and the body, which scrolls."""
     session = state.session
     review = session.review
     if review is not None:
@@ -428,8 +423,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """One review: the title with the heads of the columns; and the match table, what happens, the
-    count, the digest."""
+    """Returns the heading of a review, title and heads of the columns, and its body: the match
+    table, what happens, the count, the digest."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -465,43 +460,43 @@ def _kind(session: SigningSession[Any]) -> str:
 
 
 def _objections(review: Review, width: int) -> list[Line]:
-    found = review.findings
-    said = [Span(f"{REFUSED} {one}", "status-trouble") for one in objections(found)]
-    said += [Span(f"{TROUBLE} {one}", "status-waiting")
-             for one in objections(found, Severity.WARN)]  # fmt: skip
-    return [row for one in said for row in wrapped(one, width, indent=2)]
+    findings = review.findings
+    spans = [Span(f"{REFUSED} {text}", "status-trouble") for text in objections(findings)]
+    spans += [Span(f"{TROUBLE} {text}", "status-waiting")
+             for text in objections(findings, Severity.WARN)]  # fmt: skip
+    return [row for span in spans for row in wrapped(span, width, indent=2)]
 
 
 def _happens(session: SigningSession[Any], review: Review, width: int) -> list[Line]:
     simulation = review.simulation
     if simulation is None:
         if isinstance(session.payload, TransactionPayload | SolanaPayload):
-            said = "not simulated"
+            sentence = "not simulated"
         else:
-            said = "not simulated: a signature moves nothing by itself"
-        return [ruled("What happens", said, width)]
+            sentence = "not simulated: a signature moves nothing by itself"
+        return [ruled("What happens", sentence, width)]
     fact = f"simulated on block {simulation.height:,}"
     rows = [ruled("What happens", fact, width)]
     if simulation.failure is not None:
-        said = f"{REFUSED} it would fail: {simulation.failure}"
-        return rows + wrapped(Span(said, "status-trouble"), width, indent=2)
+        sentence = f"{REFUSED} it would fail: {simulation.failure}"
+        return rows + wrapped(Span(sentence, "status-trouble"), width, indent=2)
     changes = moved(review, names_of(session))
-    for one in changes:
+    for change in changes:
         # What others get and give is the other half of the swap, unless something is wrong.
-        if one.yours or review.refused:
-            rows += _moved(one, session.wallet, width)
-    if not any(one.yours for one in changes):
+        if change.yours or review.refused:
+            rows += _moved(change, session.wallet, width)
+    if not any(change.yours for change in changes):
         rows += _labelled(session.wallet or "wallet", [Span("nothing moves")], width)
     return rows
 
 
-def _moved(one: Moved, wallet: str, width: int) -> list[Line]:
-    name = (wallet or "wallet") if one.yours else "others"
-    amounts = [[Span(f"{symbol} "), _signed(amount)] for amount, symbol in one.amounts]
-    if one.yours:
+def _moved(change: Moved, wallet: str, width: int) -> list[Line]:
+    name = (wallet or "wallet") if change.yours else "others"
+    amounts = [[Span(f"{symbol} "), _signed(amount)] for amount, symbol in change.amounts]
+    if change.yours:
         rest: Line = [Span(f"{VALID} ", "status-done"), Span("nothing else moves", "muted")]
         return _labelled(name, joined([*amounts, rest], " " * 5), width)
-    holder = Span(grouped_address(one.holder), "muted")
+    holder = Span(grouped_address(change.holder), "muted")
     return _labelled(name, [*joined(amounts, " " * 5), Span("  "), holder], width)
 
 
@@ -511,10 +506,10 @@ def _signed(amount: Decimal) -> Span:
 
 
 def _matched(session: SigningSession[Any], review: Review) -> Line:
-    said = match_count(review, session.kind.promise)
-    if any(one.match is Match.DIFFERS for one in review.lines) or review.refused:
-        return [Span(f"{REFUSED} {said}", "status-trouble")]
-    return [Span(f"{VALID} ", "status-done"), Span(said)]
+    count = match_count(review, session.kind.promise)
+    if any(line.match is Match.DIFFERS for line in review.lines) or review.refused:
+        return [Span(f"{REFUSED} {count}", "status-trouble")]
+    return [Span(f"{VALID} ", "status-done"), Span(count)]
 
 
 def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
@@ -531,14 +526,14 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 
 def _agreement(review: Review, *, brief: bool) -> Line:
-    """Whether the desk, which hashed by itself what is shown here, came to the same."""
+    """Whether the desk, which hashed what is shown here by itself, came to the same digest."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"
-    said = f"desk {verb}s" if brief else f"desk and agent {verb}"
+    words = f"desk {verb}s" if brief else f"desk and agent {verb}"
     if review.agreed:
-        return [Span(f"  {VALID}  ", "status-done"), Span(said, "muted")]
-    return [Span(f"  {REFUSED}  {said}", "status-trouble")]
+        return [Span(f"  {VALID}  ", "status-done"), Span(words, "muted")]
+    return [Span(f"  {REFUSED}  {words}", "status-trouble")]
 
 
 def _labelled(label: str, content: LineLike, width: int) -> list[Line]:
@@ -570,7 +565,7 @@ def _end_lines(
         Fact("Transaction", outcome.hash or ""),
         Fact("Code", outcome.code),
     ]
-    rows += facts_lines([one for one in facts if one.value], width, LABEL)
+    rows += facts_lines([fact for fact in facts if fact.value], width, LABEL)
     refused = session.refused
     if refused is not None:
         rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
@@ -582,12 +577,13 @@ def _end_lines(
 
 
 def _sentence(text: str) -> str:
-    said = text[:1].upper() + text[1:]
-    return said if said.endswith(".") else f"{said}."
+    sentence = text[:1].upper() + text[1:]
+    return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
-    """Where the money is and who acts next. ``where``: as the session has it, without a point."""
+    """Where the money is and who acts next. ``where``: the words of the session, without a full
+    stop."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     brief = session.kind.brief(session)
     at = account if brief is None else f" {brief}"
@@ -618,23 +614,26 @@ def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneySt
 
 def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[str]:
     """The sentences before a phrase is typed: what nobody promised."""
-    heavy = [one for one in review.lines if one.match is Match.UNMATCHED and one.weight]
+    heavy = [line for line in review.lines if line.match is Match.UNMATCHED and line.weight]
     return [
         f"{review.title}.",
-        *(f"{one.field}: {one.signed}. It is not in the {session.kind.promise}." for one in heavy),
+        *(
+            f"{line.field}: {line.signed}. It is not in the {session.kind.promise}."
+            for line in heavy
+        ),
         *objections(review.findings, Severity.WARN),
     ]
 
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
-    """One row each, those first that wait for the trader."""
-    waiting_first = sorted(sessions, key=lambda one: not one.waits)
+    """A row for each session, those first that wait for the trader."""
+    waiting_first = sorted(sessions, key=lambda session: not session.waits)
     rows = list(map(_under_way, waiting_first[:MOST]))
     more = len(sessions) - MOST
     return [*rows, Span(f"  and {more} more", "muted")] if more > 0 else rows
 
 
 def _under_way(session: SigningSession[Any]) -> LineLike:
-    glyph, role, said = _SAID[session.stage]
+    glyph, role, words = _SAID[session.stage]
     name = Span(subject_of(session), bold=True)
-    return [Span(f"{glyph} ", role), name, Span(f"  {said}", role)]
+    return [Span(f"{glyph} ", role), name, Span(f"  {words}", role)]

@@ -66,8 +66,6 @@ from swapdesk.tui.widgets.text_field import TextField
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from textual.timer import Timer
-
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenRow
     from swapdesk.flows.intents.intent import Intent
@@ -221,7 +219,6 @@ class SwapScreen(Page):
         """Of its pair, as far as they were asked for before."""
         self.held: dict[str, OwnBalance | str] = {}
         """What the own wallet has, by the id of the token, as far as it was asked."""
-        self._filling: Timer | None = None
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
         """Told anew when orders change."""
@@ -245,12 +242,13 @@ class SwapScreen(Page):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """What is to be looked at first of all that is signed: what waits for the trader."""
+        """The signing session to look at first: one that waits for the trader, else any open
+        one."""
         signings = self.controls.signing.open_sessions
-        return next(iter([one for one in signings if one.waits] or signings), None)
+        return next(iter([session for session in signings if session.waits] or signings), None)
 
     def swaps_changed(self) -> None:
-        """Say which swaps and payments are under way, in a row each."""
+        """Draws a row for each swap and payment under way."""
         from swapdesk.tui.screens.sign import under_way
 
         rows = under_way(self.controls.signing.open_sessions)
@@ -260,7 +258,7 @@ class SwapScreen(Page):
         self.refresh_keys()
 
     def begin(self, *, private: bool) -> None:
-        """An empty line, for a swap or for a private send."""
+        """Empties the line for a swap or a private send."""
         self.private = private
         self._label.show([Span(SEND_LABEL if private else SWAP_LABEL, "muted")])
         self.line.hint = SEND_HINT if private else HINT
@@ -269,12 +267,13 @@ class SwapScreen(Page):
         self._understand()
 
     def begin_with(self, line: str) -> None:
-        """A swap with this line, to be gone on with or changed."""
+        """Begins a swap with this line, to be continued or changed."""
         self.begin(private=False)
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Put a chosen token behind what is written, or before an amount still to be typed."""
+        """Writes a chosen token behind the text of the line, or before an amount still to be
+        typed."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
@@ -288,8 +287,7 @@ class SwapScreen(Page):
             self.swaps_changed()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        if self._filling is None:
-            self._filling = self.set_timer(self._pause, self._fill_lists)
+        self.soon("lists", self._pause, self._fill_lists)
 
     def balances_changed(self) -> None:
         self.held.clear()
@@ -298,8 +296,8 @@ class SwapScreen(Page):
             self._ask_balance()
 
     def on_screen_resume(self) -> None:
-        """A whole line that one comes back to stands as it was: a letter is a key again, and
-        whatever else is typed edits it."""
+        """A complete line stays as it was: a letter is a key again, and any other character edits
+        the line."""
         if self._complete:
             self.line.rest()
 
@@ -325,15 +323,13 @@ class SwapScreen(Page):
         self.delay("limits", LIMITS_AFTER, self._ask_limits)
 
     def _is_key(self, key: str) -> bool:
-        """Whether a key on the empty line is a verb; everything else is the first character."""
+        """True if a key on the empty line is a verb; any other is the first character."""
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Whether letters typed one after the other on the empty line begin a word of it, though
-        the first is a key; None as long as the next one decides.
-
-        Behind the key of the token search letters are searched for: there the word must be whole.
-        """
+        """Whether letters typed in a row on the empty line begin a word, though the first one is a
+        key; None while the next letter decides. After the key of the token search letters are
+        searched for, so there the word must be complete."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -345,7 +341,7 @@ class SwapScreen(Page):
         return True if len(word) > 1 and word[0] != TOKENS.key else None
 
     def word_waits(self, key: str) -> None:
-        """A letter waits for the next one: say what it does alone."""
+        """Says what a letter does alone, while the next one is waited for."""
         verb = next(
             (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
         )
@@ -354,7 +350,7 @@ class SwapScreen(Page):
             self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
-        """Put a letter into the line that is a key as long as it stands alone."""
+        """Writes a letter into the line that is a key as long as it stands alone."""
         self.line.insert(letter)
 
     def subject(self) -> object:
@@ -363,19 +359,19 @@ class SwapScreen(Page):
     # reading the line
 
     def _understand(self) -> None:
-        """Read the line again and say so; no call is made."""
+        """Reads the line again and says how it was understood; makes no call."""
         if self.session.opened:
-            said = self._read_line()
-            if said.state == "empty":
-                said = self._where_to_go()
+            reading = self._read_line()
+            if reading.state == "empty":
+                reading = self._where_to_go()
             named = self.desk.catalog.provider_name
-            self._say(with_options(said, self.session.quote_options, named))
+            self._say(with_options(reading, self.session.quote_options, named))
         self.settle_notice(self.subject())
         self._say_money()
         self.refresh_keys()
 
     def _read_line(self) -> IntentReading:
-        """Read the line again, without a call; how it was understood."""
+        """Reads the line again, without a call; returns how it was understood."""
         from swapdesk.flows.payees.recipients import payee_check
         from swapdesk.flows.quotes.intent_line import parse_intent_line
 
@@ -401,17 +397,17 @@ class SwapScreen(Page):
 
     @property
     def _complete(self) -> bool:
-        """Whether quotes can be asked for."""
+        """True if quotes can be asked for."""
         line = self._read
         return line is not None and line.ready and not outside(line, self._limits)
 
     def _say(self, reading: IntentReading) -> None:
-        """Draw how the line was read and mark the place of a refusal."""
+        """Draws how the line was understood and marks the place of a refusal."""
         self.line.mark(reading.marked)
         self._reading.show(partial(reading_lines, reading))
 
     def _where_to_go(self) -> IntentReading:
-        """Under the empty line: its keys, and whose account the service is called with."""
+        """The text under the empty line: its keys, and the account at the service."""
         working = dict(self.verbs.working())
         keys = [(self.verbs.shown_key(verb), PLACES[verb]) for verb in PLACES if verb in working]
         whose = "" if self.link is None or self.session.live else self.link.connection.partner
@@ -433,18 +429,17 @@ class SwapScreen(Page):
         if line is not None and line.token_in is not None and (line.pair or line.share):
             from swapdesk.flows.wallet.own_accounts import own_balance
 
-            asked = own_balance(self.desk, line.token_in)
-            self.fetch("balance", asked, partial(self._balance_known, line.token_in.id))
+            question = own_balance(self.desk, line.token_in)
+            self.fetch("balance", question, partial(self._balance_known, line.token_in.id))
 
-    def _balance_known(self, token_id: str, found: OwnBalance | str) -> None:
-        """What the own wallet has of a token, or why nobody can say."""
-        self.held[token_id] = found
+    def _balance_known(self, token_id: str, balance: OwnBalance | str) -> None:
+        """Takes the balance of a token, or the reason why it is not known."""
+        self.held[token_id] = balance
         self._understand()
 
     # what stands below
 
     def _fill_lists(self) -> None:
-        self._filling = None
         if not self.session.opened:
             return
         from swapdesk.flows.quotes.recent import newest_intents, recent_lines
@@ -472,8 +467,8 @@ class SwapScreen(Page):
         self._pause = max(UPDATE_SECONDS, (self.session.clock.monotonic() - begin) / UPDATE_SHARE)
 
     def _show_news(self) -> None:
-        """Last events and markets of the orders that were filled in, where the screen has a
-        column for them."""
+        """Draws the last events and the markets of the listed orders, where the screen has a column
+        for them."""
         if self.link is None or self.app.size.width < NEWS_FROM:
             return
         from swapdesk.flows.tracking.open_business import markets_of, recent_events
@@ -483,14 +478,14 @@ class SwapScreen(Page):
         self._news.show(partial(news_lines, events, markets, self.service_time()))
 
     def _show_open(self) -> None:
-        """The open orders alone, nearest deadline first: their countdowns."""
+        """Draws the open orders with their countdowns, the nearest deadline first."""
         if self.link is None:
             return
         from swapdesk.flows.orders.order_status import order_status
 
         nearest, now = self.link.tracker.nearest(MOST_OPEN), self.service_time()
-        rows = [(one, order_status(one, now)) for one in nearest]
-        self._open.set_rows(_row(one, said) for one, said in rows if not said.ended)
+        rows = [(tracked, order_status(tracked, now)) for tracked in nearest]
+        self._open.set_rows(_row(tracked, status) for tracked, status in rows if not status.ended)
 
     @property
     def _filled(self) -> LineTable | None:
@@ -556,16 +551,14 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """The line with the name behind its ``@`` completed, or the next one that fits.
-
-        None where it has no ``@``; the same line where no name begins so.
-        """
+        """The line with the name behind its ``@`` completed, or the next name that fits. None
+        without an ``@``; unchanged where no name begins so."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
             return None
-        known = self.desk.book.names(sold.chain_data.kind if sold is not None else None)
-        names = [name for name in known if name.startswith(begun.lower())]
+        booked = self.desk.book.names(sold.chain_data.kind if sold is not None else None)
+        names = [name for name in booked if name.startswith(begun.lower())]
         if not names:
             return text
         following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
@@ -579,7 +572,7 @@ class SwapScreen(Page):
         from swapdesk.tui.screens.tokens import TokensScreen
 
         beside = self._read.token_in if self._read is not None else None
-        self.app.push_screen(TokensScreen(self.session, choosing=True, beside=beside))
+        self.app.push_screen(TokensScreen(self.session, took=self.write_token, beside=beside))
 
     def do_options(self) -> None:
         from swapdesk.tui.screens.quote_options import open_options
@@ -588,7 +581,6 @@ class SwapScreen(Page):
 
     @property
     def _options(self) -> QuoteOptions:
-        """How quotes are asked for from here."""
         from swapdesk.flows.quotes.quote_request import PLAIN
 
         return self.session.quote_options or PLAIN
@@ -617,7 +609,7 @@ class SwapScreen(Page):
         self.line.focus()
 
     def on_key(self, event: Key) -> None:
-        """While the line has text a character is typed, wherever the focus is."""
+        """While the line has text, a character is typed into it wherever the focus is."""
         field, character = self.line, event.character
         if field.value and not field.has_focus and event.is_printable and character:
             event.stop()
@@ -642,25 +634,25 @@ class SwapScreen(Page):
 
         line = self._read
         if not self.line.value.strip():
-            said = NOTHING_SENT if self.private else NOTHING_SWAPPED
-            self.show_notice(said, about=self.subject())
+            notice = NOTHING_SENT if self.private else NOTHING_SWAPPED
+            self.show_notice(notice, about=self.subject())
         elif not self.session.ready or line is None:
-            said = "The desk is still starting. The line stays here."
-            self.show_notice(said, "warning", about=self.subject())
+            notice = "The desk is still starting. The line stays here."
+            self.show_notice(notice, "warning", about=self.subject())
         elif line.wants_amount:
             # The cursor goes to where it belongs.
             self.line.set_value(f" {self.line.value.strip()}")
             self.line.action_edit("home")
             self.show_notice(line.message, "warning", about=self.subject())
         elif not line.ready:
-            said = line.message or "The line is not complete."
-            self.show_notice(said, "warning", about=self.subject())
+            notice = line.message or "The line is not complete."
+            self.show_notice(notice, "warning", about=self.subject())
         elif refusal := outside(line, self._limits):
             short = nearest_bound(line, self._limits)
             self.show_notice(refusal, "warning", about=self.subject(), short=short)
         elif line.pair is not None and line.amount is not None:
             try:
-                wish = QuoteRequest.of(
+                request = QuoteRequest.of(
                     self._options,
                     *line.pair,
                     line.amount,
@@ -668,10 +660,10 @@ class SwapScreen(Page):
                     private_send=line.private_send,
                 )
             except WishRefused as refused:
-                said = f"{refused.message} f2 changes the options."
-                self.show_notice(said, "warning", about=self.subject())
+                notice = f"{refused.message} f2 changes the options."
+                self.show_notice(notice, "warning", about=self.subject())
                 return
-            screen = QuotesScreen(self.session, wish, recipient=line.payee)
+            screen = QuotesScreen(self.session, request, recipient=line.payee)
             self.app.push_screen(screen)
 
 
@@ -700,8 +692,8 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """``limits`` of the pair if they are known; ``refusal`` says why no route takes the amount;
-    ``have`` is what the own wallet has of the token sold, where that is known."""
+    """``limits`` are those of the pair where they are known; ``refusal`` says why no route takes
+    the amount; ``have`` is the balance of the token sold, where it is known."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -719,10 +711,10 @@ def reading_of(
 
 
 def greeting(catalog: Catalog) -> list[LineLike]:
-    """Where nothing was asked yet."""
-    said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
+    """Shown before the first swap."""
+    text = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
     return [
-        Span(f"{said} Nothing here is real money.", "muted"),
+        Span(f"{text} Nothing here is real money.", "muted"),
         Span(COLOURS_OFFERED, "muted"),
     ]
 
@@ -737,10 +729,11 @@ def outside(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
-    """The bound that the amount is over or under, in a few words; empty within the limits."""
+    """The bound that the amount exceeds or falls short of, in a few words; empty within the
+    limits."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
-    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    bounds = bounds_of(limits, receive=line.receive)
     if bounds is None or line.amount is None or line.stated is None:
         return ""
     broken = bounds.broken_by(line.amount)
@@ -750,20 +743,20 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """What stands under an empty line: keys with where they lead, and who ``whose`` is, the
-    account of the sandbox that is named above."""
+    """The text under an empty line: keys with the pages they open, and ``whose``, the account at
+    the sandbox."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []
         places += [Span(key, "accent"), Span(f" {place}", "muted")]
-    said = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
-    return IntentReading(text=places, below=said)
+    account = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
+    return IntentReading(text=places, below=account)
 
 
 def with_options(
     reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
 ) -> IntentReading:
-    """``reading`` with how quotes will be asked for, where that is not as usual."""
+    """Adds the options of quotes to ``reading``, where they are not the usual ones."""
     from swapdesk.flows.quotes.quote_request import options_in_words
 
     words = options_in_words(options, named) if options is not None else ""
@@ -792,7 +785,7 @@ def _understood(line: IntentLine) -> Line:
 
 
 def _payee(line: IntentLine) -> Line:
-    """Whom the line names: by name, or by the ends of the address."""
+    """The payee by name, or by the ends of the address."""
     from swapdesk.chain.addresses.payments import read_payment_link
 
     to = line.payee
@@ -805,7 +798,7 @@ def _payee(line: IntentLine) -> Line:
 
 
 def _to_arrive(line: IntentLine, amount: str) -> Line:
-    """The amount is that of the token that is bought: both sides are said in words."""
+    """The amount is of the token bought: both sides are said in words."""
     assert line.token_in is not None
     bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
     text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]
@@ -824,7 +817,7 @@ def _value(line: IntentLine) -> Line:
 
 
 def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
-    """What the own wallet has, and whether that is less than ``amount``."""
+    """The balance, and whether it is less than ``amount``."""
     if amount is not None and have < amount:
         return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
     return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]
@@ -837,7 +830,7 @@ def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) ->
     parts: list[Line] = [[Span(line.derived, "muted")]] if line.derived else []
     if have is not None and line.token_in is not None and line.share is None:
         parts.append(held(have, line.token_in.symbol, None if line.receive else line.amount))
-    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    bounds = bounds_of(limits, receive=line.receive)
     if bounds is not None and line.stated is not None:
         least, symbol = trimmed(bounds.smallest), line.stated.symbol
         text = f"limits {least} {symbol} or more"
@@ -862,8 +855,8 @@ def _recent_row(line: Recent, now: datetime) -> Row:
     return Row(line.text, {"line": line.text, "route": route, "at": day(line.at, now)})
 
 
-def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
-    """In the words of the tracker."""
+def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
+    """One open order, in the words of the tracker."""
     order = tracked.order
     sent, received = tracked.symbols
     return Row(
@@ -871,8 +864,8 @@ def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
         {
             "id": Span(tracked.short_id, bold=True),
             "what": f"{tracker_amount(order.in_amount, 'pay')} {sent} → {received}",
-            "state": Span(said.word, ROLE_OF_LEVEL[said.level]),
-            "time": said.time.text,
+            "state": Span(status.word, ROLE_OF_LEVEL[status.level]),
+            "time": status.time.text,
         },
     )
 
@@ -880,15 +873,15 @@ def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
 def news_lines(
     events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime, width: int
 ) -> list[Line]:
-    """Both lists below one another; nothing of either where it is empty. Times of another day stand
-    with their day."""
+    """Both lists one below the other, each left out where it is empty. Times of another day have
+    their day."""
     rows: list[Line] = []
     if events:
         rows.append(section_line("Last events", "", width))
-        rows += [_event(_time(one.at, now), one, width) for one in events]
+        rows += [_event(_time(event.at, now), event, width) for event in events]
     if markets:
         rows += [*([[]] if rows else []), section_line("Markets of your tokens", "USD", width)]
-        rows += [_market(one, width) for one in markets]
+        rows += [_market(event, width) for event in markets]
     return rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -119,7 +119,7 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 class TokenNotes(Struct, frozen=True):
     """What decides about a token: warnings, the whole contract, limits, copies of its name.
-    ``figures`` go where the row has no room."""
+    ``figures`` stand here where the row has no room."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -128,10 +128,8 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """Under the list, or at its right on wide screens.
-
-    As high as the longest notes of one list so far: the list above would move with every row.
-    """
+    """Under the list, or at its right on wide screens. It keeps the height of the longest notes of
+    a list, so that the list above stays where it is."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)
@@ -151,14 +149,14 @@ class TokenPane(StateView[TokenNotes | None]):
 
 
 class TokenTable(LineTable):
-    """Fill with :meth:`show`. A field drives it: it takes no focus itself."""
+    """A field moves its cursor: it takes no focus itself."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(COLUMNS, **place)
         self.can_focus = False
 
     def show(self, found: Iterable[TokenRow]) -> None:
-        """These tokens and no others, in their sequence."""
+        """Shows these tokens in their sequence, and no others."""
         needs = self._layout.needs
         self.set_rows(
             Sketch(row.id, partial(token_table_row, row), needs(numbers(row))) for row in found
@@ -168,8 +166,8 @@ class TokenTable(LineTable):
 class TokensScreen(Page):
     """Finding a token by what is typed: symbol, name, chain or contract.
 
-    ``choosing``: the chosen token goes into the line that is being written; ``beside`` is the token
-    that stands there already.
+    ``took`` is handed the token that was chosen, as a line has it; without it the token goes into
+    the line of the first page. ``beside`` is the token that stands beside it already.
     """
 
     NAME = "Tokens"
@@ -196,10 +194,15 @@ class TokensScreen(Page):
     """
 
     def __init__(
-        self, session: Session, *, choosing: bool = False, beside: Token | None = None
+        self,
+        session: Session,
+        *,
+        took: Callable[[str], object] | None = None,
+        beside: Token | None = None,
     ) -> None:
-        self._next = ("to buy" if beside is not None else "to sell") if choosing else ""
-        super().__init__(session, context=f"choose what {self._next}" if choosing else "")
+        self._took = took
+        self._next = "" if took is None else "to sell" if beside is None else "to buy"
+        super().__init__(session, context=f"choose what {self._next}" if self._next else "")
         self._field = TextField(prompt="/", limit=LONGEST_TYPED, id="search")
         self._table = TokenTable()
         self._pane = TokenPane(id="pane")
@@ -255,7 +258,6 @@ class TokensScreen(Page):
         self.show()
 
     def show(self) -> None:
-        """All rows anew."""
         catalog = self.catalog
         self._query = self._query.about(self._field.value)
         found = self._query.find(catalog, LIMIT) if catalog is not None else []
@@ -270,14 +272,13 @@ class TokensScreen(Page):
         self.set_money("in your wallet.", f"you: choose a token {self._next}".rstrip())
 
     @property
-    def row(self) -> TokenRow | None:
-        """The token under the cursor."""
+    def current(self) -> TokenRow | None:
         key = self._table.cursor_key
-        return self.catalog.row(key) if self.catalog is not None and key is not None else None
+        return None if self.catalog is None else self.catalog.row(key)
 
     def show_pane(self) -> None:
-        """What is known of the token under the cursor."""
-        row, catalog = self.row, self.catalog
+        """Shows what is known of the token under the cursor."""
+        row, catalog = self.current, self.catalog
         self.settle_notice(row.id if row is not None else "")
         notes = self._notes(row, catalog) if row is not None and catalog is not None else None
         if notes is None:
@@ -309,7 +310,8 @@ class TokensScreen(Page):
         )
 
     def _show_markets(self) -> None:
-        """Size and trade of the tokens in view: they are not in the rows that are searched."""
+        """Adds market size and trade to the tokens in view; the rows that are searched do not have
+        them."""
         if not self._wide or not self.session.opened:
             return
         catalog = self.desk.catalog
@@ -333,21 +335,20 @@ class TokensScreen(Page):
         return pair_for_limits(token, self.beside, self.desk.catalog)
 
     def limits_of(self, token: Token) -> Line:
-        """What is known without a call, else the key that asks."""
+        """The limits where they are known, else the key that asks for them."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
-        known = self.link.quotes.known_limits(*pair)
-        if known is not None:
-            return limits_line(pair, known)
+        limits = self.link.quotes.known_limits(*pair)
+        if limits is not None:
+            return limits_line(pair, limits)
         if "limits" in self.fetching:
             return [Span("asking", "status-moving")]
         key = shown_key(ASK_LIMITS.key)
         return [Span(key, "accent", bold=True), Span(" asks the service, 1 read", "muted")]
 
-    def do_ask_limits(self) -> None:
-        row = self.row
-        token = self.desk.catalog.token(row.id) if row is not None else None
+    def do_ask_limits(self, row: TokenRow) -> None:
+        token = self.desk.catalog.token(row.id)
         pair = self._pair(token) if token is not None else None
         if pair is not None:
             question = self.desk.link.quotes.limits(*pair)
@@ -363,17 +364,17 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Ask for a contract address; what is wrong with the answer, or with keeping it, and how
-        severe that is. Nothing is said of one that is kept."""
+        """Asks for a contract address. Returns what is wrong with the answer, or with keeping it,
+        and the severity; an empty sentence for a token that was kept."""
         catalog = self.desk.catalog
         try:
-            found = await catalog.fetch_by_address(self.desk.link.api, contract)
+            token = await catalog.fetch_by_address(self.desk.link.api, contract)
         except OSError as error:
-            said = f"The list of tokens cannot be written: {error.strerror}; make room."
-            return said, "error"
+            problem = f"The list of tokens cannot be written: {error.strerror}; make room."
+            return problem, "error"
         if catalog.gap:
             return f"{catalog.gap}.", "warning"
-        return "" if found else "The service does not know this contract either.", "warning"
+        return "" if token else "The service does not know this contract either.", "warning"
 
     def _fetched(self, notice: tuple[str, str]) -> None:
         if notice[0]:
@@ -387,17 +388,20 @@ class TokensScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        row, ready = self.row, self.session.ready
         opening = "" if self.session.opened else OPENING
-        asked = "asked already" if "limits" in self.fetching else ""
-        unlisted = self._query.is_contract and not self._table.rows
+        unlisted = self._query.is_contract and not self._table.rows and self.session.ready
         return {
-            CHOOSE: CommandState(locked=opening, hidden=row is None),
+            CHOOSE: CommandState(locked=opening, hidden=self.current is None),
             NEXT_CHAIN: CommandState(locked=opening),
-            FETCH_UNLISTED: CommandState(cost="1 read", hidden=not (unlisted and ready)),
-            COPY_CONTRACT: row is not None and bool(row.contract),
-            ASK_LIMITS: CommandState(cost="1 read", locked=asked, hidden=row is None or not ready),
+            FETCH_UNLISTED: CommandState(cost="1 read", hidden=not unlisted),
             BACK: CommandState(verb="clear" if self._field.value else "back"),
+        }
+
+    def standings_of(self, row: TokenRow) -> Standings:
+        asked = "asked already" if "limits" in self.fetching else ""
+        return {
+            COPY_CONTRACT: bool(row.contract),
+            ASK_LIMITS: CommandState(cost="1 read", locked=asked, hidden=not self.session.ready),
         }
 
     def do_move(self, by: int) -> None:
@@ -415,9 +419,8 @@ class TokensScreen(Page):
     def do_next_sort(self) -> None:
         self._ask(self._query.in_next_order())
 
-    def do_copy_contract(self) -> None:
-        if self.row is not None and self.row.contract:
-            self.controls.copy_value("contract", self.row.contract)
+    def do_copy_contract(self, row: TokenRow) -> None:
+        self.controls.copy_value("contract", row.contract or "")
 
     def do_back(self) -> None:
         if self._field.value:
@@ -430,13 +433,13 @@ class TokensScreen(Page):
         if not self.session.opened:
             self.show_notice(f"Not yet: {OPENING}.", "warning")
             return
-        row = self.row
+        row = self.current
         token = self.desk.catalog.token(row.id) if row is not None else None
         if row is None or token is None:
             return
         check = self._check(row, token, self.desk.catalog.rows.drawn_like(row))
-        if said := refusal(check):
-            self.show_notice(said, "warning", about=row.id)
+        if reason := refusal(check):
+            self.show_notice(reason, "warning", about=row.id)
             return
         if not (lines := texts(check, "warn")):
             self._take(row)
@@ -451,7 +454,11 @@ class TokensScreen(Page):
         token = self.desk.catalog.token(row.id)
         if token is not None:
             spec = token_spec(TokenFacts.of(token), self.desk.catalog)
-            self.app.call_later(self.controls.navigation.write_token, spec)
+            if self._took is None:
+                self.app.call_later(self.controls.navigation.write_token, spec)
+            else:
+                self.app.pop_screen()
+                self._took(spec)
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:
@@ -484,12 +491,12 @@ def _head_lines(notes: TokenNotes, width: int, stacked: bool) -> list[Line]:
 
 
 def numbers(row: TokenRow) -> dict[str, Cell]:
-    """The cells whose columns grow to what is in them."""
+    """The cells whose columns grow with their content."""
     return {"price": tracker_amount(row.price)}
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
-    """``token`` is the whole one where its market is shown, once its row is in view."""
+    """``token`` is the whole one, where its market is shown and the row is in view."""
     return Row(
         row.id,
         {
@@ -515,10 +522,9 @@ def verdict_line(verdict: Verdict) -> Line:
 
 
 def _warnings(check: Sequence[CheckLine]) -> tuple[Line, ...]:
-    """What speaks against a token."""
     marks = {"refuse": (REFUSED, "status-trouble"), "warn": (TROUBLE, "status-waiting")}
-    found = [(*marks[line.level], line.text) for line in check if line.level in marks]
-    return tuple([Span(f"{glyph} ", role), Span(text, role)] for glyph, role, text in found)
+    lines = [(*marks[line.level], line.text) for line in check if line.level in marks]
+    return tuple([Span(f"{glyph} ", role), Span(text, role)] for glyph, role, text in lines)
 
 
 def _facts(
@@ -570,14 +576,14 @@ def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
 
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
-    """Rank, market and trade of a day, as far as they are known."""
-    known: list[tuple[str, Decimal | None, str]] = [
+    """Rank, market size and trade of a day, where they are known."""
+    figures: list[tuple[str, Decimal | None, str]] = [
         ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
         ("cap ", token.market_cap, usd_market(token.market_cap)),
         ("24h ", token.volume, usd_market(token.volume)),
     ]
     return tuple(
-        [Span(label, "muted"), Span(text)] for label, value, text in known if value is not None
+        [Span(label, "muted"), Span(text)] for label, value, text in figures if value is not None
     )
 
 
@@ -589,9 +595,9 @@ def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
     """How many tokens copy this name, and the first of them with their verdicts."""
     if not alike:
         return []
-    said = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"
-    said = f"{len(alike)} alike: " if short else f"{said} this name: "
-    first: Line = [Span(f"{TROUBLE} ", "status-waiting"), Span(said)]
+    count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"
+    count = f"{len(alike)} alike: " if short else f"{count} this name: "
+    first: Line = [Span(f"{TROUBLE} ", "status-waiting"), Span(count)]
     rows: list[Line] = [[*first, *_copy(alike[0])]]
     rows += [[Span("  "), *_copy(other)] for other in alike[1:_MOST_ALIKE]]
     if len(alike) > _MOST_ALIKE:

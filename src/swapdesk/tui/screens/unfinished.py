@@ -61,29 +61,33 @@ class UnfinishedScreen(Page):
         super().__init__(session, context="from an earlier run")
         report = session.report
         self._found: dict[str, OpenFinding] = {
-            str(at): one for at, one in enumerate(findings(report) if report is not None else [])
+            str(at): finding
+            for at, finding in enumerate(findings(report) if report is not None else [])
         }
         self._table = LineTable(COLUMNS, heads=False)
 
     def compose_body(self) -> Iterable[Widget]:
         count = len(self._found)
-        said = "One order was" if count == 1 else f"{count} orders were"
-        intro = f"{said} being created when the desk ended. The desk asked the service about it."
+        orders = "One order was" if count == 1 else f"{count} orders were"
+        intro = f"{orders} being created when the desk ended. The desk asked the service about it."
         return (TextRows([intro], id="intro"), SectionLabel("Found", str(count)), self._table)
 
     def on_mount(self) -> None:
         rows: list[TableRow] = []
-        for key, one in self._found.items():
-            glyph, role = _SIGNS[one.kind]
-            name = short_id(one.service_id) if one.service_id else ""
+        for key, finding in self._found.items():
+            glyph, role = _SIGNS[finding.kind]
+            name = short_id(finding.service_id) if finding.service_id else ""
             rows.append(
-                Row(key, {"mark": Span(glyph, role), "id": name, "what": Span(one.what, bold=True)})
+                Row(
+                    key,
+                    {"mark": Span(glyph, role), "id": name, "what": Span(finding.what, bold=True)},
+                )
             )
-            role = "status-trouble" if one.kind == "withheld" else "muted"
-            rows.append(Prose(f"said {key}", [Span(" " * 9), Span(one.said, role)]))
+            role = "status-trouble" if finding.kind == "withheld" else "muted"
+            rows.append(Prose(f"said {key}", [Span(" " * 9), Span(finding.said, role)]))
             rows.append(Prose(f"gap {key}"))
         self._table.set_rows(rows)
-        kinds = {one.kind for one in self._found.values()}
+        kinds = {finding.kind for finding in self._found.values()}
         if "unknown" in kinds:
             next_ = "the desk: it looks again; enter shows what it found"
         elif kinds & {"found", "withheld"}:
@@ -94,7 +98,7 @@ class UnfinishedScreen(Page):
 
     @property
     def current(self) -> OpenFinding | None:
-        return self._found.get(self._table.cursor_key or "")
+        return self._found.get(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
@@ -169,8 +173,8 @@ class CandidatesScreen(Page):
     @property
     def current(self) -> OrderCandidate | None:
         key = self._table.cursor_key
-        found = self.look.candidates if self.look is not None else ()
-        return next((one for one in found if one.service_id == key), None)
+        candidates = self.look.candidates if self.look is not None else ()
+        return next((candidate for candidate in candidates if candidate.service_id == key), None)
 
     def show(self) -> None:
         look = self.look
@@ -180,14 +184,16 @@ class CandidatesScreen(Page):
             self._intro.show([[asked, when], look.said, ""])
             self._table.set_rows(
                 Row(
-                    one.service_id,
+                    candidate.service_id,
                     {
-                        "id": Span(short_id(one.service_id), bold=True),
-                        "sure": one.said,
-                        "made": clock_time(one.order.created) if one.order.created else "—",
+                        "id": Span(short_id(candidate.service_id), bold=True),
+                        "sure": candidate.said,
+                        "made": clock_time(candidate.order.created)
+                        if candidate.order.created
+                        else "—",
                     },
                 )
-                for one in look.candidates
+                for candidate in look.candidates
             )
         choose = "you: compare, then take the order that is yours"
         none = "you: look again, or say that none is it"
@@ -203,11 +209,11 @@ class CandidatesScreen(Page):
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
         current, rows = self.current, []
-        for one in current.facts if current is not None else ():
-            glyph, role = _MARKS[one.same]
-            note = f"confirmed {one.confirmed}" if one.confirmed and one.same is not True else ""
-            value: LineLike = [Span(f"{glyph} ", role), Span(one.found)]
-            rows.append(Fact(one.label, value, below=[note] if note else []))
+        for fact in current.facts if current is not None else ():
+            glyph, role = _MARKS[fact.same]
+            note = f"confirmed {fact.confirmed}" if fact.confirmed and fact.same is not True else ""
+            value: LineLike = [Span(f"{glyph} ", role), Span(fact.found)]
+            rows.append(Fact(fact.label, value, below=[note] if note else []))
         self._pane.show(list(facts_lines(rows, WIDTH)))
         self.step_is(current.service_id if current is not None else "nothing")
 
@@ -216,22 +222,21 @@ class CandidatesScreen(Page):
     def standings(self) -> Standings:
         if self.fetching:
             return dict.fromkeys(self.VERBS, CommandState(locked="the service is asked"))
-        return {TAKE_ORDER: self.current is not None, GIVE_UP: self.look is not None}
+        return {GIVE_UP: self.look is not None}
 
     def do_look_again(self) -> None:
         self._ask(self._candidates_seen())
 
-    def do_take_order(self) -> None:
-        current = self.current
-        if current is not None and self.look is not None:
-            self._ask(self._taken(self.look, current.service_id))
+    def do_take_order(self, order: OrderCandidate) -> None:
+        if self.look is not None:
+            self._ask(self._taken(self.look, order.service_id))
 
     def _ask(self, work: Awaitable[None]) -> None:
         self.fetch("candidates", self._or_told(work), lambda _: self.show())
         self.refresh_keys()
 
     async def _or_told(self, work: Awaitable[None]) -> None:
-        """Do the work, or tell why it was refused."""
+        """Does the work, or says why it was refused."""
         try:
             await work
         except CandidateRefused as refused:
@@ -247,7 +252,7 @@ class CandidatesScreen(Page):
         self.app.call_later(self._leave_for, service_id)
 
     async def _leave_for(self, service_id: str) -> None:
-        """The order in place of this screen, which has nothing more to ask."""
+        """Opens the order in place of this page, which has nothing more to ask."""
         await self.app.pop_screen()
         self.controls.navigation.open_order(service_id)
 

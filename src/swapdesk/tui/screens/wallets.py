@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -69,9 +70,9 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about. ``allowance`` None: an account on a chain; ``smart`` is the address of
-    its smart account there, where that is meant, empty where it is not known. ``unread`` says why
-    nothing of it could be read, None where it could."""
+    """What a row is about: an allowance, else an account on a chain. ``smart`` is the address of
+    its smart account there, empty while unknown, None for the account itself. ``unread`` says who
+    acts where it could not be read."""
 
     account: Account
     chain: str
@@ -91,61 +92,70 @@ VenueName = Callable[[str | None], str | None]
 
 
 def wallet_rows(
-    told: WalletSnapshot, named: VenueName = lambda code: code
+    snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """The rows, and what each selectable one is about."""
+    """The rows, and what each selectable one is about, by its key."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
-    allowing = {(one.account.address, one.chain): one for one in told.allowances}
+    allowing = {
+        (holdings.account.address, holdings.chain): holdings for holdings in snapshot.allowances
+    }
     before = ""
-    for one in told.holdings:
-        address = one.account.address
+    for holdings in snapshot.holdings:
+        address = holdings.account.address
         if before not in ("", address):
-            rows.append(Prose(f"gap {address} {one.chain}"))
-        name: Cell = "" if before == address else _name(one.account)
+            rows.append(Prose(f"gap {address} {holdings.chain}"))
+        name: Cell = "" if before == address else _name(holdings.account)
         before = address
-        rows += _on_chain(one, name, allowing.get(one.place), subjects)
-    held = {one.account.address for one in told.holdings}
-    for account in told.accounts:
-        if account.address in held:
+        rows += _on_chain(holdings, name, allowing.get(holdings.place), subjects)
+    listed = {holdings.account.address for holdings in snapshot.holdings}
+    for account in snapshot.accounts:
+        if account.address in listed:
             continue
         if rows:
             rows.append(Prose(f"gap {account.address}"))
         key = f"{account.address} none"
         subjects[key] = Subject(account, "")
-        words = "being read" if told.reading else "no node of its chains is connected"
-        said = Span(words, "muted")
-        rows.append(Row(key, {"account": _name(account)}, tail=said, tail_from="chain"))
-    if told.smart:
+        words = "being read" if snapshot.reading else "no node of its chains is connected"
+        tail = Span(words, "muted")
+        rows.append(Row(key, {"account": _name(account)}, tail=tail, tail_from="chain"))
+    if snapshot.smart:
         rows += [Prose("gap smart"), Section("smart", "In smart accounts", "")]
-    for one in told.smart:
-        rows += _on_chain(one, one.account.name, None, subjects)
-    allowed = [(one, each) for one in told.allowances for each in one.allowances]
+    for holdings in snapshot.smart:
+        rows += _on_chain(holdings, holdings.account.name, None, subjects)
+    allowed = [
+        (holdings, allowance)
+        for holdings in snapshot.allowances
+        for allowance in holdings.allowances
+    ]
     if allowed:
         rows += [Prose("gap allowed"), Section("allowed", "May take", str(len(allowed)))]
-    for among, each in allowed:
-        each = replace(each, venue=named(each.venue))
-        key = f"may {among.account.address} {among.chain} {each.token.contract} {each.spender}"
-        if each.permit2:
+    for among, allowance in allowed:
+        allowance = replace(allowance, venue=named(allowance.venue))
+        contract, spender = allowance.token.contract, allowance.spender
+        key = f"may {among.account.address} {among.chain} {contract} {spender}"
+        if allowance.permit2:
             key += " permit2"
-        subjects[key] = Subject(among.account, among.chain, each)
+        subjects[key] = Subject(among.account, among.chain, allowance)
         cells: dict[str, Cell] = {
             "account": among.account.name,
             "chain": among.chain_name,
-            "amount": Span("any amount", "status-waiting") if each.unlimited else _units(each),
-            "token": each.token.symbol,
-            "note": f"to {each.venue or 'an unknown contract'}"
-            + (", by Permit2" if each.permit2 else ""),
+            "amount": Span("any amount", "status-waiting")
+            if allowance.unlimited
+            else _units(allowance),
+            "token": allowance.token.symbol,
+            "note": f"to {allowance.venue or 'an unknown contract'}"
+            + (", by Permit2" if allowance.permit2 else ""),
         }
         rows.append(Row(key, cells))
-    failed = {one.place for one in told.holdings if one.problem is not None}
-    for asked in told.allowances:
+    failed = {holdings.place for holdings in snapshot.holdings if holdings.problem is not None}
+    for asked in snapshot.allowances:
         place = (asked.account.address, asked.chain)
         # A chain that does not answer at all has said so in its own row.
-        for at, said in enumerate(() if place in failed else _doubts(asked)):
-            rows.append(Prose(f"doubt {asked.account.address} {asked.chain} {at}", said))
-    if told.policy is not None:
-        rows += _limits(told.policy)
+        for at, doubt in enumerate(() if place in failed else _doubts(asked)):
+            rows.append(Prose(f"doubt {asked.account.address} {asked.chain} {at}", doubt))
+    if snapshot.policy is not None:
+        rows += _limits(snapshot.policy)
     return rows, subjects
 
 
@@ -154,20 +164,20 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
     yield Prose("gap limits")
     yield Section("limits", "May be signed at most", "")
     if status.problem is not None:
-        said = f"{status.problem[:1].upper()}{status.problem[1:]}. Nothing is signed."
-        yield Prose("limits problem", Span(said, "status-trouble"))
+        problem = f"{status.problem[:1].upper()}{status.problem[1:]}. Nothing is signed."
+        yield Prose("limits problem", Span(problem, "status-trouble"))
         yield Prose("limits next", Span(f"Next {POLICY_ANEW}.", "muted"))
     policy = status.policy or SpendingPolicy()
     if policy == SpendingPolicy() and status.problem is None:
         yield Prose("limits none", Span(f"{NO_POLICY} m sets one.", "muted"))
-    for one in status.uses:
-        limit = one.limit
+    for use in status.uses:
+        limit = use.limit
         cells: dict[str, Cell] = {
             "account": f"per {limit.window.value}",
             "chain": limit.token.chain if limit.token is not None else "",
             "amount": exact_amount(limit.most),
             "token": limit.unit,
-            "usd": f"{plain_amount(one.left)} left",
+            "usd": f"{plain_amount(use.left)} left",
         }
         yield Row(f"limit {limit.key}", cells)
     for name, value in policy_facts(policy):
@@ -175,8 +185,8 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
 
 
 def wallet_pane(subject: Subject) -> list[LineLike]:
-    """What stands below the table of the row under the cursor: its whole address, and of what
-    could not be read where its money is and who acts next."""
+    """The lines below the table: the whole address of the row under the cursor; where it could not
+    be read, where its money is and who acts next."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
@@ -195,23 +205,28 @@ def wallet_pane(subject: Subject) -> list[LineLike]:
 
 
 def _on_chain(
-    one: ChainHoldings, name: Cell, allowing: ChainAllowances | None, subjects: dict[str, Subject]
+    holdings: ChainHoldings,
+    name: Cell,
+    allowing: ChainAllowances | None,
+    subjects: dict[str, Subject],
 ) -> list[TableRow]:
-    base = f"{one.account.address} {one.chain}" + ("" if one.smart is None else " smart")
+    base = f"{holdings.account.address} {holdings.chain}" + (
+        "" if holdings.smart is None else " smart"
+    )
     # The key of its first row, whatever comes of the reading: the cursor stays where it is.
     first = f"{base} coin"
-    unread = None if one.problem is None else one.next
-    subject = Subject(one.account, one.chain, smart=one.smart, unread=unread)
-    place: dict[str, Cell] = {"account": name, "chain": one.chain_name}
-    if one.problem is not None or one.reading:
+    unread = None if holdings.problem is None else holdings.next
+    subject = Subject(holdings.account, holdings.chain, smart=holdings.smart, unread=unread)
+    place: dict[str, Cell] = {"account": name, "chain": holdings.chain_name}
+    if holdings.problem is not None or holdings.reading:
         subjects[first] = subject
-        said = Span("reading…", "muted")
-        if one.problem is not None:
-            said = Span(f"{TROUBLE} {one.problem}", "status-waiting")
-        return [Row(first, place, tail=said, tail_from="amount")]
+        state = Span("reading…", "muted")
+        if holdings.problem is not None:
+            state = Span(f"{TROUBLE} {holdings.problem}", "status-waiting")
+        return [Row(first, place, tail=state, tail_from="amount")]
     place["note"] = _counted(allowing)
     rows: list[TableRow] = []
-    for held in one.holdings:
+    for held in holdings.holdings:
         key = f"{base} {held.asset.contract or 'coin'}"
         subjects[key] = subject
         cells: dict[str, Cell] = {
@@ -229,27 +244,28 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """What is not known of who may take, a row each."""
+    """What is not known about allowances, a row each."""
     if asked.problem is not None:
-        said = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
-        yield Span(said, "status-waiting")
+        problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
+        yield Span(problem, "status-waiting")
         yield Span(f"Next {asked.next or READ_AGAIN}.", "muted")
     elif not asked.complete:
         yield Span(f"{asked.chain_name} does not list every approval: there may be more.", "muted")
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
-    """How many may take: ``?`` where it could not be read, ``2 known`` where there may be more."""
+    """How many allowances there are: ``?`` where they could not be read, ``2 known`` where there
+    may be more."""
     if allowing is None:
         return ""
     if allowing.problem is not None:
         return "?"
-    said = str(len(allowing.allowances) or "none")
-    return said if allowing.complete else f"{said} known"
+    count = str(len(allowing.allowances) or "none")
+    return count if allowing.complete else f"{count} known"
 
 
-def _units(one: Allowance) -> str:
-    return exact_amount(short(from_base_units(one.units, one.token.decimals)))
+def _units(allowance: Allowance) -> str:
+    return exact_amount(short(from_base_units(allowance.units, allowance.token.decimals)))
 
 
 READING = "The chains are being read."
@@ -264,7 +280,7 @@ HOW = (
 
 
 def limits_head(status: PolicyStatus | None) -> list[LineLike]:
-    """What may be signed now, above the field that changes it."""
+    """The present limits, above the field that changes them."""
     policy = (status.policy if status is not None else None) or SpendingPolicy()
     rows: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
     rows += [Span(NO_POLICY, "muted")] if policy == SpendingPolicy() else []
@@ -314,8 +330,6 @@ class WalletsScreen(Page):
         super().__init__(session)
         self.told: WalletSnapshot | None = None
         self._subjects: dict[str, Subject] = {}
-        self.busy = ""
-        """What the wallet is being asked; empty when nothing."""
         self._stale = False
         """Whether money moved while it was asked."""
         self._table = LineTable(COLUMNS, empty=READING)
@@ -343,55 +357,50 @@ class WalletsScreen(Page):
 
     # reading
 
-    def do_read(self) -> None:
-        self.busy = "reading"
-        self.fills_wallet()
-        self.refresh_keys()
-        self.run_worker(self._ask(), group="wallets", exclusive=True, exit_on_error=False)
+    @property
+    def busy(self) -> str:
+        """What the wallet is being asked; empty when nothing."""
+        if "wallet-limits" in self.fetching:
+            return "asking the wallet"
+        return "reading" if "wallets" in self.fetching else ""
 
-    async def _ask(self) -> None:
+    def do_read(self) -> None:
+        self.fills_wallet()
         desk, link = self.desk, self.link
-        try:
-            told = await read_wallet(
-                desk.wallet,
-                self.told,
-                link.control if link is not None else None,
-                lambda: smart_accounts(desk.journal),
-                heard=lambda told: self.call_later(self.take, told, last=False),
-                made=lambda count: self.call_later(self._made, count),
-            )
-        except WalletError as error:
-            self.call_later(self._not_read, failure_of_wallet(error).cause)
-        except OSError as error:
-            self.call_later(self._not_read, f"{error}.")
-        else:
-            self.call_later(self.take, told)
+        reading = read_wallet(
+            desk.wallet,
+            self.told,
+            link.control if link is not None else None,
+            lambda: smart_accounts(desk.journal),
+            heard=lambda snapshot: self.call_later(self.take, snapshot, last=False),
+            made=lambda count: self.call_later(self._made, count),
+        )
+        failures = (WalletError, OSError)
+        self.fetch("wallets", reading, self.take, self._not_read, failures)
+        self.refresh_keys()
 
     def _made(self, count: int) -> None:
         """The sandbox made accounts, which its faucet fills."""
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
-    def take(self, told: WalletSnapshot, *, last: bool = True) -> None:
-        """Show as much as was read; ``last``: all of it."""
+    def take(self, snapshot: WalletSnapshot, *, last: bool = True) -> None:
+        """Shows as much as was read; ``last``: all of it."""
         if last:
-            self._over()
-        self.told = told
-        rows, self._subjects = wallet_rows(told, self.desk.catalog.provider_name)
+            self.call_next(self._read_stale)
+        self.told = snapshot
+        rows, self._subjects = wallet_rows(snapshot, self.desk.catalog.provider_name)
         self._table.set_empty(NO_ACCOUNT)
         self._table.set_rows(rows)
-        if told.problems:
-            self.show_notice(told.problems[0], "warning")
+        if snapshot.problems:
+            self.show_notice(snapshot.problems[0], "warning")
         self._show_pane()
 
-    def _not_read(self, failure: str) -> None:
-        self._over()
+    def _not_read(self, error: WalletError | OSError) -> None:
+        self.call_next(self._read_stale)
+        failure = f"{error}." if isinstance(error, OSError) else failure_of_wallet(error).cause
         self._table.set_empty(failure)
         self.show_notice(failure, "error")
         self.refresh_keys()
-
-    def _over(self) -> None:
-        self.busy = ""
-        self.call_next(self._read_stale)
 
     def balances_changed(self) -> None:
         self._stale = True
@@ -404,7 +413,7 @@ class WalletsScreen(Page):
 
     @property
     def current(self) -> Subject | None:
-        return self._subjects.get(self._table.cursor_key or "")
+        return self._subjects.get(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
@@ -421,41 +430,44 @@ class WalletsScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        subject, told = self.current, self.told
-        signs = CommandState(locked=self.busy)
-        if told is not None and told.read_only:
-            signs = CommandState(locked=OTHER_DESK)
-        revokes = subject is not None and subject.allowance is not None
         return {
             WALLETS: False,
-            COPY_WALLET_ADDRESS: subject is not None,
             LOCK_WALLET: self.desk.wallet.locks_in is not None,
-            REVOKE_ALLOWANCE: signs if revokes else HIDDEN,
-            WITHDRAW_ALL: signs if subject is not None and subject.smart else HIDDEN,
-            SET_LIMITS: signs if told is not None else HIDDEN,
+            SET_LIMITS: self._signs if self.told is not None else HIDDEN,
             READ_CHAINS: CommandState(locked=self.busy),
         }
 
-    def do_copy_wallet_address(self) -> None:
-        if (subject := self.current) is not None:
-            self.controls.copy_value("address", subject.address)
+    def standings_of(self, subject: Subject) -> Standings:
+        return {
+            REVOKE_ALLOWANCE: self._signs if subject.allowance is not None else HIDDEN,
+            WITHDRAW_ALL: self._signs if subject.smart else HIDDEN,
+        }
+
+    @property
+    def _signs(self) -> CommandState:
+        """The state of verbs for which the wallet signs."""
+        elsewhere = self.told is not None and self.told.read_only
+        return CommandState(locked=OTHER_DESK if elsewhere else self.busy)
+
+    def do_copy_wallet_address(self, subject: Subject) -> None:
+        self.controls.copy_value("address", subject.address)
 
     def do_lock_wallet(self) -> None:
-        self.run_worker(self._lock(), group="wallet-lock", exclusive=True, exit_on_error=False)
+        self.fetch(
+            "wallet-lock",
+            self.desk.wallet.lock(),
+            lambda _: self._finished("Locked."),
+            self._wallet_failed,
+            (WalletError,),
+        )
 
-    async def _lock(self) -> None:
-        try:
-            await self.desk.wallet.lock()
-        except WalletError as error:
-            self.call_later(self._finished, failure_of_wallet(error).cause, "error")
-        else:
-            self.call_later(self._finished, "Locked.")
+    def _wallet_failed(self, error: WalletError) -> None:
+        self._finished(failure_of_wallet(error).cause, "error")
 
-    def do_sign(self) -> None:
-        """End the allowance of this row, or take back what its smart account holds."""
-        subject = self.current
-        link = self.desk.wallet.link(subject.chain) if subject is not None else None
-        if subject is None or link is None:
+    def do_sign(self, subject: Subject) -> None:
+        """Ends the allowance of this row, or withdraws what its smart account holds."""
+        link = self.desk.wallet.link(subject.chain)
+        if link is None:
             self.show_notice("The chain is not connected any more.", "warning")
         elif subject.allowance is not None:
             self.controls.signing.revoke(subject.account, link, subject.allowance)
@@ -470,35 +482,32 @@ class WalletsScreen(Page):
 
     def _set_limits(self, change: PolicyChange | None, phrase: Secret | None = None) -> None:
         if change is not None:
-            self.busy = "asking the wallet"
-            self.refresh_keys()
             asked = self._change_policy(change, phrase)
-            self.run_worker(asked, group="wallet-limits", exclusive=True, exit_on_error=False)
+            failed, failures = partial(self._not_changed, change), (PolicyProblem, WalletError)
+            self.fetch("wallet-limits", asked, self._limits_set, failed, failures)
+            self.refresh_keys()
 
     async def _change_policy(self, change: PolicyChange, phrase: Secret | None) -> None:
         wallet = self.desk.wallet
-        try:
-            await wallet.set_policy(await proposed_policy(wallet, change), phrase)
-        except PolicyProblem as problem:
-            self.call_later(self._finished, str(problem), "error")
-        except WrongPassphrase:
-            why = "That is not the pass phrase of the wallet."
-            self.call_later(self._ask_phrase, change, why)
-        except Refused as refused:
-            if refused.code == "passphrase_needed":
-                why = "Only the pass phrase of the wallet allows more than before."
-                self.call_later(self._ask_phrase, change, why)
-            else:
-                self.call_later(self._finished, failure_of_wallet(refused).cause, "error")
-        except WalletError as error:
-            self.call_later(self._finished, failure_of_wallet(error).cause, "error")
+        await wallet.set_policy(await proposed_policy(wallet, change), phrase)
+
+    def _limits_set(self, _: None) -> None:
+        self._finished("The limits are set.")
+        self.do_read()
+
+    def _not_changed(self, change: PolicyChange, error: PolicyProblem | WalletError) -> None:
+        if isinstance(error, PolicyProblem):
+            self._finished(str(error), "error")
+        elif isinstance(error, WrongPassphrase):
+            self._ask_phrase(change, "That is not the pass phrase of the wallet.")
+        elif isinstance(error, Refused) and error.code == "passphrase_needed":
+            why = "Only the pass phrase of the wallet allows more than before."
+            self._ask_phrase(change, why)
         else:
-            self.call_later(self._finished, "The limits are set.")
-            self.call_later(self.do_read)
+            self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """A live wallet changes its limits by its pass phrase alone."""
-        self.busy = ""
+        """Asks for the pass phrase, without which a live wallet changes no limit."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:
@@ -507,13 +516,11 @@ class WalletsScreen(Page):
 
         self.app.push_screen(PassphraseOverlay(why), typed)
 
-    def _finished(self, said: str, severity: str = "information") -> None:
-        """What was asked of the wallet is over."""
-        self.busy = ""
+    def _finished(self, notice: str, severity: str = "information") -> None:
         self.refresh_frame()
         self.refresh_keys()
-        self.show_notice(said, severity)
+        self.show_notice(notice, severity)
 
     def work_failed(self, group: str) -> None:
-        self.busy = ""
+        super().work_failed(group)
         self.refresh_keys()

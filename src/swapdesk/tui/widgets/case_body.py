@@ -202,16 +202,6 @@ class TimeLine(Vertical):
         number = record.moments.index(moment) + 1
         return f"at {clock_time(moment.happened)}, {number} of {len(record.moments)}"
 
-    @property
-    def said(self) -> str:
-        """The update that is shown, as a line to be copied."""
-        moment = self.moment
-        if moment is None:
-            return ""
-        changed = ", ".join(moment.changed)
-        seen = f"seen {iso(moment.at)}, {moment.source}"
-        return f"{iso(moment.happened)} {moment.state}; {changed}; {seen}"
-
     def step(self, by: int) -> None:
         """To the update before (-1) or after (1) the one that is shown."""
         record, moment = self._record, self.moment
@@ -219,6 +209,13 @@ class TimeLine(Vertical):
             return
         at = record.moments.index(moment) if moment is not None else 0
         self.table.move_to(f"update {max(0, min(len(record.moments) - 1, at + by))}")
+
+
+def moment_line(moment: CaseMoment) -> str:
+    """An update as a line to be copied."""
+    changed = ", ".join(moment.changed)
+    seen = f"seen {iso(moment.at)}, {moment.source}"
+    return f"{iso(moment.happened)} {moment.state}; {changed}; {seen}"
 
 
 def timeline_rows(record: CaseRecord) -> list[TableRow]:

@@ -173,7 +173,7 @@ class PaletteOverlay(Overlay[str]):
 
     @on(TextField.Submitted)
     def _choose(self) -> None:
-        if self._table.cursor_key is not None:
+        if self._table.cursor_key:
             self.dismiss(self._table.cursor_key)
 
     def action_move(self, steps: int) -> None:

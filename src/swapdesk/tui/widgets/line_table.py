@@ -183,10 +183,10 @@ class LineTable(ScrollView, can_focus=True):
         return self._rows.all
 
     @property
-    def cursor_key(self) -> str | None:
-        """None in a table without selectable rows."""
+    def cursor_key(self) -> str:
+        """Empty in a table without selectable rows."""
         row = self._rows.current
-        return row.key if row is not None else None
+        return "" if row is None else row.key
 
     def visible_keys(self) -> list[str]:
         view = self.view
@@ -233,7 +233,7 @@ class LineTable(ScrollView, can_focus=True):
             elif before:
                 self._repaint_changes(before, old_cursor)
             self._show_cursor()
-        if self.cursor_key is not None and self.cursor_key != kept:
+        if self.cursor_key and self.cursor_key != kept:
             self.post_message(self.Highlighted(self, self.cursor_key))
 
     def update_rows(self, rows: Iterable[TableRow]) -> None:
@@ -271,7 +271,7 @@ class LineTable(ScrollView, can_focus=True):
         self.action_move(direction * max(1, self.view.room - 1))
 
     def action_choose(self) -> None:
-        if self.cursor_key is not None:
+        if self.cursor_key:
             self.post_message(self.Chosen(self, self.cursor_key))
 
     def on_click(self, event: events.Click) -> None:

@@ -51,7 +51,7 @@ from swapdesk.tui.widgets.table_layout import (
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteRequest
     from swapdesk.flows.quotes.quoting import QuoteResult
-    from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
+    from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 
 
 PLAIN = Arrangement()
@@ -149,11 +149,11 @@ def quote_rows(
     return rows
 
 
-def unusable_at(board: QuoteResult, key: str | None) -> UnusableQuote | None:
+def unusable_at(ranking: Ranking, key: str) -> UnusableQuote | None:
     """The unusable route of a row key."""
-    if key is None or not key.startswith(UNUSABLE):
+    if not key.startswith(UNUSABLE):
         return None
-    return board.ranking.unusable[int(key.removeprefix(UNUSABLE))]
+    return ranking.unusable[int(key.removeprefix(UNUSABLE))]
 
 
 def route_word(kind: str, *, muted: bool = False) -> Span:
