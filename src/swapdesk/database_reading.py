@@ -14,8 +14,10 @@ from pathlib import Path
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Opens the file at ``path``, with its log, for reading alone. Raises sqlite3.Error, and OSError
-    if there is no file."""
+    """Opens the file at ``path``, with its log, for reading alone.
+
+    Raises sqlite3.Error, and OSError if there is no file.
+    """
     path.stat()
     log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     if index.exists():

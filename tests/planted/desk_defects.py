@@ -525,8 +525,8 @@ CONFIRMED = (
         "letters-of-another-script-unseen",
         "A token in Cherokee letters is listed as the one that it imitates.",
         "swapdesk/flows/catalog/confusables.py",
-        "    return not skeleton(one).isdisjoint(skeleton(other))",
-        "    return one.isascii() and not skeleton(one).isdisjoint(skeleton(other))",
+        "    return not skeleton(text).isdisjoint(skeleton(other))",
+        "    return text.isascii() and not skeleton(text).isdisjoint(skeleton(other))",
         ("tests/flows/test_search.py::test_of_two_thousand_imitations_nearly_none_passes",),
     ),
     Defect(

@@ -141,7 +141,6 @@ class NodeHttp:
             raise NodeUncertain("the node answered other requests") from None
 
     def _result(self, document: dict[str, Any]) -> Any:
-        """A result, or the refusal in its place."""
         error = document.get("error")
         if error is not None:
             refusal = self._refusal(error)

@@ -493,7 +493,9 @@ class FailedOp(Struct, frozen=True):
 def handled_operations(data: bytes) -> list[UserOperation]:
     """The operations in the calldata of a bundle; none in any other."""
     try:
-        return [unpack(PackedUserOperation(*one)) for one in HANDLE_OPS.read(data)["operations"]]
+        return [
+            unpack(PackedUserOperation(*packed)) for packed in HANDLE_OPS.read(data)["operations"]
+        ]
     except (CalldataError, OperationError):
         return []
 

@@ -192,7 +192,6 @@ def _token(log: Mapping[str, Any]) -> Payment:
 
 
 async def _with_decimals(node: NodeHttp, payments: tuple[Payment, ...]) -> tuple[Payment, ...]:
-    """The payments with the decimals that the contracts of their tokens state."""
     contracts = dict.fromkeys(
         payment.contract for payment in payments if payment.contract is not None
     )
@@ -240,7 +239,6 @@ def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
 
 
 def _name(text: object) -> str:
-    """An address from the node. Raises ValueError if it is none."""
     return identity_text(str(text), 100)
 
 

@@ -131,7 +131,9 @@ class OrderReading:
                 raise self._told_to_wait.again(left)
             try:
                 seen = await self._list(source) if self._api.credentials.writes else set()
-                for service_id in [known for known in self._watched if known not in seen]:
+                for service_id in [
+                    watched_id for watched_id in self._watched if watched_id not in seen
+                ]:
                     await self._one(service_id, source)
             except ApiError as error:
                 self._told_to_wait = error
@@ -384,7 +386,6 @@ class OrderStream:
     # One connection
 
     async def _session(self) -> SocketLost:
-        """Opens, subscribes, catches up and follows; returns why the connection ended."""
         try:
             socket = await OrderSocket.open(
                 self.url,

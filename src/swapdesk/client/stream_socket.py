@@ -208,7 +208,6 @@ def _with(order: Order, news: dict[str, Any]) -> Order:
 
 @cache
 def _kind(name: str) -> TypeAdapter[Any]:
-    """Reads the field behind a name on the wire."""
     return TypeAdapter(Order.model_fields[_SEPARATE[name]].rebuild_annotation())
 
 
@@ -313,9 +312,11 @@ class OrderSocket:
                 connection = await _connected(url, credentials, times)
         except InvalidStatus as error:
             status = error.response.status_code
-            told = {name: error.response.headers.get_all(name) for name in ("Retry-After", "Date")}
+            values = {
+                name: error.response.headers.get_all(name) for name in ("Retry-After", "Date")
+            }
             wait = retry_after(
-                ", ".join(told["Retry-After"]), clock.now(), next(iter(told["Date"]), None)
+                ", ".join(values["Retry-After"]), clock.now(), next(iter(values["Date"]), None)
             )
             raise SocketLost(
                 f"the stream answered {status}", fatal=status in (401, 403), retry_after=wait

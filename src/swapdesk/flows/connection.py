@@ -15,11 +15,12 @@ from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import ChainLink
 
 LIVE_SKEW_SECONDS = 120.0
-"""Above this difference between the clocks nothing is created live."""
+"""Nothing is created live if the clocks differ by more."""
 
 
 def clock_problem(skew: float | None) -> str | None:
-    """A sentence where the clock of a live service, ``skew`` seconds ahead, differs too much."""
+    """Why nothing can be created if the service's clock is ``skew`` seconds ahead; None if the
+    difference is small or unknown."""
     if skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
         return None
     which = "behind" if skew > 0 else "ahead of"
@@ -30,7 +31,7 @@ def clock_problem(skew: float | None) -> str | None:
 
 
 class NotConfigured(Exception):
-    """The profile lacks what a connection needs; the message names the key to set."""
+    """The profile cannot connect; the message names the key to set."""
 
 
 class Connection(Struct, frozen=True):
@@ -86,8 +87,8 @@ def live_connection(settings: Settings) -> Connection:
 
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
-    """The connection of a running sandbox; the desk is its first PRO partner, or pays each
-    call."""
+    """The connection of a running sandbox, as its first PRO partner or, if the profile pays, as a
+    caller that pays each call."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))
@@ -102,7 +103,7 @@ def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = Non
         chains=sandbox_links(ready),
         makers=sandbox_makers(ready),
         others=tuple(
-            Credentials.of_key(str(one["apiKey"]), str(one["apiSecret"])) for one in others
+            Credentials.of_key(str(other["apiKey"]), str(other["apiSecret"])) for other in others
         ),
     )
 

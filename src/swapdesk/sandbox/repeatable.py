@@ -70,14 +70,13 @@ _HOST, _PORT = "127.0.0.1", 9
 """Nobody listens there: a request that does not go through the transport fails."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
 TICK_SECONDS = 2.0
-"""World seconds between two looks of the node at what is due: nobody waits for it here, and each
-costs."""
+"""World seconds between two looks of the node at what is due; each costs time."""
 _WATCHED_BY_LOOP = 1
 """The pipe with which a loop wakes itself."""
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """Passes the time that a loop would wait, where it waits for time alone."""
+    """Skips the time that a loop would wait, where it waits for time alone."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +118,7 @@ class RepeatableLoop(asyncio.SelectorEventLoop):
 
 
 def run_repeatable(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine function to its end on such a loop."""
+    """Runs a coroutine function to its end on such a loop."""
     leave_out_validator_keys()
     postpone_precompiles()
     with asyncio.Runner(loop_factory=RepeatableLoop) as runner:
@@ -127,13 +126,12 @@ def run_repeatable(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 def repeatable_clock() -> SystemClock:
-    """The clock of the running loop."""
     loop = asyncio.get_running_loop()
     return SystemClock(monotonic=loop.time, wall=lambda: BEGINNING + timedelta(seconds=loop.time()))
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running world. ``ready`` is what a sandbox says once it is ready."""
+    """A running world. ``ready`` is its ready line."""
 
     clock: SystemClock
     ready: Mapping[str, Any]
@@ -158,7 +156,7 @@ class WorldTransport(httpx2.AsyncBaseTransport):
         return await httpx2.ASGITransport(app=application).handle_async_request(request)
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> Any:
-        """As ``swapdesk.client.stream_socket.CarriesStreams`` has it."""
+        """As in ``swapdesk.client.stream_socket.CarriesStreams``."""
         application = self._at(httpx2.URL(url).path)
         if application is None:
             raise ConnectionRefusedError("nobody is there")
@@ -213,7 +211,7 @@ class _Stream:
         raise ConnectionClosed(None if code is None else Close(code, ""), None)
 
     async def ping(self) -> asyncio.Future[float]:
-        """Nothing lies between the two that could be silent."""
+        """Does nothing: the two are connected directly."""
         pong: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         pong.set_result(0.0)
         return pong
@@ -249,9 +247,12 @@ def _headers(answer: Message) -> Headers:
 async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
-    """A new sandbox in an empty directory, on the running RepeatableLoop; it ends with the
-    block. That the ``pools`` of its chains follow the market takes most of the time that a long
-    run takes, and matters to swaps on chains alone."""
+    """Opens a new sandbox in an empty directory, on the running RepeatableLoop; it ends with the
+    block.
+
+    Most of the time of a long run goes into ``pools`` that follow the market; they matter to
+    on-chain swaps alone.
+    """
     clock = repeatable_clock()
     make_directories(data)
     write_private(data / KEY_FILE, seed_bytes("sandbox key", seed))

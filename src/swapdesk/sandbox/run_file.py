@@ -15,8 +15,7 @@ from swapdesk.paths import read_private, write_private
 RUN_FILE = "run.json"
 TOKEN_HEADER = "sandbox-token"
 LINE_VERSION = 1
-"""Of the lines that a service or node says when it is ready, as ``schemaVersion``: more members
-may be added to it, but none changes or goes."""
+"""``schemaVersion`` of ready lines: members may be added, but none changes or goes."""
 _LIMIT = 64 * 1024
 
 
@@ -49,14 +48,14 @@ class ReadyLine(Struct, frozen=True):
 
 
 def write_run_file(directory: Path, ready: ReadyLine) -> Path:
-    """Write ``run.json`` with mode 0600, all of it or nothing."""
+    """Writes ``run.json`` with mode 0600, all of it or nothing."""
     path = directory / RUN_FILE
     write_private(path, ready.as_line().encode() + b"\n", replace=True)
     return path
 
 
 def read_run_file(directory: Path) -> ReadyLine | None:
-    """What the file says, whether or not anything runs; None when there is none of ours."""
+    """Returns what the file says, whether or not a sandbox runs; None for no file of ours."""
     try:
         return ReadyLine.from_line(read_private(directory / RUN_FILE, _LIMIT))
     except (OSError, ValueError):
@@ -64,10 +63,10 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
-    """The sandbox of a data directory if it runs and is the one its file speaks of.
+    """Returns the sandbox of a data directory if it runs and is the one its file names.
 
-    The probe carries the control token, so another program on the same port is not mistaken
-    for it. ``seconds`` bounds each of the probe's steps.
+    The probe carries the control token, so another program on the same port is not mistaken for it.
+    ``seconds`` bounds each of the probe's steps.
     """
     ready = read_run_file(directory)
     if ready is None:

@@ -41,8 +41,11 @@ _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 
 
 class VenueEntry(Struct, frozen=True):
-    """A venue of the file. ``lacks`` is what is missing before it can be served; ``secret`` is the
-    key of the wallet that it sends with."""
+    """A venue of the file.
+
+    ``lacks`` is what is missing before it can be served; ``secret`` is the key of the wallet that
+    it sends with.
+    """
 
     code: str
     name: str
@@ -55,7 +58,7 @@ class VenueEntry(Struct, frozen=True):
 
     @property
     def shortfall(self) -> str:
-        """What is missing, in a sentence."""
+        """Returns what is missing, in a sentence."""
         return f"{self.name} ({self.kind}) lacks {' and '.join(self.lacks)}"
 
     def __repr__(self) -> str:
@@ -63,8 +66,10 @@ class VenueEntry(Struct, frozen=True):
 
 
 class PaymentsEntry(Struct, frozen=True):
-    """What calls without credentials are paid with: a token of a chain of the file, to ``pay_to``.
-    ``secret`` is the key of the account that brings payments there; addresses have checksums."""
+    """Payments of calls without credentials: a token of a chain of the file, to ``pay_to``.
+
+    ``secret`` is the key of the account that settles them; addresses have checksums.
+    """
 
     chain: str
     token: str
@@ -76,15 +81,13 @@ class PaymentsEntry(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """From which level on lines are written, and whether those of requests tell the address."""
+    """Level of the log, and whether lines of requests have the address."""
 
     level: str = "info"
     addresses: bool = False
 
 
 class MetricsEntry(Struct, frozen=True):
-    """Where the metrics are answered."""
-
     bind: str = "127.0.0.1"
     port: int = 0
 
@@ -96,8 +99,11 @@ class MetricsEntry(Struct, frozen=True):
 
 
 class ServiceConfig(Struct, frozen=True):
-    """What to serve; ``intermediaries`` are symbols and chains. Without ``payments`` a call needs
-    credentials; without ``store`` all is kept in a file in ``data``."""
+    """What to serve; ``intermediaries`` are symbols and chains.
+
+    Without ``payments`` a call needs credentials; without ``store`` all is kept in a file in
+    ``data``.
+    """
 
     data: Path
     bind: str
@@ -115,11 +121,10 @@ class ServiceConfig(Struct, frozen=True):
 
     @property
     def lacking(self) -> list[VenueEntry]:
-        """Venues that cannot be served."""
         return [venue for venue in self.venues if venue.lacks]
 
     def at(self, port: int | None, metrics: int | None) -> ServiceConfig:
-        """The same with these ports, where there are any."""
+        """Returns a copy with these ports, where given."""
         there = self if port is None else replace(self, port=port)
         if metrics is None:
             return there
@@ -131,13 +136,13 @@ class ServiceFileRefused(Exception):
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """The file, with the line of a key that it has, or of the table that this belongs into."""
+    """Returns the file with the line of a key, or of the table that it belongs into."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 
 
 def read_service_file(file: Path) -> ServiceConfig:
-    """Read and check the file. Raises ServiceFileRefused with everything that is wrong."""
+    """Reads and checks the file. Raises ServiceFileRefused with everything that is wrong."""
     if not file.exists():
         raise ServiceFileRefused(f"{file}: there is no such file")
     document = read_document(file, FILE_LIMIT, trusted=True)
@@ -306,7 +311,7 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 
 def store_at(url: str) -> Place:
-    """The database at a URL, with the password of the environment. Raises ValueError."""
+    """Returns the database at a URL, with the password of the environment. Raises ValueError."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
     if not _without_password(url):
@@ -357,7 +362,6 @@ class _Reading:
     def _checked(
         self, table: Any, keys: Keys, where: tuple[str, ...], needed: tuple[str, ...]
     ) -> dict[str, Any]:
-        """What fits; a wrong, unknown or missing key is a problem."""
         if not isinstance(table, dict):
             self._document.refuse(where, "must be a table")
             return {}
@@ -451,7 +455,7 @@ class _Reading:
     def _payments(
         self, table: Mapping[str, Any], chains: Mapping[str, ChainPlace]
     ) -> PaymentsEntry | None:
-        """Whoever writes this table wants payments, so all that is missing is a problem."""
+        """A written table means payments are wanted, so every missing key is a problem."""
         where = ("payments",)
         keys = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
         if keys.keys() != PAYMENTS.keys() or not self._names_chain(keys["chain"], chains, where):
@@ -521,7 +525,7 @@ class _Reading:
             return None, (f"wallet_file: {error}",)
 
     def _key(self, named: str) -> bytes:
-        """The key in a ``wallet_file``. Raises ValueError with what is wrong."""
+        """Returns the key in a ``wallet_file``. Raises ValueError with what is wrong."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
         file, held = self._base / os.path.expanduser(named), _KEY.fullmatch(self._private(named))
@@ -535,7 +539,7 @@ class _Reading:
         return key
 
     def _private(self, named: str) -> bytes:
-        """What stands in a file that nobody else reads. Raises ValueError."""
+        """Returns the content of a file that nobody else may read. Raises ValueError."""
         file = self._base / os.path.expanduser(named)
         try:
             return read_private(file)
@@ -543,7 +547,7 @@ class _Reading:
             raise ValueError(f"{file} cannot be read: {error.strerror or error}") from None
 
     def _lacks(self, kind: str, keys: Mapping[str, Any]) -> tuple[str, ...]:
-        """What this program has not, for a kind of venue that it cannot serve from a file."""
+        """Returns what this program lacks for a kind of venue."""
         if kind == "exchange":
             credentials = "credentials_file: the credentials of an account there"
             return (

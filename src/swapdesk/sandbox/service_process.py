@@ -88,7 +88,7 @@ OVERRIDES = {
 
 
 def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
-    """The accounts of these keys, as they are written into a new store."""
+    """Returns the accounts of these keys, as written into a new store."""
     accounts: dict[str, StoredPartner] = {}
     for partner_key in keys:
         key = StoredKey(
@@ -112,7 +112,7 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
 class HostCheck:
     """Pure ASGI around the service; ``hosts`` are served besides the loopback names.
 
-    Where a trusted proxy tells which host its caller used, both names are checked: a page can make
+    Where a trusted proxy states which host its caller used, both names are checked: a page can make
     up the one, and chooses the other. The service sees the caller's.
     """
 
@@ -141,7 +141,7 @@ DATABASE = "service.db"
 WORLD = "world"
 """File with the identity of the world in a directory."""
 NODE_SECONDS = 15.0
-"""How long the service waits for the node to answer at its start."""
+"""How long the service waits for the node at its start."""
 
 
 class SandboxService(Struct, frozen=True):
@@ -172,11 +172,14 @@ async def build_sandbox_service(
     transport: httpx2.AsyncBaseTransport | None = None,
     stop: asyncio.Event | None = None,
 ) -> SandboxService:
-    """The service of a data directory over the node behind ``ledger``, which ``told`` its time.
+    """Builds the service of a data directory over the node behind ``ledger``, whose time is
+    ``time``.
+
     ``rng`` draws ids. ``host`` and ``names`` are what it is served under besides the loopback
-    names; ``tokens`` is how many the catalogue shall have, if not the sandbox's own; ``transport``
-    leads to a node in the same process; ``stop`` is set where the store cannot be used any more.
-    Raises SandboxKeyRefused."""
+    names; ``tokens`` is the size of the catalogue, None for the sandbox's own; ``transport`` leads
+    to a node in the same process; ``stop`` is set where the store can no longer be used. Raises
+    SandboxKeyRefused.
+    """
     pace = WorldPace(clock, time)
     market = Market(int(time["seed"]))
     faults = ActiveFaults()
@@ -266,15 +269,17 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 async def _opened(data: Path, url: str | None) -> Store:
-    """The store of the world in a directory, which no other world may have. Raises SchemaError
-    and StoreUnavailable."""
+    """Opens the store of a directory's world, which excludes other worlds.
+
+    Raises SchemaError and StoreUnavailable.
+    """
     if url is None:
         return Store.open(data / DATABASE)
     return await Store.connect(store_at(url), {"the sandbox": _identity(data)})
 
 
 def _identity(data: Path) -> str:
-    """Drawn for each world anew: one that was put aside leaves nothing but its keys."""
+    """Drawn for each world: one that was put aside leaves nothing but its keys."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()
@@ -292,7 +297,7 @@ def _catalog(
 
 
 async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
-    """The node's time, once the node answers. Raises NodeError after a while."""
+    """Returns the node's time, once the node answers. Raises NodeError after a while."""
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:

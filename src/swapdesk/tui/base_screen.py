@@ -8,10 +8,11 @@ money counts only on a screen that has been still. A terminal that is too small 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -90,12 +91,21 @@ class ScreenVerbs:
         """The keys of a verb in the present keymap, by Textual's names."""
         return split_keys(self._keymap().get(verb.id, verb.key))
 
+    @cached_property
+    def _by_key(self) -> Mapping[str, Sequence[Verb]]:
+        verbs: dict[str, list[Verb]] = defaultdict(list)
+        for verb in self._verbs:
+            for key in self.keys(verb):
+                verbs[key].append(verb)
+        return verbs
+
     def has_key(self, key: str) -> bool:
         """True if a verb that works now has this key (Textual's name of it). A field asks it of
         every key of every binding, so standings are made only for a key of a verb."""
-        keymap = self._keymap()
-        verbs = [v for v in self._verbs if key in split_keys(keymap.get(v.id, v.key))]
-        standings = self._standings() if verbs else {}
+        verbs = self._by_key.get(key)
+        if verbs is None:
+            return False
+        standings = self._standings()
         return any(not state_of(standings.get(verb, True)).hidden for verb in verbs)
 
     def hints(self, verbs: Working) -> list[CommandState]:

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 RESET_SHOWN_FROM = 15.0
-"""Seconds of age below which an idle desk does not redraw the badge."""
+"""An idle desk redraws the badge from this age on, in seconds."""
 
 Spends = Literal["quote", "exchange", "read"]
 Answer = TypeVar("Answer")
 
 
 class Page(DeskScreen):
-    """Subclasses name themselves and the budget that their keys spend.
+    """Subclasses give their name and the budget that their keys spend.
 
-    The application calls :meth:`on_tick` once a second, :meth:`orders_changed` and
-    :meth:`session_changed` after such a change, all on the page in view only;
-    :meth:`session_changed` also when a page opens or comes back into view. :meth:`balances_changed`
-    is called once money of the own wallet moved, on a page out of view when it comes back.
+    On the page in view the application calls :meth:`on_tick` once a second,
+    :meth:`orders_changed`, and :meth:`session_changed` when the connection changed, and also when
+    a page opens or comes back into view. :meth:`balances_changed` follows when money of the own
+    wallet moved; a page out of view hears of it when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -55,11 +55,11 @@ class Page(DeskScreen):
         self.context = context
         self._moves = session.moves
         self.fetching: set[str] = set()
-        """Groups of workers whose answer is waited for."""
+        """Groups of workers that have not answered yet."""
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Without those that a live desk, or one that only reads, does not have."""
+        """Without those that a live or a read-only desk does not have."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -90,7 +90,7 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Where the funds are, where no single order is spoken of."""
+        """Where the funds are, over all orders."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -101,7 +101,7 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """How many creates have an unknown outcome."""
+        """Number of creates of unknown outcome."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -111,11 +111,10 @@ class Page(DeskScreen):
         return sum(create.state is State.UNKNOWN for create in creates)
 
     def now(self) -> datetime:
-        """The desk's time."""
         return self.session.now_clock.now()
 
     def service_time(self) -> datetime:
-        """The service's time, which orders go by."""
+        """The service's time, which deadlines and states of orders follow."""
         return self.session.service_clock.now()
 
     def notice_time(self) -> datetime:
@@ -123,43 +122,43 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """True while a countdown is on the screen, so that it is redrawn every second anyhow."""
+        """True if a countdown is on the screen, which needs a redraw a second anyhow."""
         return False
 
     def on_tick(self) -> None:
         """Redraws what changes with time."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Orders with these ids changed; an empty set stands for the state of the stream."""
+        """Called with the ids of changed orders; an empty set is a change of the stream."""
 
     def swaps_changed(self) -> None:
-        """A signing session moved on, asks something, or ended."""
+        """A swap on chains made a step, asks something, or ended."""
 
     def balances_changed(self) -> None:
-        """Money of the own wallet moved: a total that was read before is out of date."""
+        """Money of the own wallet moved: totals read before are outdated."""
 
     def see_moves(self) -> None:
-        """Calls :meth:`balances_changed` where money moved since it was called last."""
+        """Calls :meth:`balances_changed` if money moved since it was called last."""
         if self._moves != self.session.moves:
             self._moves = self.session.moves
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Call before the page has the wallet made and filled. It reads the balances itself
-        afterwards; the pages behind it read theirs again."""
+        """Marks that this page may create and fill the wallet: it reads the balances itself, and
+        pages behind it read theirs again."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
 
     def tells_end_of(self, signing: SigningSession[Any]) -> bool:
-        """True if this page says by itself why a signing session failed."""
+        """True if this page itself says why ``signing`` failed."""
         return False
 
     def show(self) -> None:
-        """Draws what is known now."""
+        """Draws what is known."""
 
     def session_changed(self) -> None:
-        """The desk opened, connected or failed to, or this page opened or came back into view."""
+        """The desk opened, connected or failed to; or this page opened or came back into view."""
         self.show()
 
     def fetch(
@@ -170,9 +169,8 @@ class Page(DeskScreen):
         failed: Callable[[Any], None] | None = None,
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Waits for the answer to ``question`` in a worker, in place of a question of the same
-        group. ``answered`` is called with the answer, ``failed`` with the ClientError or one of
-        ``failures``; without ``failed`` a notice shows the error."""
+        """Awaits ``question`` in a worker, which replaces that of the same group. The answer goes
+        to ``answered``; a ClientError to ``failed``, or into a notice."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -210,7 +208,7 @@ class Page(DeskScreen):
         self.show_notice(event.value, "warning", about=self.subject())
 
     def subject(self) -> object:
-        """The present subject of notices."""
+        """What notices of this page are about now."""
         return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
@@ -233,14 +231,15 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """Names what the money key would do; another step than before waits for a still screen."""
+        """Says what the money key would do now. After another step the key waits for a still
+        screen."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Draws badge and budget; ``idle`` leaves ages as they are drawn."""
+        """Draws badge and budget; with ``idle`` not where only ages changed."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -265,7 +264,7 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """Shows in place of the budget whether keys are open, and for how long."""
+        """``state`` with the lock of the keys in place of the budget, and its time left."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -278,8 +277,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Asks for the phrase of a question. ``agreed`` is called once it was typed; ``answered``
-        before that, and also when the question was left."""
+        """Asks for the phrase of a question. ``answered`` is called in any case, then ``agreed``
+        if the phrase was typed."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -294,8 +293,8 @@ class Page(DeskScreen):
 
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
-    """The window that binds, as the frame shows it; the own count of this hour where the service
-    tells no limits; None before anything was counted."""
+    """The rate limit with the fewest calls left; without limits of the service this hour's own
+    count, None if that is zero."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -305,20 +304,18 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """The new state with the ages that are drawn, as long as nothing else differs. The count of
-    reads goes on by itself, so it is an age too, until few are left."""
+    """``shown`` if ``state`` differs from it only in ages, else ``state``. The count of reads,
+    which the desk makes by itself, is an age until few are left."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:
         return state
-    budget, drawn = state.budget, shown.budget
-    if budget is None or drawn is None:
-        return shown if budget is drawn else state
-    if budget.name == "reads" == drawn.name and not _scarce(budget) and not _scarce(drawn):
+    now, before = state.budget, shown.budget
+    if now is None or before is None:
+        return shown if now is before else state
+    if now.name == "reads" == before.name and not _scarce(now) and not _scarce(before):
         return shown
-    if (budget.left, budget.limit, budget.used) != (drawn.left, drawn.limit, drawn.used):
-        return state
-    return shown
+    return shown if replace(now, reset=before.reset) == before else state
 
 
 def _scarce(budget: BudgetFigure) -> bool:

@@ -21,9 +21,8 @@ GAP = 2
 
 
 class Span(Struct):
-    """Text in one role. ``role`` is a name of ``themes/README.md``. ``amount`` marks the cell of a
-    column of amounts, which is hidden as a whole; ``count`` one of a column of counts, which is
-    never hidden."""
+    """Text in one role of ``themes/README.md``. ``amount`` marks a cell in a column of amounts,
+    which is hidden as a whole; ``count`` one in a column of counts, which is never hidden."""
 
     text: str
     role: str = "foreground"
@@ -31,8 +30,7 @@ class Span(Struct):
     amount: bool = False
     count: bool = False
     link: str = ""
-    """Where the terminal may lead from here, checked by ``display.known_page``; it is drawn
-    where terminal and privacy allow it."""
+    """A page checked by ``display.known_page``; drawn if terminal and privacy allow it."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():
@@ -44,7 +42,7 @@ LineLike = str | Span | Sequence[Span]
 
 
 def printable(text: str) -> str:
-    """The text with every unprintable character replaced, so that its width can be counted."""
+    """``text`` with every unprintable character replaced, so that it has a width."""
     return "".join(
         char if char.isprintable() else " " if char.isspace() and char != "\n" else REPLACEMENT
         for char in text
@@ -52,7 +50,6 @@ def printable(text: str) -> str:
 
 
 def line_of(content: LineLike, role: str = "foreground") -> Line:
-    """A line from a text, a span or spans."""
     if isinstance(content, str):
         return [Span(content, role)] if content else []
     if isinstance(content, Span):
@@ -63,7 +60,7 @@ def line_of(content: LineLike, role: str = "foreground") -> Line:
 def width_of(content: LineLike) -> int:
     """Width in cells."""
     width = 0
-    # Asked of every cell of every row: a generator would be resumed for each of its spans.
+    # Called for every cell of every row: a generator costs a resumption for each span.
     for span in line_of(content):
         width += cell_len(span.text)
     return width
@@ -74,7 +71,7 @@ def plain_text(line: Iterable[Span]) -> str:
 
 
 def ascii_line(line: Line) -> Line:
-    """The line with every glyph of the desk in ASCII, exactly as many cells wide."""
+    """The line with the desk's glyphs in ASCII, of the same width."""
     forms = ascii_forms(plain_text(line))
     shown: Line = []
     at = 0
@@ -86,8 +83,8 @@ def ascii_line(line: Line) -> Line:
 
 
 def cut(content: LineLike, width: int) -> Line:
-    """At most ``width`` cells; a longer line ends with ``…``, a sentence behind a whole word. For
-    words, never for numbers."""
+    """At most ``width`` cells; a longer line ends with ``…``, behind a whole word if there is one.
+    Never for numbers."""
     line = line_of(content)
     if width_of(line) <= width:
         return line
@@ -103,7 +100,7 @@ def cut(content: LineLike, width: int) -> Line:
             continue
         text = set_cell_size(span.text, room)
         head, blank, _ = text.rpartition(" ")
-        # A blank that leaves little is one of a name, and behind a number the rest is missed.
+        # A word is dropped only from a sentence: not if little is left, nor behind a number.
         broken = span.text[len(text) :][:1] != " " and not head[-1:].isdigit()
         if blank and broken and 3 * cell_len(head) >= 2 * room:
             text = head
@@ -120,14 +117,14 @@ def fill(content: LineLike, width: int, role: str = "foreground") -> Line:
 
 
 def push_right(content: LineLike, width: int) -> Line:
-    """Exactly ``width`` cells with the content at the right edge."""
+    """Exactly ``width`` cells: cut or padded at the left."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [Span(" " * rest), *line] if rest > 0 else line
 
 
 def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
-    """Left and right part in ``width`` cells; the right part stays whole, the left is cut."""
+    """Left and right part in ``width`` cells; the left part is cut if need be."""
     end = line_of(right)
     size = width_of(end)
     if not size:
@@ -157,7 +154,7 @@ def rule(width: int) -> Line:
 
 
 def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
-    """Parts beside one another, empty ones left out."""
+    """Parts side by side, without empty ones."""
     line: Line = []
     for part in parts:
         spans = line_of(part)
@@ -170,20 +167,17 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
 
 
 def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
-    """Two blocks of rows, the left one this wide."""
+    """Two blocks of rows side by side; the left one is ``width`` cells wide."""
     none: Line = []
     return [
-        [*one, Span(" " * (width - width_of(one))), *other] if other else list(one)
-        for one, other in zip_longest(left, right, fillvalue=none)
+        [*row, Span(" " * (width - width_of(row))), *other] if other else list(row)
+        for row, other in zip_longest(left, right, fillvalue=none)
     ]
 
 
 def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
-    """Words in rows of at most ``width`` cells; a word longer than a row is broken, behind a
-    comma or a parenthesis where it has one.
-
-    Rows after the first begin ``indent`` cells further right.
-    """
+    """Words in rows of at most ``width`` cells, all but the first indented. A longer word is
+    broken, behind a comma or a parenthesis if it has one."""
     rows: list[Line] = [[]]
     used = 0
     room = max(1, width - indent)
@@ -206,8 +200,8 @@ def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
 
 
 def _broken(word: str, room: int) -> list[str]:
-    """Parts of at most ``room`` cells. The types in ``f(uint256,address[])`` stay whole as far as
-    each has room."""
+    """Parts of at most ``room`` cells; a type in ``f(uint256,address[])`` is broken only if it does
+    not fit itself."""
     rows: list[str] = [""]
     for piece in _PIECE.findall(word):
         for part in chop_cells(piece, room) if cell_len(piece) > room else [piece]:

@@ -92,7 +92,6 @@ def _is_pointer(tail: bytes) -> bool:
 
 
 def _is_byron(text: str) -> bool:
-    """True if the text has the form, whether its checksum holds or not."""
     if len(text) > _BYRON_LONGEST:
         return False
     try:

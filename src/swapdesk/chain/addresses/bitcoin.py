@@ -32,7 +32,7 @@ from swapdesk.chain.addresses.kind import (
 LENGTHS = range(26, 36)
 """Characters of a Base58Check address."""
 _ONE_LENGTH = (34,)
-"""Where no version byte of the chain is small enough to leave a character out."""
+"""Of chains whose version bytes are so large that an address always has as many characters."""
 BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
 LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
 DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
@@ -81,8 +81,6 @@ def _has_version(*versions: int) -> Callable[[str], bool]:
 
 
 def _wallet_key(version: int) -> Callable[[str], bool]:
-    """Tests whether a text is a private key in the form of wallets, compressed or not."""
-
     def is_secret(text: str) -> bool:
         payload = base58.payload(text) if len(text) in (51, 52) else None
         return payload is not None and len(payload) in (33, 34) and payload[0] == version
@@ -94,7 +92,6 @@ def _wallet_key(version: int) -> Callable[[str], bool]:
 
 
 def _read_witness(text: str, prefix: str) -> str:
-    """A witness address of version 0 or 1, in lower case. Raises AddressProblem."""
     lowered = bech32.require(text, len(prefix) + 1)
     require_length(len(text), (len(prefix) + 40, len(prefix) + 60))
     try:

@@ -78,7 +78,6 @@ def _body(address: str) -> str:
 
 
 def _spelling(address: str) -> str:
-    """The address, in lower case if case carries no meaning on its chain."""
     return address.lower() if prefix_of_form(address) else address
 
 

@@ -147,7 +147,6 @@ def _moves(meta: dict[str, Any], keys: Sequence[str]) -> BalanceChanges:
 
 
 def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
-    """Units by (account, owner, mint)."""
     units = {}
     for item in _of(list, value if value is not None else []):
         entry = _of(dict, item)
@@ -166,7 +165,6 @@ def _of(kind: type[T], value: Any) -> T:
 
 
 def _units(value: Any) -> int:
-    """Base units, which come as a text."""
     text = _of(str, value)
     if not (text.isascii() and text.isdigit() and len(text) <= 20):
         raise NodeUncertain("the node answered with something else than an amount")

@@ -258,7 +258,6 @@ class CatalogFile:
             pass
 
     def _put_in_order(self, generation: int) -> Iterator[None]:
-        """Writes the list again, sorted; of a token that came twice the last one stays."""
         tokens = yield from self._list_of(generation, None)
         latest: dict[bytes, int] = {}
         for at, token_id in enumerate(tokens.ids.lines()):

@@ -140,11 +140,11 @@ def _latin(text: str) -> str:
     return bare(text).translate(_LATIN_OF)
 
 
-def draws_like(one: str, other: str) -> bool:
+def draws_like(text: str, other: str) -> bool:
     """True if the two texts can be mistaken for one another, or are equal."""
-    if not bare(one) or not bare(other):
+    if not bare(text) or not bare(other):
         return False
-    return not skeleton(one).isdisjoint(skeleton(other))
+    return not skeleton(text).isdisjoint(skeleton(other))
 
 
 def suspicion(text: str) -> Suspicion | None:

@@ -165,7 +165,6 @@ def _with_words(tokens: TokenList, words: Sequence[str], kept: _Kept) -> Iterato
 def _also(
     tokens: TokenList, places: Iterable[int], words: Sequence[str], kept: _Kept
 ) -> Iterator[int]:
-    """Those of ``places`` that pass the filters and hold all ``words``."""
     line, wanted = tokens.texts.line, [needle(word) for word in words]
     if not wanted:
         return (at for at in places if kept(at))

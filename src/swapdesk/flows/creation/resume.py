@@ -145,7 +145,6 @@ async def _look(
 
 
 async def _repeat(flow: ExchangeFlow, report: ResumeReport, order: TrackedOrder) -> None:
-    """Lets the service repeat an order that it has not repeated yet."""
     intent = order.intent
     reported = {created.order.service_id for _, created in report.found}
     if intent is None or ended(display_of(order.order)) or order.service_id in reported:

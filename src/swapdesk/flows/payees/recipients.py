@@ -351,7 +351,6 @@ def _unusable(text: str, token: Token, reason: str, position: int | None = None)
 def _read(
     given: str, token: Token, book: AddressBook, contracts: Collection[str]
 ) -> tuple[Verdict, BookEntry | None, LinkedPayment | None, list[CheckLine]] | RecipientCheck:
-    """The address, its entry, its link and the lines of the decoder; or why it is of no use."""
     chain = token.chain_data
     entry: BookEntry | None = None
     link: LinkedPayment | None = None

@@ -176,8 +176,6 @@ class _Stop(Exception):
 
 
 class _Known(Struct, frozen=True):
-    """What the line is read with."""
-
     catalog: Catalog
     book: AddressBook
     held: Held
@@ -286,7 +284,6 @@ def _is_token(word: _Word, catalog: Catalog) -> bool:
 
 
 def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
-    """Asks for the amount once all words are tokens."""
     line = IntentLine("incomplete", message=TYPE_AMOUNT, wants_amount=True)
     if len(words) == 1:
         return line
@@ -336,7 +333,6 @@ def _amount(word: _Word, *, alone: bool) -> IntentLine:
 
 
 def _scaled(text: str) -> Decimal:
-    """Digits with an optional ``k`` (thousands) or ``m`` (millions). Raises AmountError."""
     zeros = _SCALES.get(text[-1:].lower(), 0) if text[:-1] else 0
     amount = parse_amount(text[:-1] if zeros else text)
     return short(ROUGH.scaleb(amount, zeros)) if zeros else amount
@@ -468,8 +464,8 @@ def _private_send(line: IntentLine, words: list[_Word], context: _Known, choose:
         reachable = [row for row in rows if entry.fits(row.kind, row.chain)]
         if not reachable:
             sold = _pick(rows, 0, catalog)
-            said = _misfit(entry, sold.token)
-            raise _refused(_sold(line, sold, words, context), said, word.start)
+            message = _misfit(entry, sold.token)
+            raise _refused(_sold(line, sold, words, context), message, word.start)
         private = _privately_sent(line, reachable, words[1])
     else:
         line = replace(
@@ -517,8 +513,8 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
     token = _pick(_linked(line, words[at], context), 0, context.catalog).token
     asked = linked_amount(_link(line, words[at]), token)
     what = token.symbol if asked is None else f"{exact_amount(asked)} {token.symbol}"
-    said = f"The link asks for {what} on {token.chain_data.name}. Write what you sell before it."
-    return _Stop(replace(line, message=said))
+    message = f"The link asks for {what} on {token.chain_data.name}. Write what you sell before it."
+    return _Stop(replace(line, message=message))
 
 
 def _to_link(
@@ -547,7 +543,6 @@ def _to_link(
 
 
 def _asked_by(line: IntentLine, word: _Word, row: TokenRow, context: _Known) -> IntentLine:
-    """Notes the amount that the link asks for, where another one is written."""
     link = _link(line, word) if is_link(word.text) else None
     token = context.catalog.token(row.id)
     asked = linked_amount(link, token) if link is not None and token is not None else None
@@ -570,23 +565,23 @@ def _linked(line: IntentLine, word: _Word, context: _Known) -> list[TokenRow]:
     link, catalog = _link(line, word), context.catalog
     chains = [chain for chain in catalog.chains() if pays_on(link, chain)]
     if not chains:
-        said = f"No chain is called {link.chain_name[:20]} here."
+        message = f"No chain is called {link.chain_name[:20]} here."
         if link.kind:
-            said = f"The service swaps nothing on {link.chain_name}."
-        raise _refused(line, said, word.start)
+            message = f"The service swaps nothing on {link.chain_name}."
+        raise _refused(line, message, word.start)
     names = {chain.short_name for chain in chains}
     if link.contract is not None:
         rows = [row for row in catalog.rows_of_contract(link.contract) if row.chain in names]
     else:
         coins = (native_coin(catalog, chain.short_name) for chain in chains)
-        found = (catalog.row(coin.id) for coin in coins if coin is not None)
-        rows = [row for row in found if row is not None]
+        coin_rows = (catalog.row(coin.id) for coin in coins if coin is not None)
+        rows = [row for row in coin_rows if row is not None]
     usable = [row for row in rows if row.enabled]
     if not usable:
-        said = f"No listed token on {chains[0].name} is what the link asks for."
+        message = f"No listed token on {chains[0].name} is what the link asks for."
         if rows:
-            said = f"{rows[0].symbol} on {rows[0].chain_name} is disabled at the service."
-        raise _refused(line, said, word.start)
+            message = f"{rows[0].symbol} on {rows[0].chain_name} is disabled at the service."
+        raise _refused(line, message, word.start)
     if link.kind == "evm" and link.chain_id is None:
         # One that names no chain is for the first of those that its address is one on.
         usable = usable[:1]
@@ -624,14 +619,12 @@ def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> TokenChoice:
 
 
 def _sold(line: IntentLine, sold: TokenChoice, words: list[_Word], context: _Known) -> IntentLine:
-    """The line with the token sold, whose decimals bound the amount."""
     line = replace(line, token_in=sold.token)
     _allow(line, sold.token, words[1])
     return line if line.receive else _with_amount(line, sold.token, words[0], context.held)
 
 
 def _fitting(line: IntentLine, token: Token, word: _Word) -> None:
-    """Refuses an amount with more decimals than its token has."""
     assert line.amount is not None
     text = word.text.removeprefix("=")
     try:
@@ -702,8 +695,8 @@ def _read_private(words: list[_Word], context: _Known, choose: int) -> IntentLin
     if linked is not None and len(words) <= 2:
         return _private_link(words, linked, context, choose)
     if len(words) > 3:
-        said = "Write an amount, a token and whom to pay."
-        raise _refused(IntentLine("refused"), said, 0)
+        message = "Write an amount, a token and whom to pay."
+        raise _refused(IntentLine("refused"), message, 0)
     if words[0].text.lower() != MAX and _is_token(words[0], context.catalog):
         return _without_amount(words, context.catalog)
     line = _amount(words[0], alone=len(words) == 1)
@@ -721,7 +714,6 @@ def _read_private(words: list[_Word], context: _Known, choose: int) -> IntentLin
 
 
 def _private_link(words: list[_Word], at: int, context: _Known, choose: int) -> IntentLine:
-    """A link alone or behind an amount: it names token, recipient and amount."""
     line, word = IntentLine("incomplete"), words[at]
     if len(words) > at + 1:
         raise _refused(line, "A payment link is the end of the line.", words[at + 1].start)

@@ -241,27 +241,27 @@ class QuoteResult(Struct, frozen=True):
     asked_at: datetime
     received_at: datetime
     ranking: Ranking
-    wish: QuoteRequest
+    request: QuoteRequest
     cost: int = 1
     refused: ClientError | None = None
     limits: PairLimits | None = None
 
     @property
     def token_in(self) -> Token:
-        return self.wish.token_in
+        return self.request.token_in
 
     @property
     def token_out(self) -> Token:
-        return self.wish.token_out
+        return self.request.token_out
 
     @property
     def amount(self) -> Decimal:
         """The amount sold, or in reverse the amount to arrive."""
-        return self.wish.amount
+        return self.request.amount
 
     @property
     def private_send(self) -> bool:
-        return self.wish.private_send
+        return self.request.private_send
 
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
@@ -270,7 +270,7 @@ class QuoteResult(Struct, frozen=True):
         In reverse the minimum of what arrives, from the limits of the pair: a quote's own minimum
         is of the token sold.
         """
-        if self.wish.receive:
+        if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
                 return None
@@ -297,7 +297,7 @@ class QuoteResult(Struct, frozen=True):
 
     def amount_in(self, row: RankedQuote) -> Decimal:
         """What is sold on this route: the amount asked for, or in reverse the quote's."""
-        if self.wish.receive and row.quote.amount_in is not None:
+        if self.request.receive and row.quote.amount_in is not None:
             return row.quote.amount_in
         return self.amount
 
@@ -342,24 +342,24 @@ class QuoteDesk:
         return QuoteResult(asked_at, received_at, ranking, request, request.cost, refused, limits)
 
     async def ask_rate(
-        self, board: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
+        self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
         """Asks for one kind of rate, for the first time or again; rows of the other kind stay as
         they are."""
-        _, answer = await self._call(board.wish, on_repeat, fixed=fixed)
-        before = board.ranking
+        _, answer = await self._call(result.request, on_repeat, fixed=fixed)
+        before = result.ranking
         others = [
             *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
-            *((e.quote, board.received_at) for e in before.unusable if e.quote.fixed != fixed),
+            *((e.quote, result.received_at) for e in before.unusable if e.quote.fixed != fixed),
         ]
-        wish = replace(
-            board.wish,
-            fixed=board.wish.fixed or fixed,
-            floating=board.wish.floating or not fixed,
+        request = replace(
+            result.request,
+            fixed=result.request.fixed or fixed,
+            floating=result.request.floating or not fixed,
         )
         now = self._clock.now()
-        ranking = rank([*others, *answer], wish, now)
-        return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
+        ranking = rank([*others, *answer], request, now)
+        return QuoteResult(result.asked_at, now, ranking, request, cost=1, limits=result.limits)
 
     async def _call(
         self, request: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
@@ -409,7 +409,6 @@ class QuoteDesk:
         return kept[1] if kept is not None and fresh else None
 
     def _named(self, quote: Quote) -> Quote:
-        """Adds the provider's name from the list where the quote lacks it."""
         if quote.swap is None or quote.swap_name is not None:
             return quote
         return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
@@ -452,7 +451,7 @@ def find_intermediate_token(
 ) -> Token | None:
     """XMR where the hop of a private route was pinned to it, else None: only then is it known which
     chain an intermediate refund address belongs to (contract 7.12)."""
-    if row.quote.type != RouteType.PRIVATE or result.wish.use_xmr is not True:
+    if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
     tokens = (catalog.token(row_of_list.id) for row_of_list in rows)

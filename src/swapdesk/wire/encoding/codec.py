@@ -142,7 +142,6 @@ _shared_texts = SharedTexts()
 
 @cache
 def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> list[tuple[str, str, bool]]:
-    """Fields in sequence: name, written name with its colon, whether null is written."""
     nullable: frozenset[str] = getattr(kind, "NULLABLE", frozenset())
     plan = []
     for name, field in kind.model_fields.items():
@@ -327,7 +326,6 @@ def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
 
 
 def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
-    """The text of a document that is safe to parse."""
     if len(data) > max_bytes:
         raise CodecError("too_large", f"more than {max_bytes} bytes")
     try:

@@ -37,8 +37,6 @@ class Shared(Struct, frozen=True):
 
 
 class _Reading:
-    """The raw value and the model that were read under each id."""
-
     def __init__(self) -> None:
         self._known: Newest[tuple[Any, Any], tuple[dict[str, Any], Any]] = Newest(KEPT)
         self._adding = Lock()
@@ -60,7 +58,6 @@ class _Reading:
 
 
 def _weight(value: Any) -> int:
-    """About how many characters a raw value holds, nested ones included."""
     if type(value) is dict:
         return sum(len(name) + _weight(item) for name, item in value.items())
     if type(value) is list:

@@ -90,7 +90,6 @@ class KnownParts:
         return "".join(pieces)
 
     def _places(self, text: str) -> list[int]:
-        """Where parts may begin, in sequence."""
         places: list[int] = []
         for mark in self._marks:
             at = text.find(mark)
