@@ -583,11 +583,11 @@ def test_what_came_to_nothing_is_asked_for_again_as_it_was_typed(catalog: Catalo
     expired = TrackedOrder(order(named, display_status="EXPIRED"), named, None, True, NOW, "list")
     again = same_again(expired, catalog, PLAIN)
     assert came_to_nothing(expired)
-    assert (again.wish.amount, again.wish.token_out.symbol) == (Decimal("0.5"), "ETH")
+    assert (again.request.amount, again.request.token_out.symbol) == (Decimal("0.5"), "ETH")
     assert again.typed == TypedBefore("@bob", "7", "bc1qrefund")
     reverse = asked(catalog, fixed=True, receive=True, amount_out=Decimal(2))
     asked_back = same_again(replace(expired, intent=reverse), catalog, PLAIN)
-    assert (asked_back.wish.receive, asked_back.wish.amount) == (True, 2)
+    assert (asked_back.request.receive, asked_back.request.amount) == (True, 2)
     assert asked_back.typed.recipient == reverse.recipient
     # One that was made elsewhere has the input that the service tells.
     ids = {"in_token_id": named.token_in.id, "out_token_id": named.token_out.id}

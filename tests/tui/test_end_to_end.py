@@ -7,7 +7,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -142,18 +143,19 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
         yield running
 
 
+Opens = Callable[..., DeskWindow]
+
+
 @pytest.fixture
-def windows() -> Iterator[list[DeskWindow]]:
-    opened: list[DeskWindow] = []
-    yield opened
-    for window in opened:
-        window.close()
+def open_desk() -> Iterator[Opens]:
+    """A desk in a home, whose window is closed with the test."""
+    with ExitStack() as windows:
+        yield lambda *place: windows.enter_context(closing(DeskWindow(*place)))
 
 
-def test_a_fresh_machine_swaps_in_twenty_keys(tmp_path: Path, windows: list[DeskWindow]) -> None:
+def test_a_fresh_machine_swaps_in_twenty_keys(tmp_path: Path, open_desk: Opens) -> None:
     """The desk starts its own sandbox; nothing is configured."""
-    desk = DeskWindow(tmp_path / "home")
-    windows.append(desk)
+    desk = open_desk(tmp_path / "home")
     desk.ready()
     running = json.loads((desk.home / "sandbox" / "run.json").read_text())
     Sandbox(desk.home, running, desk.process).control("POST", "/clock", {"speed": 600})
@@ -174,9 +176,8 @@ def test_a_fresh_machine_swaps_in_twenty_keys(tmp_path: Path, windows: list[Desk
         wait_for(lambda: not alive(supervisor), what="its sandbox to end")
 
 
-def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow]) -> None:
-    desk = DeskWindow(sandbox.home)
-    windows.append(desk)
+def test_a_private_send_reaches_bob(sandbox: Sandbox, open_desk: Opens) -> None:
+    desk = open_desk(sandbox.home)
     desk.ready()
     desk.to_deposit("0.5 eth @bob", "")
     assert desk.keys <= MOST_KEYS
@@ -202,19 +203,17 @@ def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow])
 
 
 def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
-    sandbox: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, open_desk: Opens
 ) -> None:
     before = set(orders_of_the_service(sandbox.ready))
-    first = DeskWindow(sandbox.home)
-    windows.append(first)
+    first = open_desk(sandbox.home)
     first.ready()
     sandbox.fault("lost_response", operation="create_exchange", times=1)
     first.to_locked("0.3 btc eth", "@bob")
     first.press("c")
     wait_for(lambda: set(orders_of_the_service(sandbox.ready)) - before, what="the order to exist")
     first.kill()
-    again = DeskWindow(sandbox.home)
-    windows.append(again)
+    again = open_desk(sandbox.home)
     again.read_until("Unfinished business", "It was not created twice.")
     created = set(orders_of_the_service(sandbox.ready)) - before
     assert len(created) == 1
@@ -229,11 +228,10 @@ def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
 
 
 def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
-    sandbox: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, open_desk: Opens
 ) -> None:
     """What was paid is asked of the node over JSON-RPC, not of the desk."""
-    desk = DeskWindow(sandbox.home)
-    windows.append(desk)
+    desk = open_desk(sandbox.home)
     desk.ready()
     desk.to_deposit("64 usdc.base btc.bitcoin", "@cold")
     desk.read_until("f fund from wallet")
@@ -253,8 +251,7 @@ def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
         lambda: "✓ sign" in desk.text or "Deposit" in desk.text.split("\n")[0], "it is signed"
     )
     desk.kill()
-    again = DeskWindow(sandbox.home)
-    windows.append(again)
+    again = open_desk(sandbox.home)
     again.ready()
     again.until(lambda: chain.balance(usdc, place) == 64 * 10**6, "it is paid")
     again.completed(order)
@@ -272,10 +269,9 @@ def pane(text: str, title: str) -> str:
 
 
 def test_nine_stages_of_a_demonstration_with_transactions_that_are_on_the_chains(
-    sandbox: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, open_desk: Opens
 ) -> None:
-    desk = DeskWindow(sandbox.home, 200, 60)
-    windows.append(desk)
+    desk = open_desk(sandbox.home, 200, 60)
     desk.ready()
     desk.press("D")
     for number, row in enumerate(PRIVATE.rows, 1):

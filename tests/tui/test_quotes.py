@@ -194,7 +194,7 @@ async def test_an_answer_outlives_its_screen(market: Market) -> None:
         await run.to_quotes()
         screen = run.screen(QuotesScreen)
         board = screen.result
-        early = QuotesScreen(run.app.session, board.wish)
+        early = QuotesScreen(run.app.session, board.request)
         assert not early.composed
         early.take(board)
         assert early.result is board

@@ -272,7 +272,7 @@ class Creation:
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
-            chain, asked = result.token_in.chain_data, result.wish.slippage
+            chain, asked = result.token_in.chain_data, result.request.slippage
             dex = terms_of(
                 row.quote,
                 sender,
@@ -693,7 +693,7 @@ def read_payees(
         request,
         result.token_out,
         on_chain=row.on_chain,
-        arrives=result.amount if result.wish.receive else row.key,
+        arrives=result.amount if result.request.receive else row.key,
     )
     refund = _read_refund(desk, request, result.token_in, required=needs_refund_address(row))
     middle = None

@@ -244,7 +244,7 @@ async def report_quotes(
     output = call.output
     columns = [column for column in QUOTE_COLUMNS if column.head is not None]
     output.table(
-        [column.head_of(result.wish) for column in columns],
+        [column.head_of(result.request) for column in columns],
         [[column.text(result, row) for column in columns] for row in result.ranking.rows],
         numbers=[place for place, column in enumerate(columns) if column.name == "net"],
         plain=_sentences(result),
@@ -364,7 +364,7 @@ async def choose_quote(
 
 def require_output(result: QuoteResult, row: RankedQuote, least: Decimal) -> None:
     """Exit 3 for a route that gives less than asked for."""
-    arrives = result.amount if result.wish.receive else row.key
+    arrives = result.amount if result.request.receive else row.key
     if arrives >= least:
         return
     symbol = result.token_out.symbol
@@ -438,7 +438,7 @@ def _named(call: CliContext, quote_id: str, query: QuoteRequest) -> tuple[QuoteR
         entry = next(e for e in result.ranking.unusable if e.quote.quote_id == quote_id.lower())
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
-    if _subject(result.wish) != _subject(query):
+    if _subject(result.request) != _subject(query):
         raise bad_input(
             "QUOTE_DIFFERS",
             f"Quote {quote_id} is for {result.amount:f} {result.token_in.symbol} to"
@@ -512,9 +512,9 @@ class QuoteCache(Struct, frozen=True):
             token_out=result.token_out.id,
             amount=result.amount,
             private_send=result.private_send,
-            receive=result.wish.receive,
-            markup=result.wish.markup,
-            slippage=result.wish.slippage,
+            receive=result.request.receive,
+            markup=result.request.markup,
+            slippage=result.request.slippage,
             quotes=[
                 *(row.quote for row in ranking.rows),
                 *(entry.quote for entry in ranking.unusable),

@@ -398,9 +398,9 @@ def _funding(
     return Call(token, TRANSFER.call(account, missing)), missing
 
 
-def _read_landed(told: Any, wanted: str, height: int) -> Landed:
+def _read_landed(document: Any, wanted: str, height: int) -> Landed:
     """Reads the event alone; the bundler's own verdict is not trusted."""
-    answer = fields(told)
+    answer = fields(document)
     inner = fields(answer.get("receipt"))
     receipt = read_receipt(inner, digest(inner.get("transactionHash")))
     for log in receipt.logs:

@@ -169,8 +169,8 @@ def _sentence(docstring: str) -> str:
 
 def _alternatives(choices: list[dict[str, Any]]) -> dict[str, Any]:
     left = [converted(choice) for choice in choices if choice != {"type": "null"}]
-    found = left[0] if len(left) == 1 else {"anyOf": left}
-    return nullable(found) if len(left) < len(choices) else found
+    alternative = left[0] if len(left) == 1 else {"anyOf": left}
+    return nullable(alternative) if len(left) < len(choices) else alternative
 
 
 _DESCRIPTION = f"""\

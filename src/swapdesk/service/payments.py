@@ -376,19 +376,19 @@ def _body(header: str) -> _Body:
     if not isinstance(payload, dict):
         raise unreadable
     try:
-        found = msgspec.convert(
+        body = msgspec.convert(
             {**payload, "accepted": document.get("accepted")}, _Body, strict=True
         )
     except msgspec.ValidationError:
         raise unreadable from None
-    given = found.authorization
+    given = body.authorization
     fits = given.keys() == _FIELDS.keys() and all(
         type(given[name]) is str and form.fullmatch(given[name]) for name, form in _FIELDS.items()
     )
     fits = fits and all(int(given[name]) < 2**256 for name in ("validAfter", "validBefore"))
-    if not fits or _SIGNATURE.fullmatch(found.signature) is None:
+    if not fits or _SIGNATURE.fullmatch(body.signature) is None:
         raise unreadable
-    return found
+    return body
 
 
 def _encoded(value: dict[str, Any]) -> str:

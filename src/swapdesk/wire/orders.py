@@ -258,12 +258,10 @@ class OrderList(WireModel):
     total_pages: WireInteger
 
 
-class OrderRows(WireModel):
-    """The same with its orders as they came."""
+class OrderRows(OrderList):
+    """A page whose orders are not read yet."""
 
     orders: list[Any]
-    total: WireInteger
-    total_pages: WireInteger
 
 
 class OrderPath(RequestModel):

@@ -96,7 +96,7 @@ class TokenRow(_TokenRow):
 
     def can(self, what: CanDo) -> bool:
         """True if it can be used so now; a disabled token cannot be used."""
-        return self.enabled and bool(self[_CAN_DO_FIELD[what]])
+        return self.enabled and bool(getattr(self, _FLAG_OF[what]))
 
     @property
     def uses(self) -> tuple[CanDo, ...]:
@@ -115,11 +115,11 @@ class TokenRow(_TokenRow):
         )
 
 
-_CAN_DO_FIELD = {
-    CanDo.CEX: TokenRow._fields.index("has_cex"),
-    CanDo.DEX: TokenRow._fields.index("has_dex"),
-    CanDo.BUNDLE: TokenRow._fields.index("has_bundler"),
-    CanDo.SELF_PRIVATE: TokenRow._fields.index("has_self_private"),
+_FLAG_OF = {
+    CanDo.CEX: "has_cex",
+    CanDo.DEX: "has_dex",
+    CanDo.BUNDLE: "has_bundler",
+    CanDo.SELF_PRIVATE: "has_self_private",
 }
 
 
@@ -199,12 +199,7 @@ def needle(text: str) -> bytes:
     return text.translate(_FLAT).encode("utf-8", "surrogatepass")
 
 
-_CAN = {
-    CanDo.CEX: _BIT["enabled"] | _BIT["has_cex"],
-    CanDo.DEX: _BIT["enabled"] | _BIT["has_dex"],
-    CanDo.BUNDLE: _BIT["enabled"] | _BIT["has_bundler"],
-    CanDo.SELF_PRIVATE: _BIT["enabled"] | _BIT["has_self_private"],
-}
+_CAN = {use: _BIT["enabled"] | _BIT[flag] for use, flag in _FLAG_OF.items()}
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 _BENIGN, _STALE = Verdict.BENIGN.value, Verdict.STALE.value
 

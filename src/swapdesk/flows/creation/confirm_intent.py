@@ -123,7 +123,7 @@ class CreateChecks:
         self.own: Mapping[str, str] = {}
         """Addresses of this wallet's accounts, with their names."""
         self.middle: Token | None = find_intermediate_token(desk.catalog, result, row)
-        self._arrives = result.amount if result.wish.receive else row.key
+        self._arrives = result.amount if result.request.receive else row.key
         self._deposits = own_deposits(desk.journal)
         self._contracts = {
             token.id: token_contracts(desk.catalog, token) for token in (self.bought, self.sold)
@@ -224,7 +224,7 @@ class NotAgain(Exception):
 class Again(Struct, frozen=True):
     """The question for quotes, and the fields of the create as they were typed."""
 
-    wish: QuoteRequest
+    request: QuoteRequest
     typed: TypedBefore
 
 
@@ -312,7 +312,7 @@ def lock_for_review(
     terms.
     """
     quote = ranked.quote
-    request = result.wish
+    request = result.request
     for check in (recipient, memo, refund, intermediate):
         if check is not None and not check.ok:
             raise NotLockable(check.problem or "an input is not valid")

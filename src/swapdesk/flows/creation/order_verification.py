@@ -304,12 +304,12 @@ def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
     bought: what the signed transaction states, or the fixed rate. None if the rate floats."""
     quote = row.quote
     if row.on_chain:
-        asked = result.wish.slippage
+        asked = result.request.slippage
         slippage = SLIPPAGE if asked is None else asked
         return _least_on_chain(quote.amount_out, slippage, result.token_out.decimals)
     if not quote.fixed:
         return None
-    return result.amount if result.wish.receive else row.key
+    return result.amount if result.request.receive else row.key
 
 
 def confirmed_least(intent: Intent) -> Decimal | None:

@@ -210,7 +210,7 @@ def _custody(result: QuoteResult, row: RankedQuote) -> tuple[str, str]:
 
 
 def _why(result: QuoteResult, kind: RouteType) -> str:
-    request, private, dex = result.wish, kind is RouteType.PRIVATE, kind is RouteType.DEX
+    request, private, dex = result.request, kind is RouteType.PRIVATE, kind is RouteType.DEX
     reasons = (
         (request.same_token and not private, "the same token goes by private routes only"),
         (request.route_types and kind not in request.route_types, "not asked for"),
@@ -359,7 +359,7 @@ def _sends(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
     how = "no price known"
     if value is not None:
         how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"
-    source: Known = "service" if result.wish.receive else "you"
+    source: Known = "service" if result.request.receive else "you"
     return WaterfallStep("You send", how, source, "send", amount, "sold")
 
 
@@ -368,7 +368,7 @@ def _middle(result: QuoteResult, quote: Quote) -> list[WaterfallStep]:
     (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
         return []
-    if result.wish.use_xmr is True:
+    if result.request.use_xmr is True:
         return [WaterfallStep("Middle", "the legs meet on Monero", "you", "send", word="XMR")]
     how = "the service chooses where the legs meet"
     return [WaterfallStep("Middle", how, "unknown", "send", word="not told")]
@@ -414,7 +414,7 @@ def _markup(quote: Quote) -> WaterfallStep:
 def _total(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
     stated = row.quote.net_amount_out is not None
     how = "netAmountOut" if stated else "amountOut, no net stated"
-    if result.wish.receive:
+    if result.request.receive:
         how = f"{how}, as you asked"
     return WaterfallStep("You get, net", how, "service", "total", row.key)
 

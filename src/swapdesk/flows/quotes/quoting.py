@@ -241,27 +241,27 @@ class QuoteResult(Struct, frozen=True):
     asked_at: datetime
     received_at: datetime
     ranking: Ranking
-    wish: QuoteRequest
+    request: QuoteRequest
     cost: int = 1
     refused: ClientError | None = None
     limits: PairLimits | None = None
 
     @property
     def token_in(self) -> Token:
-        return self.wish.token_in
+        return self.request.token_in
 
     @property
     def token_out(self) -> Token:
-        return self.wish.token_out
+        return self.request.token_out
 
     @property
     def amount(self) -> Decimal:
         """The amount sold, or in reverse the amount to arrive."""
-        return self.wish.amount
+        return self.request.amount
 
     @property
     def private_send(self) -> bool:
-        return self.wish.private_send
+        return self.request.private_send
 
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
@@ -270,7 +270,7 @@ class QuoteResult(Struct, frozen=True):
         In reverse the minimum of what arrives, from the limits of the pair: a quote's own minimum
         is of the token sold.
         """
-        if self.wish.receive:
+        if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
                 return None
@@ -297,7 +297,7 @@ class QuoteResult(Struct, frozen=True):
 
     def amount_in(self, row: RankedQuote) -> Decimal:
         """What is sold on this route: the amount asked for, or in reverse the quote's."""
-        if self.wish.receive and row.quote.amount_in is not None:
+        if self.request.receive and row.quote.amount_in is not None:
             return row.quote.amount_in
         return self.amount
 
@@ -346,16 +346,16 @@ class QuoteDesk:
     ) -> QuoteResult:
         """Asks for one kind of rate, for the first time or again; rows of the other kind stay as
         they are."""
-        _, answer = await self._call(result.wish, on_repeat, fixed=fixed)
+        _, answer = await self._call(result.request, on_repeat, fixed=fixed)
         before = result.ranking
         others = [
             *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
             *((e.quote, result.received_at) for e in before.unusable if e.quote.fixed != fixed),
         ]
         request = replace(
-            result.wish,
-            fixed=result.wish.fixed or fixed,
-            floating=result.wish.floating or not fixed,
+            result.request,
+            fixed=result.request.fixed or fixed,
+            floating=result.request.floating or not fixed,
         )
         now = self._clock.now()
         ranking = rank([*others, *answer], request, now)
@@ -451,7 +451,7 @@ def find_intermediate_token(
 ) -> Token | None:
     """XMR where the hop of a private route was pinned to it, else None: only then is it known which
     chain an intermediate refund address belongs to (contract 7.12)."""
-    if row.quote.type != RouteType.PRIVATE or result.wish.use_xmr is not True:
+    if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
     tokens = (catalog.token(row_of_list.id) for row_of_list in rows)

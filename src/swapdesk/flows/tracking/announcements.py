@@ -35,7 +35,9 @@ def quotes_arrived(quotes: QuoteResult) -> str:
 
 def no_usable_route(quotes: QuoteResult) -> str:
     """Says why no route can be chosen, and the smallest usable amount if it is known."""
-    token, verb = (quotes.token_out, "pays") if quotes.wish.receive else (quotes.token_in, "takes")
+    token, verb = (
+        (quotes.token_out, "pays") if quotes.request.receive else (quotes.token_in, "takes")
+    )
     sentence = f"No route {verb} {exact_amount(quotes.amount)} {token.symbol}"
     failed, routes = quotes.failed, len(quotes.ranking.unusable)
     if failed:

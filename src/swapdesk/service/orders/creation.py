@@ -104,11 +104,11 @@ class OrderDesk(Room):
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
         async with turn:
-            earlier, found = None, await self._store.quotes.get(partner_id, request.quote_id)
-            if found is None or found.consumed_by is not None:
+            earlier, stored = None, await self._store.quotes.get(partner_id, request.quote_id)
+            if stored is None or stored.consumed_by is not None:
                 earlier = await self._store.orders.of_quote(partner_id, request.quote_id)
             if earlier is None:
-                quote = await self._acceptable(caller, found, request, purpose)
+                quote = await self._acceptable(caller, stored, request, purpose)
                 notes = await self._prepared(quote, request)
                 try:
                     order = await self._begin(
@@ -133,11 +133,11 @@ class OrderDesk(Room):
     async def _acceptable(
         self,
         caller: Caller,
-        found: StoredQuote | None,
+        stored: StoredQuote | None,
         request: ExchangeRequest | PrivateSendRequest,
         purpose: Purpose,
     ) -> StoredQuote:
-        quote = usable(found, purpose, self._clock.now())
+        quote = usable(stored, purpose, self._clock.now())
         if quote.fixed and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         token_in = self._catalog.enabled_token(quote.token_in_id, "from")

@@ -371,7 +371,7 @@ class CreateScreen(Page):
         from swapdesk.flows.catalog.catalog import coin_price
         from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
-        chain, asked = state.result.token_in.chain_data, state.result.wish.slippage
+        chain, asked = state.result.token_in.chain_data, state.result.request.slippage
         return terms_of(
             state.row.quote,
             state.account.account.address,
@@ -535,7 +535,7 @@ class CreateScreen(Page):
             self._lock()
         lost = lost_percent(before, state.row)
         if lost is not None:
-            symbol, receive = compared_symbol(result.wish), result.wish.receive
+            symbol, receive = compared_symbol(result.request), result.request.receive
             notice = rate_worse(symbol, state.row.figure, lost, receive=receive)
             self.show_notice(notice, "warning")
 
@@ -606,7 +606,7 @@ class CreateScreen(Page):
 
         result, quote_id = self.state.result, self.state.row.quote_id
         sold, bought = result.token_in, result.token_out
-        async for account in find_account(self.desk, sold, bought, payer=result.wish.account):
+        async for account in find_account(self.desk, sold, bought, payer=result.request.account):
             self.call_later(self._account_read, account)
         return await with_plan(self.desk, account, quote_id)
 
@@ -665,6 +665,6 @@ def _what(result: QuoteResult) -> str:
     amount = copied_amount(result.amount)
     if result.private_send:
         return f"{amount} {sold} privately"
-    if result.wish.receive:
+    if result.request.receive:
         return f"{sold} → {amount} {bought}"
     return f"{amount} {sold} → {bought}"

@@ -610,7 +610,7 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
     paid, received = result.amount_in(row), received_amount(result, row)
     rates = rate_both_ways(paid, result.token_in.symbol, received, result.token_out.symbol)
     was = table_amount(state.was) if state.was is not None else ""
-    reverse = result.wish.receive
+    reverse = result.request.receive
     rate = "rate fixed" if row.quote.fixed else "floating"
     return [
         Fact(
@@ -712,13 +712,13 @@ def _fees(row: RankedQuote) -> str:
 
 def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
     """What arrives: the amount that was stated, else that of the quote."""
-    return result.amount if result.wish.receive else row.key
+    return result.amount if result.request.receive else row.key
 
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
     """The markup that was asked for or that the service applied."""
     applied = row.quote.applied_api_markup
-    percent = result.wish.markup if applied is None else applied
+    percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
 
 

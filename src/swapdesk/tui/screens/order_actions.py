@@ -87,7 +87,7 @@ class OrderActions(Page, bare=True):
             return
         recipient = again.typed.recipient
         self.app.push_screen(
-            QuotesScreen(self.session, again.wish, recipient=recipient, typed=again.typed)
+            QuotesScreen(self.session, again.request, recipient=recipient, typed=again.typed)
         )
 
     def do_put_away(self, tracked: TrackedOrder) -> None:

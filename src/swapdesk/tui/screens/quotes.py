@@ -281,7 +281,7 @@ class QuotesScreen(Page):
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
-        self.request = result.wish
+        self.request = result.request
         if before is not None:
             self._former = former_places(before.ranking, result.ranking)
             self._former_until = self.session.clock.monotonic() + MOVED_FOR
@@ -344,8 +344,8 @@ class QuotesScreen(Page):
                     former=self._former,
                 )
             )
-            symbol = compared_symbol(result.wish)
-            head = "You send" if result.wish.receive else "You get, net"
+            symbol = compared_symbol(result.request)
+            head = "You send" if result.request.receive else "You get, net"
             ways = compare_route_types(result, self.now())
             self._ways.show(partial(ways_lines, ways, head, symbol) if ways else None)
         passed = self.session.clock.monotonic() - self._asked_at if self.fetching else None
@@ -358,7 +358,7 @@ class QuotesScreen(Page):
     def _set_heads(self, result: QuoteResult) -> None:
         """Sets the columns that this answer needs, in the order of its rows."""
         note = note_width(self.arrangement.arrange(result.ranking, self.now()))
-        heads = quote_columns(result.wish, all_in=self.arrangement.all_in, note=note)
+        heads = quote_columns(result.request, all_in=self.arrangement.all_in, note=note)
         if heads != self._heads:
             self._heads = heads
             self._table.set_columns(heads)
@@ -689,7 +689,7 @@ class WaterfallScreen(Page):
             said = f"you: choose a route in {countdown(left)}"
             self.set_money("in your wallet.", said, urgent=left < 15)
         else:
-            cost = cost_in_words(result.wish)
+            cost = cost_in_words(result.request)
             self.set_money("in your wallet.", f"you: e, then r asks again, {cost}")
         self.refresh_frame()
         self.refresh_keys()
@@ -756,7 +756,7 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
     """What the rows are ranked by, with the time of the answer and without it. ``failed``: a later
     answer did not come."""
-    net = "what you send" if result.wish.receive else "net received"
+    net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
     if arrangement.only is not None:
@@ -803,8 +803,8 @@ def rows_below(
     if entry is not None:
         rows.append([Span("Reason  ", "muted"), Span(reason_text(entry))])
     rows += value_rows(result, row, now, notes)
-    asked = options_in_words(result.wish, named)
-    if asked and not (result.wish.receive and asked == "fixed rates"):
+    asked = options_in_words(result.request, named)
+    if asked and not (result.request.receive and asked == "fixed rates"):
         rows.append([Span("Asked  ", "muted"), Span(asked)])
     return rows
 
@@ -862,7 +862,7 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
     if row is None:
         return None
     if row.expired(now):
-        return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(result.wish)}."
+        return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(result.request)}."
     if row.on_chain and result.token_in.chain_data.kind not in KINDS:
         chain = result.token_in.chain_data.name
         return f"The wallet of this desk signs nothing on {chain}. Choose another route."

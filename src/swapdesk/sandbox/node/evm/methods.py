@@ -146,10 +146,10 @@ Table = dict[str, tuple[Run, int, int]]
 
 
 def constant(value: object) -> Run:
-    async def told() -> object:
+    async def answer() -> object:
         return value
 
-    return told
+    return answer
 
 
 class Methods:
@@ -240,10 +240,10 @@ class Methods:
 
     async def _transaction(self, transaction_hash: Any) -> Document | None:
         wanted = read_bytes(transaction_hash, "the hash", 32)
-        found = self._chain.chain.find(wanted)
+        position = self._chain.chain.find(wanted)
         chain_id = self._chain.terms.chain_id
-        if found is not None:
-            block, place = found
+        if position is not None:
+            block, place = position
             mined = block.transactions[place]
             return transaction_document(
                 mined.signed, mined.hash, mined.sender, chain_id, block, place

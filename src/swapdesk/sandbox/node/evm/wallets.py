@@ -137,10 +137,10 @@ class EvmWallets:
             logger.info("%s takes a payment later: %s", self.name, problem)
 
     def mined(self, transaction_hash: str) -> Inclusion | None:
-        found = self._live().chain.find(bytes.fromhex(transaction_hash[2:]))
-        if found is None:
+        position = self._live().chain.find(bytes.fromhex(transaction_hash[2:]))
+        if position is None:
             return None
-        block, place = found
+        block, place = position
         return block.number, block.transactions[place].succeeded
 
     def refusal(self, transaction_hash: str) -> str | None:
