@@ -204,20 +204,37 @@ class Home:
     # Afterwards
 
     def settle(self) -> None:
-        """Go on with everything as a trader would, until nothing is left to go on with."""
-        for file in self.files:
-            self._until(self._batch_settled, file)
-        self._until(self._went_on, *SWAP_ON_CHAIN, "20", "usdc.base", "weth.base")
-        self._until(self._emptied)
-        for name, order in self.listed().items():
-            if name in self.settled:
-                continue
-            # Also one that is told as paid: its transaction may never have left, or have arrived
-            # without anybody who followed it.
-            if order["intentId"] and not order["order"]["isDex"]:
-                self._until(self._deposit_settled, name)
-                self.settled.add(name)
+        """Go on with everything as a trader would, until nothing is left to go on with. What a kill
+        left signed and unsent holds up every other signature of its account until whoever signed it
+        goes on, so that all are given in turn."""
+        waiting: list[tuple[Callable[..., bool], *tuple[str, ...]]] = [
+            *((self._batch_settled, file) for file in self.files),
+            (self._went_on, *SWAP_ON_CHAIN, "20", "usdc.base", "weth.base"),
+        ]
+
+        emptied = False
+
+        def moved() -> bool:
+            """Whether something was settled when all were given once, or nothing is left."""
+            nonlocal waiting, emptied
+            before = len(waiting) - len(self.settled)
+            waiting = [step for step in waiting if not step[0](*step[1:])]
+            self.settled |= {name for name in self._deposits() if self._deposit_settled(name)}
+            emptied = self._emptied() and not (waiting or self._deposits())
+            return emptied or len(waiting) - len(self.settled) < before
+
+        while not emptied:
+            self._until(moved)
         self._until(self._arrived)
+
+    def _deposits(self) -> list[str]:
+        """Orders whose deposit is to be settled; also of one that is told as paid: its transaction
+        may never have left, or have arrived without anybody who followed it."""
+        return [
+            name
+            for name, order in self.listed().items()
+            if name not in self.settled and order["intentId"] and not order["order"]["isDex"]
+        ]
 
     def _until(self, settled: Callable[..., bool], *words: str) -> None:
         try:

@@ -27,7 +27,7 @@ _NEXT = {
     "no_smart_accounts": "you: use the wallet that made the smart account",
     "passphrase_needed": "you: give the pass phrase",
     "gate": "you: look at what was refused",
-    "unresolved": "you: wait for the transaction before it",
+    "unresolved": "you: repeat what signed it, which sends it, or swapdesk wallet cancel",
     "defect": "you: report it",
 }
 _CORRECT = "you: correct the command"
