@@ -163,7 +163,7 @@ def _counted(names: Sequence[str]) -> list[str]:
 def unmatched(review: Review) -> tuple[str, ...]:
     """Names of the fields that are in no quote, the weighty ones first."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
-    return tuple(one.field for one in sorted(lines, key=lambda one: not one.weight))
+    return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:

@@ -456,7 +456,7 @@ class RunningSignings:
     def open(self) -> list[SigningSession[Any]]:
         """Sessions that are not over, by kind, then oldest first."""
         sessions = (session for session in self._sessions.values() if not session.over)
-        return sorted(sessions, key=lambda one: one.kind.rank)
+        return sorted(sessions, key=lambda session: session.kind.rank)
 
     def working(self, session: SigningSession[Any]) -> bool:
         """True while a run goes on."""

@@ -183,7 +183,7 @@ class TimeLine(Vertical):
         if kind == "update":
             return record.moments[int(number)]
         at = record.calls[int(number)].at
-        return next((one for one in reversed(record.moments) if one.at <= at), None)
+        return next((moment for moment in reversed(record.moments) if moment.at <= at), None)
 
     @property
     def sheet(self) -> CaseSheet | None:

@@ -42,8 +42,8 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
     """A label and a row for each; nothing for none."""
     if not payments:
         return []
-    amount = max(cell_len(one.amount) for one in payments)
-    address = max(cell_len(one.payee) for one in payments)
+    amount = max(cell_len(payment.amount) for payment in payments)
+    address = max(cell_len(payment.payee) for payment in payments)
     places = TIGHT_PLACES if width < TIGHT_BELOW else ROOMY_PLACES
     if WHOLE_IDS.address(width, amount) >= address:
         places = WHOLE_IDS
@@ -108,7 +108,7 @@ def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
     """What the columns are called."""
     rows, _ = folded(fields)
     label, signed, beside = _columns(rows, width)
-    also = width >= ROOMY and any(one.units is not None for one in rows)
+    also = width >= ROOMY and any(row.units is not None for row in rows)
     said = "You sign; amounts in base units too" if also else "You sign"
     first = [*fill(Span("Field", "muted"), label), Span(said, "muted")]
     if beside >= LEAST_BESIDE:
@@ -118,10 +118,10 @@ def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
 
 def _columns(rows: Sequence[ReviewLine], width: int) -> tuple[int, int, int]:
     """Cells of the label, of what is signed and of what it is held against."""
-    label = max([len(one.field) for one in rows] or [0])
+    label = max([len(row.field) for row in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP
-    address = max([len(one.signed) for one in rows if len(one.signed) <= LONGEST_ADDRESS] or [0])
+    address = max([len(row.signed) for row in rows if len(row.signed) <= LONGEST_ADDRESS] or [0])
     room = max(20, width - label - 4)
     signed = min(max(ADDRESS, address), room)
     if width - label - signed - 5 < LEAST_BESIDE:
