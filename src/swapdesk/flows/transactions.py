@@ -327,7 +327,7 @@ class NotSignable(Exception):
         """The first rule that refuses."""
 
     def next(self, otherwise: str) -> str:
-        """Who acts next, by the rule that refuses."""
+        """Returns who acts next, by the rule that refuses."""
         return rule_next(self.code, otherwise)
 
 
@@ -434,13 +434,14 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def purpose(self) -> Purpose | None:
-        """What it is signed for."""
+        """Returns what it is signed for."""
         signed = self.transaction or self.payload
         return None if signed is None else signed.purpose
 
     @property
     def refusal(self) -> str | None:
-        """Why the trader's typed confirmation does not sign it, in sentences; None if it does."""
+        """Returns why the trader's typed confirmation does not sign it, in sentences; None if it
+        does."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -485,7 +486,7 @@ class Transactor:
     # Before the signature
 
     async def signed(self, intent_id: str, *purposes: Purpose) -> tuple[SignedTransaction, ...]:
-        """What was signed for an intent and these purposes, oldest first."""
+        """Returns what was signed for an intent and these purposes, oldest first."""
         signed = await self._client.transactions(intent_id)
         return tuple(transaction for transaction in signed if transaction.purpose in purposes)
 
