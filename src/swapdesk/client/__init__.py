@@ -1,6 +1,7 @@
-"""The desk's way to a service: typed calls (``api``) and the stream of order updates (``live``).
+"""The desk's access to a service: typed calls (``api``) and the stream of order updates (``live``).
 
-``transport`` is what every call goes through: deadlines, caps, credentials, when it is sent again,
-the log of calls (``exchange_log``). ``budget`` counts calls against the limits, ``stream_socket``
-reads what changed in a frame of the stream, ``sandbox_control`` asks the faucet of a sandbox.
+Every call goes through ``transport``, which applies deadlines, size limits, credentials and the
+rules for repeating a call; ``exchange_log`` keeps the log of calls. ``budget`` counts calls against
+the limits of the service, ``stream_socket`` reads what changed in a frame of the stream, and
+``sandbox_control`` uses the control operations of a sandbox.
 """

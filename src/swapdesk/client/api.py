@@ -1,9 +1,10 @@
 """The Partner Swap API v2, one typed method per operation.
 
-Every method raises the tree of :mod:`swapdesk.client.errors`. Reading calls are retried by rule,
-creating calls are not (:mod:`swapdesk.client.transport`). Answers are read strictly. The list of
-orders is read order by order: one that cannot be read must not hide the others, and is counted,
-because a list with a gap does not prove that an order is absent.
+Every method raises errors of :mod:`swapdesk.client.errors`. The transport repeats reading calls by
+its rules and repeats creating calls only after a 429 that says when to come back
+(:mod:`swapdesk.client.transport`). Answers are read strictly. A list of orders is read order by
+order: an unreadable order does not hide the others, and it is counted, because an incomplete list
+does not prove that an order is absent.
 """
 
 from __future__ import annotations
@@ -79,17 +80,19 @@ from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 log = logging.getLogger(__name__)
 
 STEP = 20
-"""Orders read before the event loop has its turn: about two milliseconds."""
+"""Number of orders that are read before other tasks of the event loop run; this takes about two
+milliseconds."""
 
 T = TypeVar("T")
 _RAW_ORDERS = 256
 OTHER_ID = "other_id"
-"""The reason for refusing an answer about another id than was asked for."""
+"""The ``reason`` of an :class:`AnswerRefused` whose answer is about another id than the requested
+one."""
 
 
 class OrderPage(Struct, frozen=True):
-    """``skipped`` orders of this page could not be read; ``total`` and ``total_pages`` are the
-    service's own (contract 8.21)."""
+    """One page of the list of orders. ``skipped`` counts the orders of the page that could not be
+    read; ``total`` and ``total_pages`` are the service's own numbers (contract 8.21)."""
 
     orders: list[Order]
     total: int
@@ -98,12 +101,13 @@ class OrderPage(Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """True if nothing was listed, readable or not."""
+        """True if the page had no orders, readable or unreadable."""
         return not self.orders and not self.skipped
 
 
 async def read_order_page(rows: OrderRows) -> OrderPage:
-    """Reads the orders of a page; the event loop has its turn after every :data:`STEP`."""
+    """Reads the orders of a page, and lets other tasks of the event loop run after every
+    :data:`STEP` orders."""
     orders: list[Order] = []
     skipped = 0
     for at, row in enumerate(rows.orders, start=1):
@@ -121,7 +125,9 @@ async def read_order_page(rows: OrderRows) -> OrderPage:
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """The operation of a method and a path like ``/v2/orders/abc``, with the values in the path."""
+    """Returns the operation for a method and a path like ``/v2/orders/abc``, with the values in the
+    path. Raises RequestRefused if there is no such operation or a value in the path is not an
+    id."""
     wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
     segments = wanted.split("/")
     for operation in OPERATIONS:
@@ -145,15 +151,15 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """What the service created, and its name for the request, which support asks for; None if it
-    gave none."""
+    """A created object with the service's id of the request, which its support asks for.
+    ``request_id`` is None if the service gave no id."""
 
     made: T
     request_id: str | None
 
 
 class PartnerApi(ApiTransport):
-    """Every operation of the table under its name."""
+    """A client with one method for each operation of the table."""
 
     @cached_property
     def _raw_orders(self) -> Newest[str, bytes]:
@@ -163,11 +169,13 @@ class PartnerApi(ApiTransport):
         return self.server.now()
 
     def skew(self) -> float | None:
-        """Seconds the service is ahead of this machine; None before the first answer."""
+        """Returns the seconds by which the service's clock is ahead of this machine; None before
+        the first answer."""
         return self.server.skew()
 
     def raw_order(self, service_id: str) -> bytes | None:
-        """The bytes of the newest answer that was this one order; None if not kept."""
+        """Returns the bytes of the newest answer that contained only this order; None if no such
+        answer is kept."""
         return self._raw_orders.get(service_id)
 
     async def call(
@@ -191,8 +199,8 @@ class PartnerApi(ApiTransport):
         return await self.send(operation, path=values, query=query, body=body)
 
     async def health(self) -> Health:
-        """The service's health. Its status alone says whether it is well: services answer any JSON,
-        text or nothing (contract 13.1)."""
+        """Returns the service's health. A status from 200 to 299 alone means that the service is
+        well, because services answer any JSON, text or nothing (contract 13.1)."""
         try:
             return await self._call("health", Health)
         except AnswerRefused as error:
@@ -201,8 +209,8 @@ class PartnerApi(ApiTransport):
             return Health()
 
     async def openapi(self) -> dict[str, Any]:
-        """The description of the service. It holds no money and bounds such as 1.8e308, so it is
-        read as ordinary JSON with Decimals."""
+        """Returns the service's OpenAPI document. It is read as ordinary JSON with Decimals,
+        because it contains no amounts of money, but bounds such as 1.8e308."""
         answer = await self.send(BY_NAME["openapi"])
         try:
             refuse_deep(answer.body)
@@ -223,7 +231,7 @@ class PartnerApi(ApiTransport):
         return await self._call("get_token", Token, path={"id": token_id})
 
     async def list_swaps(self, query: ProviderQuery | None = None) -> list[SwapProvider]:
-        """All providers; a list inside ``{"swaps": ...}`` is read as well (contract 5.14)."""
+        """Returns all providers; also reads a list inside ``{"swaps": ...}`` (contract 5.14)."""
         return await self._call("list_swaps", list[SwapProvider], query=query, wrapped="swaps")
 
     async def get_pair_limits(self, query: PairLimitsQuery) -> PairLimits:
@@ -244,10 +252,11 @@ class PartnerApi(ApiTransport):
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Creates an order. After :class:`OutcomeUnknown` look for it; never send it again.
+        """Creates an order. After :class:`OutcomeUnknown`, look for the order; never send the
+        request again.
 
-        A refusal that says when to come back is repeated once, but not from ``until`` on, when the
-        quote is over.
+        The call is repeated once after a 429 that says when to come back, but never at or after
+        ``until``, when the quote ends.
         """
         return await self._ask("create_exchange", Order, body=request, until=until)
 
@@ -258,8 +267,8 @@ class PartnerApi(ApiTransport):
         return await self._ask("create_private_send", Order, body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
-        """Creates a group of orders, with the rules of :meth:`create_exchange`: after
-        :class:`OutcomeUnknown` look for its orders in the list."""
+        """Creates a group of orders. After :class:`OutcomeUnknown`, look for its orders in the
+        list; never send the request again."""
         return await self._ask("create_multi_exchange", MultiExchange, body=request)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
@@ -270,14 +279,15 @@ class PartnerApi(ApiTransport):
     async def build_multi_transactions(
         self, multi_id: str, request: MultiBuildRequest
     ) -> MultiTransactions:
-        """Builds what is to be signed to pay the deposits. It moves nothing, but voids what was
-        built before and not submitted: sign the newest answer only."""
+        """Builds the transactions that pay the deposits, for the wallet to sign. A build moves no
+        money, but it makes every earlier build that was not submitted invalid: sign only the newest
+        answer."""
         return await self._call(
             "build_multi_transactions", MultiTransactions, path={"multiId": multi_id}, body=request
         )
 
     async def get_multi_transactions(self, multi_id: str, sender: str) -> MultiTransactions:
-        """The transactions of a group on Solana."""
+        """Returns the transactions of a group on Solana."""
         return await self._call(
             "get_multi_transactions",
             MultiTransactions,
@@ -288,9 +298,9 @@ class PartnerApi(ApiTransport):
     async def submit_multi_transactions(
         self, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Submits the signatures of the newest build. After :class:`OutcomeUnknown`, and after
-        ``NOT_FOUND``, which answers a second submission, look at the group; never build anew for
-        it."""
+        """Submits the signatures of the newest build. A second submission is answered with
+        ``NOT_FOUND``. After :class:`OutcomeUnknown` or ``NOT_FOUND``, read the group's state; never
+        build again because of them."""
         return await self._call(
             "submit_multi_transactions", MultiSubmission, path={"multiId": multi_id}, body=request
         )
@@ -299,21 +309,22 @@ class PartnerApi(ApiTransport):
         return await self._call("get_order", Order, path={"serviceId": service_id})
 
     async def list_orders(self, query: OrderQuery | None = None) -> OrderPage:
-        """One page; orders that cannot be read are skipped and counted."""
+        """Returns one page of orders; unreadable orders are skipped and counted."""
         return await read_order_page(await self._call("list_orders", OrderRows, query=query))
 
     async def dex_approve(self, request: ApproveRequest) -> ApproveAnswer:
-        """What has to be approved or signed before the venue may take the tokens."""
+        """Returns what has to be approved or signed before the venue may take the tokens."""
         return await self._call("dex_approve", ApproveAnswer, body=request)
 
     async def dex_allowance(self, request: ApproveRequest) -> bool:
-        """True if the venue may take the tokens already."""
+        """Returns True if the venue may already take the tokens."""
         return await self._call("dex_allowance", StrictBool, body=request)
 
     async def dex_chain_signatures(
         self, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """The steps that follow a signed one; some servers wrap the list."""
+        """Returns the signature steps that follow a signed step; also reads a list inside
+        ``{"chainSignatures": ...}``, which some servers send."""
         return await self._call(
             "dex_chain_signatures",
             list[SignatureRequirement],
@@ -322,11 +333,12 @@ class PartnerApi(ApiTransport):
         )
 
     async def dex_confirm_transaction(self, request: ConfirmTransactionRequest) -> bool:
-        """Reports the order's transaction; False if the service does not see it yet."""
+        """Reports the order's transaction to the service; returns False if the service does not see
+        the transaction yet."""
         return await self._call("dex_confirm_transaction", StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
-        """The effective limits; the budget takes them over."""
+        """Returns the limits in force, and stores them in the budget."""
         limits = await self._call("get_rate_limits", RateLimits)
         self.budget.limits = limits
         return limits
@@ -338,11 +350,11 @@ class PartnerApi(ApiTransport):
         return await self._call("get_volume", VolumeStatistics)
 
     async def get_weekly_volume(self) -> list[WeeklyVolume]:
-        """Oldest first, weeks without an order included."""
+        """Returns the weeks, oldest first, including weeks without orders."""
         return await self._call("get_weekly_volume", list[WeeklyVolume])
 
     async def get_chart(self, query: ChartQuery) -> list[ChartPoint]:
-        """Oldest first, days or months without an order included."""
+        """Returns the days or months, oldest first, including those without orders."""
         return await self._call("get_chart", list[ChartPoint], query=query)
 
     async def _call(self, name: str, kind: type[T], **asked: Any) -> T:
@@ -360,7 +372,8 @@ class PartnerApi(ApiTransport):
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
-        """Calls an operation; ``wrapped`` is the member that some servers put the answer into."""
+        """Calls an operation and returns its result with the request id. ``wrapped`` is the member
+        that some servers put the result into."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,
@@ -403,8 +416,8 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """True if an answer names another id than its path: all of it is about something else then. The
-    orders of a group count too, where they name their group."""
+    """Returns True if the answer, or an order in a group's answer, names another id than the path
+    of the call. The whole answer is then about something else."""
     for name, asked in path.items():
         member = to_snake(name)
         named = [getattr(result, member, None)]

@@ -1,15 +1,13 @@
-"""The desk's own count of its calls, held against the limits of the service.
+"""The desk's own count of its calls, compared with the limits of the service.
 
 The headers ``ratelimit-limit``, ``ratelimit-remaining`` and ``ratelimit-reset`` (seconds) count the
-calls of the partner's other programs, too; the smaller of both remainders is shown. A service may
-leave them out (contract 2.11).
+calls of the partner's other programs, too; the desk shows the smaller remainder. A service may omit
+these headers (contract 2.11). Windows are minutes, hours and days of the service's UTC time
+(contract 2.8, 12.1). Refused calls (429) are neither charged nor counted.
 
-Windows are minutes, hours and days of the service's UTC time (contract 2.8, 12.1). Refused calls
-(429) are not charged and not counted.
-
-A service states its limits and not their use, and a command lives for seconds, so every process of
-a profile adds lines to one file (:class:`OwnCalls`). Nothing waits because of that file: a service
-that forgot its counts would be waited for in vain.
+A service states its limits but not how much of them is used, and a command runs for seconds only.
+So every process of a profile appends its calls to one file (:class:`OwnCalls`). The file is only
+shown and delays no call, because the service may have forgotten its counts.
 """
 
 from __future__ import annotations
@@ -34,19 +32,22 @@ KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
 KEPT_SECONDS = 86_400
 
 _LONGEST = 256 * 1024
-"""Bytes from which on earlier days are left out; PRO writes 90 kB a day."""
+"""Size in bytes above which the file drops calls that are too old; a PRO account writes 90 kB a
+day."""
 
 _HEADERS = ("limit", "remaining", "reset")
 
 
 class OwnCalls:
-    """A file of lines ``seconds class``. If it cannot be written or read, nothing is counted."""
+    """The calls of all processes of a profile, in a file of lines ``seconds class``. If the file
+    cannot be written or read, nothing is counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, rate_class: RateClass, at: datetime) -> None:
-        """Counts one charged call. Lines are short, so that appends of processes do not mix."""
+        """Counts one charged call. A call is one short line, so that appends of several processes
+        do not mix."""
         if rate_class not in KEPT:
             return
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -61,7 +62,8 @@ class OwnCalls:
                 self._shorten(at)
 
     def used(self, rate_class: RateClass, seconds: int, at: datetime) -> int:
-        """Calls in the current window of ``seconds``, by the service's time ``at``."""
+        """Returns the number of calls in the current window of ``seconds``; ``at`` is the service's
+        time."""
         number = int(at.timestamp()) // seconds
         return sum(
             counted is rate_class and moment // seconds == number
@@ -85,7 +87,7 @@ class OwnCalls:
 
 
 class Window(Enum):
-    """A window and its length in seconds."""
+    """A window of the rate limits; the value is its length in seconds."""
 
     MINUTE = 60
     HOUR = 3_600
@@ -94,7 +96,7 @@ class Window(Enum):
 
 class Allowance(Struct, frozen=True):
     """What one window still allows; ``resets_in`` is in seconds. ``used`` may exceed ``limit`` if
-    limits were lowered or other processes called."""
+    the limits were lowered or other processes made calls."""
 
     window: Window
     limit: int
@@ -107,8 +109,8 @@ class Allowance(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """What an answer said of the window that binds; ``ends`` is in seconds of the service's
-    time."""
+    """What the headers of an answer said about the window that limits the partner most. ``ends`` is
+    in seconds since 1970, by the service's time."""
 
     limit: int
     left: int
@@ -116,20 +118,20 @@ class Told(Struct, frozen=True):
 
 
 class Budget:
-    """Counts by class and window. ``now`` is the service's time; ``own`` counts all processes of
-    the profile."""
+    """The counts of calls by class and window. ``now`` returns the service's time; ``own`` counts
+    the calls of all processes of the profile."""
 
     def __init__(self, now: Callable[[], datetime], own: OwnCalls | None = None) -> None:
         self.now = now
-        """The service's time."""
+        """Returns the service's time."""
         self.limits: RateLimits | None = None
-        """The answer of ``GET /rateLimits``, once it is known."""
+        """The answer of ``GET /rateLimits``; None until it is known."""
         self._own = own
         self._told: dict[RateClass, Told] = {}
         self._used: dict[tuple[RateClass, Window], tuple[int, int]] = defaultdict(lambda: (0, 0))
 
     def count(self, rate_class: RateClass) -> None:
-        """Counts one call that was charged now."""
+        """Counts one call that was charged now; calls of the class ``NONE`` are not counted."""
         if rate_class is RateClass.NONE:
             return
         now = self.now()
@@ -142,10 +144,10 @@ class Budget:
             self._used[rate_class, window] = (number, used + 1 if counted == number else 1)
 
     def tell(self, rate_class: RateClass, headers: Mapping[str, str]) -> None:
-        """Takes the headers of an answer to a call of this class, after it was counted.
+        """Stores the rate limit headers of an answer. Call :meth:`count` for the call first.
 
-        Missing or unreadable headers count for nothing. Answers may arrive out of order: within one
-        window the smaller remainder stands.
+        Missing or unreadable headers change nothing. Answers may arrive out of order: within one
+        window the smaller remainder is kept.
         """
         limit, left, reset = (_whole(headers.get(f"ratelimit-{name}")) for name in _HEADERS)
         if rate_class is RateClass.NONE or limit is None or left is None or reset is None:
@@ -171,12 +173,12 @@ class Budget:
         return used if counted == number else 0
 
     def used_this_hour(self, rate_class: RateClass | str) -> int:
-        """Calls of this desk in the current hour."""
+        """Returns the number of calls of this desk in the current hour."""
         return self.used(RateClass(rate_class), Window.HOUR)
 
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Minute, hour and day as counted here; empty before the limits are known and for classes
-        that the service does not report (reads)."""
+        """Returns the minute, the hour and the day as counted here; empty before the limits are
+        known, and for reads, which the service does not report."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:
@@ -191,8 +193,9 @@ class Budget:
         )
 
     def of_profile(self, rate_class: RateClass) -> tuple[Allowance, ...]:
-        """As :meth:`allowances`, with the calls of all processes of the profile, and of the
-        partner's other programs where an answer told them. Only to be shown."""
+        """Returns :meth:`allowances` with the calls of all processes of the profile, and with those
+        of the partner's other programs if an answer reported them. Use the result for display
+        only."""
         stated = self._told_now(rate_class)
         shown = []
         for allowance in self.allowances(rate_class):
@@ -208,7 +211,8 @@ class Budget:
         return tuple(shown)
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
-        """The window with the fewest calls left, the longer of equals; None if nothing is known."""
+        """Returns the window with the fewest calls left, and the longer window if two are equal;
+        None if nothing is known."""
         allowances = self._all(RateClass(rate_class))
         return min(allowances, key=lambda a: (a.left, -a.window.value)) if allowances else None
 
@@ -217,8 +221,8 @@ class Budget:
         return (*self.allowances(rate_class), *([stated] if stated is not None else []))
 
     def wait_for(self, rate_class: RateClass | str, calls: int = 1) -> float | None:
-        """Seconds until ``calls`` more are allowed; 0 if they are now, None if they never fit into
-        one window."""
+        """Returns the seconds until ``calls`` more calls are allowed; 0 if they are allowed now,
+        None if one window never allows so many."""
         wait = 0.0
         for allowance in self._all(RateClass(rate_class)):
             if calls > allowance.limit:

@@ -1,10 +1,10 @@
-"""What a transaction paid, read from its chain's node by its hash, and the payments in the blocks
-of an EVM chain.
+"""What a transaction paid, read by its hash from a node of its chain, and the transfers in the
+blocks of an EVM chain.
 
-JSON-RPC, so that no chain library comes into the desk; each read goes out once. Units are those of
-the token's contract, or of the coin if ``contract`` is None. Internal calls are seen only where
-they leave a transfer event. It is for showing and comparing, never for a decision about money: the
-wallet agent reads what is signed with a client of its own.
+Uses plain JSON-RPC, so that the desk loads no chain library; each read is sent once. Units are base
+units of the token, or of the coin if ``contract`` is None. Transfers by internal calls are seen
+only if they emit a transfer event. The results are for display and comparison, never for a decision
+about money: the wallet agent reads what it signs with its own client.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
 
 MOST_TOKENS = 8
-"""Contracts that are asked for their decimals; further ones are airdrops."""
+"""Number of contracts that are asked for their decimals; further contracts are taken for
+airdrops."""
 MOST_DECIMALS = 77
-"""A unit with more is no number of 256 bits."""
+"""The most decimals that are accepted: 10 to a higher power exceeds 256 bits."""
 _DECIMALS = "0x313ce567"
 """Selector of ``decimals()``."""
 
@@ -38,27 +39,30 @@ _AUTHORIZATION_STATE = "0xe94a0102"
 _TRUTHS = {f"0x{value:064x}": bool(value) for value in (0, 1)}
 
 BLOCKS_DEADLINE = 25.0
-"""Longer than a chain takes that is opened first."""
+"""Deadline in seconds. It is longer than a sandbox takes to open a chain that is not running
+yet."""
 BLOCKS_AT_ONCE = 50
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 
 class Payment(Struct, frozen=True):
-    """One receiver of a transaction."""
+    """A receiver of a transaction, with the units that it received."""
 
     to: str
     units: int
     contract: str | None = None
-    """Contract or mint of a token; None for the coin."""
+    """Contract or mint of the token; None for the coin."""
     memo: str | None = None
     token_id: str | None = None
-    """Of the catalogue, where it is known."""
+    """The token's id in the catalogue; None if it is not known."""
     decimals: int | None = None
-    """Of the token, as its contract states them; None for the coin, and if it does not."""
+    """The token's decimals as its contract states them; None for the coin, and if the contract
+    states none."""
 
 
 class ChainTransaction(Struct, frozen=True):
-    """``confirmations`` is None while it waits for a block; ``failed`` ones moved nothing."""
+    """A transaction on a chain. ``confirmations`` is None while the transaction waits for a block;
+    a ``failed`` transaction moved nothing."""
 
     chain: str
     hash: str
@@ -67,11 +71,11 @@ class ChainTransaction(Struct, frozen=True):
     at: datetime | None = None
     failed: bool = False
     underpriced: bool = False
-    """It waits, and offers less than a block costs now."""
+    """True if the transaction waits and offers less for gas than the present base fee."""
 
 
 class NodeReader:
-    """Reads the node of ``chain`` at ``url``."""
+    """A client of the node of ``chain`` at ``url``."""
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -81,20 +85,20 @@ class NodeReader:
         self._transport = transport
 
     async def transaction(self, text: str, *, solana: bool = False) -> ChainTransaction | None:
-        """The transaction of this hash or signature; None if the chain does not know it. Raises
-        NodeError."""
+        """Returns the transaction with this hash or signature; None if the chain does not know it.
+        Raises NodeError."""
         try:
             return await (self._solana(text) if solana else self._evm(text))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise NodeUncertain("the node's answer has another shape") from None
 
     async def chain_id(self) -> int:
-        """Of an EVM chain. Raises NodeError."""
+        """Returns the chain id of an EVM chain. Raises NodeError."""
         return await self._number("eth_chainId", 16)
 
     async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
-        """True if the token has executed the authorization (EIP-3009). Raises NodeError, also for a
-        node of another chain."""
+        """Returns True if the token has executed the authorization (EIP-3009). Raises NodeError,
+        also if the node serves another chain."""
         if await self.chain_id() != chain_id:
             raise NodeUncertain("the node is of another chain")
         data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
@@ -105,7 +109,7 @@ class NodeReader:
         return _TRUTHS[answer]
 
     async def slot(self) -> int:
-        """The height of a Solana chain. Raises NodeError."""
+        """Returns the newest slot of a Solana chain. Raises NodeError."""
         return await self._number("getSlot", 10)
 
     async def _number(self, method: str, base: int) -> int:
@@ -208,7 +212,7 @@ async def _with_decimals(node: NodeHttp, payments: tuple[Payment, ...]) -> tuple
 
 
 def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
-    """Accounts that hold more than before."""
+    """Returns a payment for each account whose balance in lamports grew."""
     gains = [
         _whole(after) - _whole(before)
         for before, after in zip(meta["preBalances"], meta["postBalances"], strict=True)
@@ -217,12 +221,14 @@ def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
 
 
 def _whole(number: object) -> int:
-    """A number as the node wrote it. Raises ValueError for a fraction."""
+    """Returns an integer that the node wrote as a number or a text. Raises ValueError for a
+    fraction."""
     return int(str(number))
 
 
 def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
-    """Token accounts that hold more than before, by their owners."""
+    """Returns a payment for each token account whose balance grew; the receiver is the account's
+    owner."""
     before = {
         balance["accountIndex"]: _whole(balance["uiTokenAmount"]["amount"])
         for balance in meta.get("preTokenBalances") or []
@@ -247,8 +253,9 @@ def _time(seconds: int) -> datetime:
 
 
 class ChainTransfer(Struct, frozen=True):
-    """Coins or tokens that moved. Addresses and ``token`` (a contract, None for the coin) are in
-    lower case; ``position`` tells payments of one transaction apart, the coin's is -1."""
+    """A transfer of coins or tokens. Addresses and ``token`` (a contract, None for the coin) are in
+    lower case. ``position`` distinguishes transfers of one transaction: the index of the event, or
+    -1 for the coin."""
 
     chain: str
     height: int
@@ -262,7 +269,7 @@ class ChainTransfer(Struct, frozen=True):
 
 
 class EvmBlocks(NodeHttp):
-    """Reads every block of a chain once."""
+    """A client that reads every block of an EVM chain once."""
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -271,16 +278,17 @@ class EvmBlocks(NodeHttp):
         self.chain = chain
         self.first = 0
         self.height = 0
-        """Everything from ``first`` to ``height`` has been read."""
+        """The last block that was read. The blocks from ``first`` to ``height`` have been read."""
 
     async def begin(self) -> None:
-        """Reads from the next block on. Raises NodeError."""
+        """Makes the next block the first block to read. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
-        """The transfers in the blocks since the last call, oldest first. Raises NodeError."""
+        """Returns the transfers in the blocks since the last call, oldest first. Raises
+        NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         transfers: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):
@@ -290,7 +298,8 @@ class EvmBlocks(NodeHttp):
         return transfers
 
     async def fee(self, transaction_hash: str) -> int | None:
-        """The fee of a transaction in wei; None while it is in no block. Raises NodeError."""
+        """Returns the fee of a transaction in wei; None while the transaction is in no block.
+        Raises NodeError."""
         (receipt,) = await self._ask_all([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None

@@ -1,4 +1,4 @@
-"""Who calls, and to which origin that may be said (contract 2.1, 2.2)."""
+"""The credentials of a caller, and the one origin that they may be sent to (contract 2.1, 2.2)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _HOST = re.compile(rb"[A-Za-z0-9._:-]+")
 
 
 class CredentialsError(ValueError):
-    """Credentials or an address that no request should carry."""
+    """Raised for credentials or a service address that no request may use."""
 
 
 class Credentials(Struct, frozen=True):
-    """An API key with its secret, or a partner id that may only read, or nothing. With ``pays``
-    each call is paid for, which needs neither (contract 2.4)."""
+    """An API key with its secret, or a partner id that may only read, or nothing. If ``pays`` is
+    True, each call is paid for and needs neither of the two (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None
@@ -52,17 +52,18 @@ class Credentials(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """True if orders can be created and listed."""
+        """True if the caller can create and list orders."""
         return self.api_key is not None or self.pays
 
     def headers(self) -> dict[str, str]:
-        """The one header to send; ``Authorization`` goes before ``partner-id``."""
+        """Returns the one header to send: ``Authorization`` if there is an API key, else
+        ``partner-id``; empty without credentials."""
         if self.api_key is not None and self.api_secret is not None:
             return {"Authorization": f"{self.api_key}:{self.api_secret.reveal()}"}
         return {"partner-id": self.partner_id} if self.partner_id is not None else {}
 
     def secrets(self) -> tuple[str, ...]:
-        """Texts that must not be stored or shown."""
+        """Returns the texts that must be neither stored nor shown."""
         secret = self.api_secret.reveal() if self.api_secret is not None else None
         return tuple(text for text in (secret, self.api_key) if text is not None)
 
@@ -73,8 +74,8 @@ class Credentials(Struct, frozen=True):
 
 
 def service_url(base_url: str) -> httpx2.URL:
-    """The checked address of the API with its ``/v2``: https, or http on loopback; no user, query
-    or fragment. Raises CredentialsError."""
+    """Returns the checked address of the API, ending in ``/v2``. Raises CredentialsError unless it
+    is https, or http on loopback, without user, query or fragment."""
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, ValueError):
@@ -90,7 +91,7 @@ def service_url(base_url: str) -> httpx2.URL:
 
 
 def is_loopback(host: str) -> bool:
-    """True if a host name or address is this machine."""
+    """Returns True if a host name or address is this machine."""
     if host == "localhost":
         return True
     try:
@@ -105,7 +106,7 @@ def origin_of(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 class OriginAuth(httpx2.Auth):
-    """Adds the credentials to requests of one origin and to no other."""
+    """An httpx2 authentication that adds the credentials to requests to one origin only."""
 
     def __init__(self, credentials: Credentials, url: httpx2.URL) -> None:
         self._credentials = credentials

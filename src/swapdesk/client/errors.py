@@ -1,16 +1,16 @@
-"""What can go wrong with a call, as one tree.
+"""The errors of a call to the service, as one tree of classes.
 
-``ClientError`` is the root. Every error says whether the request may have left (``sent``), and
-for a writing call whether its outcome is known (``definite``)::
+``ClientError`` is the root. Every error states whether the request may have been sent (``sent``),
+and for a writing call whether its outcome is known (``definite``)::
 
     ClientError
-      NotPaid             the wallet does not pay the call; nothing was carried out
-      RequestRefused      no such operation, or an id that is no id; nothing was sent
-      Unreachable         nothing was sent: no connection, no TLS, deadline before the request
-      NoAnswer            a reading call left and no whole answer came; asking again is harmless
-      AnswerRefused       a reading call was answered with what no client should read
-      OutcomeUnknown      a writing call left and nobody knows whether it was carried out
-      ApiError            the service refused, with a code or at least a status: 4xx but for these
+      NotPaid             the wallet does not pay for the call; nothing was carried out
+      RequestRefused      no such operation, or an invalid id or body; nothing was sent
+      Unreachable         nothing was sent: no connection, no TLS, or the deadline passed before
+      NoAnswer            a reading call was sent and not answered in full; repeating is harmless
+      AnswerRefused       a reading call got an unusable answer
+      OutcomeUnknown      a writing call was sent, and nobody knows whether it was carried out
+      ApiError            the service refused with 4xx, except for the statuses below
         AccessError       401, 403
         PaymentRequired   402
         NotFound          404
@@ -18,9 +18,9 @@ for a writing call whether its outcome is known (``definite``)::
         RateLimited       429, with ``retry_after``
         ServiceFailed     5xx of a reading call
 
-The classes follow the code where it is known and the HTTP status otherwise (contract 3.1).
-What each means for a writing call: a refusal (4xx) is definite, a failure of the service, a
-lost or unreadable answer is not.
+The class follows the code if the code is known, and the HTTP status otherwise (contract 3.1). For
+a writing call, a refusal (4xx) is definite; a failure of the service, a missing or an unreadable
+answer is not.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """Root of the tree. ``definite`` is False only if a write may have happened."""
+    """Root of the errors of this module. ``definite`` is False only if a write may have been
+    carried out."""
 
     sent: bool = False
     definite: bool = True
     payment: CallAuthorization | None = None
-    """The payment that was signed for the call and left with it (contract 14)."""
+    """The payment that was signed for the call and sent with it (contract 14)."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:
         super().__init__(message)
@@ -51,15 +52,18 @@ class ClientError(Exception):
 
 
 class RequestRefused(ClientError):
-    """The request cannot be made: no such operation, an id that is no id, a wrong body size."""
+    """Raised if the request cannot be made: the operation does not exist, a value is not an id, or
+    the body is missing, unexpected or too large."""
 
 
 class Unreachable(ClientError):
-    """Nothing was sent: no connection, no TLS, or the deadline passed before the request."""
+    """Raised if nothing was sent: there was no connection or no TLS, or the deadline passed before
+    the request."""
 
 
 class NoAnswer(ClientError):
-    """A reading call left and was not answered in full: deadline, reset, cut body."""
+    """Raised if a reading call was sent but not answered in full: the deadline passed, or the
+    connection was reset or closed early."""
 
     sent = True
 
@@ -75,8 +79,8 @@ ANSWER_REASONS = (
 
 
 class AnswerRefused(ClientError):
-    """A redirect, a content encoding, too many bytes, no JSON, another shape, or an answer about
-    another id. ``reason`` is one of ``ANSWER_REASONS``."""
+    """Raised for an unusable answer: a redirect, a content encoding, too many bytes, invalid JSON,
+    another shape, or an answer about another id. ``reason`` is one of ``ANSWER_REASONS``."""
 
     sent = True
 
@@ -93,9 +97,12 @@ _NONE: Mapping[str, FieldProblem] = MappingProxyType({})
 
 
 class ApiError(ClientError):
-    """The service refused. Branch on the class or on ``code``, never on the message. ``fields`` say
-    where and why an input was refused (422), and may be empty. ``message`` is safe to show.
-    ``retry_after`` is in seconds, from the header or the body."""
+    """Raised if the service refused the call. Branch on the class or on ``code``, never on the
+    message.
+
+    ``fields`` say which inputs were refused and why (422), and may be empty. ``message`` is safe to
+    show. ``retry_after`` is in seconds, from the header or the body.
+    """
 
     sent = True
 
@@ -118,26 +125,26 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """The same refusal with the time that is left."""
+        """Returns the same refusal with the seconds that are left until the next try."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )
 
 
 class AccessError(ApiError):
-    """The credentials are missing, wrong, or not enough (401, 403)."""
+    """Raised if the credentials are missing, wrong, or not sufficient (401, 403)."""
 
 
 class PaymentRequired(ApiError):
-    """The service wants to be paid per request (402; contract 14.1). ``required`` is the header
-    with the terms, as it came."""
+    """Raised if the service wants to be paid for the call (402; contract 14.1). ``required`` is the
+    unchanged header with the terms."""
 
     required: str | None = None
 
 
 class NotPaid(ClientError):
-    """A call that costs was not paid: the wallet refused, or nothing here can pay it. ``code`` and
-    ``next`` come from the refusal. Nothing was signed."""
+    """Raised if a call that costs money was not paid: the wallet refused, or nothing here can pay.
+    ``code`` and ``next`` come from the refusal. Nothing was signed."""
 
     def __init__(self, words: str, code: str, next_: str) -> None:
         super().__init__(words.rstrip("."))
@@ -146,26 +153,29 @@ class NotPaid(ClientError):
 
 
 class NotFound(ApiError):
-    """Unknown, foreign or older than 48 hours alike; or a token that is disabled (404)."""
+    """Raised for 404: the object is unknown, belongs to another partner or is older than 48 hours,
+    which the service does not distinguish; or the token is disabled."""
 
 
 class Conflict(ApiError):
-    """The call does not fit the present state (409)."""
+    """Raised if the call does not fit the present state (409)."""
 
 
 class RateLimited(ApiError):
-    """429. ``retry_after`` is None when the service did not say."""
+    """Raised for 429. ``retry_after`` is None if the service did not say how long to wait."""
 
 
 class ServiceFailed(ApiError):
-    """The service failed (5xx). From a writing call it comes inside :class:`OutcomeUnknown`."""
+    """Raised if the service failed (5xx). For a writing call it is the ``reason`` of an
+    :class:`OutcomeUnknown`."""
 
 
 class OutcomeUnknown(ClientError):
-    """A writing call left, and no answer says whether it was carried out.
+    """Raised if a writing call was sent and no answer says whether it was carried out. Never send
+    the call again automatically: look at the orders first.
 
-    Never send it again by yourself: look at the orders first. ``reason`` is what happened: a
-    :class:`NoAnswer`, :class:`AnswerRefused` or :class:`ServiceFailed`.
+    ``reason`` is the cause: a :class:`NoAnswer`, :class:`AnswerRefused` or :class:`ServiceFailed`,
+    or an :class:`ApiError` that does not settle the outcome.
     """
 
     sent = True
@@ -190,7 +200,7 @@ class OutcomeUnknown(ClientError):
 
 
 QUOTE_EXPIRED = "QUOTE_EXPIRED"
-"""The code given here to an expired quote where a service has none."""
+"""The code that this program gives to an expired quote if the service gives no code."""
 
 _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.INVALID_API_CREDENTIALS: AccessError,
@@ -224,10 +234,10 @@ def api_error(
     fields: Mapping[str, FieldProblem] = _NONE,
     retry_after: float | None = None,
 ) -> ApiError:
-    """The error of a refusal: by code within 4xx, else by status.
+    """Returns the error for a refusal: by its code if the status is 4xx, else by the status.
 
-    The status decides between refusal and failure, so that no code in a body turns a failure of the
-    service into a definite answer.
+    The status alone decides whether the service refused or failed, so that no code in a body turns
+    a failure into a definite answer.
     """
     kind: type[ApiError] = ServiceFailed
     if status < 500:

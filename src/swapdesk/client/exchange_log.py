@@ -1,4 +1,5 @@
-"""Every request and its answer, redacted when written, bounded, never on disk."""
+"""A bounded log of every request and its answer, kept in memory only; secrets are masked before an
+entry is stored."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ _SECRET_HEADERS = frozenset(
 
 
 class Exchange(Struct, frozen=True):
-    """One attempt. Bodies are cut to the limit of the log. ``outcome`` is empty for an answer below
-    400, else the name of the error. ``ms`` is from request to last byte."""
+    """One attempt at a call. Bodies are cut to the limit of the log. ``outcome`` is the name of the
+    error, empty for an answer below 400. ``ms`` is the time from the request to the last byte of
+    the answer."""
 
     number: int
     at: datetime
@@ -37,11 +39,12 @@ class Exchange(Struct, frozen=True):
 
 
 UNRECORDED = frozenset({"health"})
-"""Asked every second while the service is away: it would push everything else out."""
+"""Operations that are not logged: ``health`` is called every second while the service is away, and
+would push out all other entries."""
 
 
 class ExchangeLog:
-    """A ring of the newest exchanges, within ``entries`` and ``total_bytes`` of bodies."""
+    """The newest attempts, at most ``entries`` of them and at most ``total_bytes`` of bodies."""
 
     def __init__(
         self, *, entries: int = 500, body_bytes: int = 64 * 1024, total_bytes: int = 4 << 20
@@ -52,7 +55,7 @@ class ExchangeLog:
         self._total_bytes = total_bytes
         self._held = 0
         self.count = 0
-        """How many were recorded so far, also those that are not kept any more."""
+        """Number of attempts that were recorded, including those that are no longer kept."""
         self._secrets: set[str] = set()
 
     def hide(self, *secrets: str) -> None:
@@ -77,8 +80,8 @@ class ExchangeLog:
         outcome: str,
         paid: str = "",
     ) -> None:
-        """Keeps one attempt. ``paid`` says what was signed for it and stands in place of the
-        signature."""
+        """Keeps one attempt. ``paid`` describes the payment that was signed for it, and replaces
+        the signature."""
         if operation in UNRECORDED:
             return
         self.count += 1

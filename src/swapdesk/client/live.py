@@ -1,9 +1,9 @@
-"""The order stream: told of updates where possible, asking where not, and honest about which.
+"""The stream of order updates, which falls back to polling and states which of the two is in use.
 
-On every connection it subscribes first, holds back what arrives, reads all orders of the window,
-and then applies what it held back. A healthy stream does not prove completeness, so it also polls
-every 30 s, and every 10 s while the socket is down. A lost stream is opened again soon at first,
-then ever later.
+On every connection the stream subscribes first, holds back updates that arrive, reads all orders of
+the last 48 hours, and then applies the updates that it held back. A working connection does not
+prove that no update was missed, so the stream also polls every 30 s, and every 10 s while there is
+no socket. It reopens a lost connection soon at first, then after longer and longer waits.
 """
 
 from __future__ import annotations
@@ -48,33 +48,38 @@ MAX_PAGES = 100
 
 HELD_BACK = 5_000
 WAITING_EVENTS = 100
-"""Handled in one go at most: a few milliseconds of the event loop."""
+"""The most events that wait for the reader; handling so many takes a few milliseconds of the event
+loop."""
 
 
 StreamState = Literal["live", "resuming", "polling", "offline"]
-"""``live``: subscribed, up to date, and heard of within 30 s. ``resuming``: connecting or catching
-up. ``polling``: without a socket. ``offline``: neither."""
+"""``live``: subscribed, up to date, and something was received within 30 s. ``resuming``:
+connecting or catching up. ``polling``: the service answers, but there is no socket. ``offline``:
+neither works."""
 
 
 Source = Literal["stream", "snapshot", "poll"]
-"""How an order was seen; all but ``stream`` are answers of the REST API."""
+"""How an order was read: ``stream`` is an update of the stream, the others are answers of the REST
+API."""
 
 
 class OrderSeen(Struct, frozen=True):
-    """One sighting. The same state may be seen often and an older one late."""
+    """An event: an order was read. The same state may be reported several times, and an older state
+    may be reported late."""
 
     order: Order
     source: Source
 
 
 class OrdersListed(Struct, frozen=True):
-    """The whole list was read; ``skipped`` orders of it are unreadable."""
+    """An event: the whole list of orders was read; ``skipped`` counts its unreadable orders."""
 
     skipped: int
 
 
 class OrderMissing(Struct, frozen=True):
-    """A watched order was answered with 404. Within 48 hours that does not mean it is gone."""
+    """An event: the service answered 404 for a watched order. Within 48 hours this does not mean
+    that the order is gone."""
 
     service_id: str
     at: datetime
@@ -89,9 +94,10 @@ StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged
 
 
 class OrderReading:
-    """Reads through ``api`` and hands every sighting to ``tell``, one reading at a time.
+    """Reads orders through ``api`` and passes each as an event to ``tell``; only one reading runs
+    at a time.
 
-    With read-only credentials there is no list, and only watched orders are read.
+    Read-only credentials cannot list orders, so that only watched orders are read.
     """
 
     def __init__(
@@ -111,7 +117,7 @@ class OrderReading:
         self._one_at_a_time = asyncio.Lock()
 
     def watch(self, ids: Iterable[str]) -> bool:
-        """Reads these orders too; True if any of them is new."""
+        """Adds orders to the watched ones; returns True if any of them is new."""
         before = len(self._watched)
         self._watched.update(dict.fromkeys(ids))
         return len(self._watched) > before
@@ -121,9 +127,10 @@ class OrderReading:
             self._watched.pop(service_id, None)
 
     async def read(self, source: Source) -> None:
-        """Reads all orders of the window and every watched one that is not among them.
+        """Reads the list of orders and every watched order that is not in the list.
 
-        If the service said when to come back, a reading before that time fails as the last one did.
+        If the service said when to come back, a reading before that time raises the last error
+        again.
         """
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
@@ -180,7 +187,8 @@ class OrderReading:
 
 
 class PollSchedule:
-    """Every 30 s with a socket, every 10 s without, and sooner on request."""
+    """The times of the polls: every 30 s with a socket, every 10 s without one, and sooner on
+    request."""
 
     def __init__(self, clock: Clock, times: StreamTimes) -> None:
         self.connected = False
@@ -190,27 +198,29 @@ class PollSchedule:
         self._due = clock.monotonic() + times.poll_down
 
     def ask_within(self, seconds: float) -> None:
-        """Polls within so many seconds."""
+        """Schedules the next poll within so many seconds."""
         due = self._clock.monotonic() + seconds
         if due < self._due:
             self._due = due
             self._wake.set()
 
     def asked(self) -> None:
-        """A poll began or ended: the next one is a whole interval away."""
+        """Schedules the next poll a whole interval from now; called when a poll begins and when it
+        ends."""
         times = self._times
         interval = times.poll_live if self.connected else times.poll_down
         self._due = self._clock.monotonic() + interval
 
     async def due(self) -> None:
-        """Returns when it is time to poll."""
+        """Waits until it is time to poll."""
         while (wait := self._due - self._clock.monotonic()) > 0:
             await within(self._clock, wait, self._wake.wait())
             self._wake.clear()
 
 
 class Backoff:
-    """Seconds to wait, with jitter; a connection that held steadily resets it."""
+    """The growing, randomized waits between tries to connect. A connection that lasted long enough
+    resets them."""
 
     def __init__(self, times: StreamTimes, rng: random.Random) -> None:
         self._times = times
@@ -218,12 +228,13 @@ class Backoff:
         self._failures = 0
 
     def held(self, seconds: float) -> None:
-        """A connection was live that long before it was lost."""
+        """Notes that a connection was live for so many seconds before it was lost."""
         if seconds >= self._times.steady_after:
             self._failures = 0
 
     def next(self, told: float | None) -> float:
-        """The wait before the next try, at least what the service ``told`` (bounded)."""
+        """Returns the seconds to wait before the next try, at least the wait that the service asked
+        for (``told``, up to a limit)."""
         times = self._times
         if self._failures == 0:
             delay = self._rng.uniform(0.0, times.first_jitter)
@@ -235,10 +246,11 @@ class Backoff:
 
 
 class OrderStream:
-    """An endless async iterator of :data:`StreamEvent`, until it is closed.
+    """An endless async iterator of :data:`StreamEvent` until it is closed.
 
-    ``url`` None derives the address from the API's. A slow reader holds the socket back; nothing is
-    dropped. ``background`` restarts the stream if it stops by a defect.
+    If ``url`` is None, the address is derived from the API's. If the reader is slow, the stream
+    stops reading the socket instead of dropping events. ``background`` restarts the stream if it
+    stops because of a defect.
     """
 
     def __init__(
@@ -255,7 +267,8 @@ class OrderStream:
     ) -> None:
         self.url = url or stream_url(api.url)
         self.refused: str | None = None
-        """Why the stream will not be tried again, when the credentials were refused."""
+        """Why the stream will not be tried again: it lacks an API key, or the credentials were
+        refused. None otherwise."""
         self.unusable_frames = 0
         self._credentials = credentials
         self._clock = clock
@@ -271,7 +284,7 @@ class OrderStream:
         self._state: StreamState = "resuming"
         self._heard = clock.monotonic()
         self._live_since: float | None = None
-        """When this connection became live, if it did."""
+        """When the present connection became live, in monotonic seconds; None if it did not yet."""
 
     async def __aenter__(self) -> Self:
         # What was left of an earlier run is read afresh, as after every gap.
@@ -300,8 +313,8 @@ class OrderStream:
 
     @property
     def state(self) -> StreamState:
-        """The present state. A live socket that was silent for 30 s is resuming; without a socket,
-        a service that was silent as long is offline."""
+        """The present state. A live connection without a message for 30 s counts as ``resuming``;
+        without a socket, 30 s without an answer count as ``offline``."""
         limit = self._times.quiet_limit
         if self._state == "live":
             quiet = self._clock.monotonic() - self._heard > limit
@@ -309,11 +322,11 @@ class OrderStream:
         return "offline" if self.age() > limit else self._state
 
     def age(self) -> float:
-        """Seconds since the last message, pong or answer."""
+        """Returns the seconds since the last message, pong or answer."""
         return self._clock.monotonic() - max(self._heard, self._reading.answered or 0.0)
 
     def watch(self, ids: Iterable[str]) -> None:
-        """Also asks for these orders, which the list of the last 48 hours may lack."""
+        """Also reads these orders, which the list of the last 48 hours may not contain."""
         if self._reading.watch(ids):
             self._polls.ask_within(0.0)
 

@@ -1,7 +1,7 @@
-"""Calls that are paid one by one: the terms in a 402, and the header that pays.
+"""Calls that are paid one by one: the payment terms in a 402, and the header that pays.
 
-Protocol: x402 version 2, scheme ``exact`` (contract 14.1 to 14.4). The terms are the service's
-word: whoever pays holds them against what they allow.
+The protocol is x402 version 2, scheme ``exact`` (contract 14.1 to 14.4). The terms come from the
+service and are not trusted: whoever pays checks them against its own limits.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ REQUIRED = "payment-required"
 SIGNATURE = "payment-signature"
 RESPONSE = "payment-response"
 PAID_SECONDS = 60.0
-"""Deadline of a paid call: it is settled on a chain before it is answered."""
+"""Deadline of a paid call in seconds. It is long because the payment is settled on a chain before
+the answer."""
 BETWEEN_PAYMENTS = 5.0
-"""Seconds to wait after a payment that nobody said is settled."""
+"""Seconds to wait after a payment that the service did not confirm as settled."""
 VERSION = 2
 MAX_HEADER = 16 * 1024
 MAX_WAYS = 16
@@ -39,9 +40,9 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class PaymentTerms(Struct, frozen=True):
-    """One way to pay a call: ``units`` of ``asset`` to ``pay_to``, valid for ``seconds`` at most.
-    ``name`` and ``version`` are the asset's EIP-712 domain; ``accepted`` is the entry as it came,
-    which the payment repeats."""
+    """One way to pay a call: ``units`` of ``asset`` to ``pay_to``, valid for at most ``seconds``.
+    ``name`` and ``version`` are the asset's EIP-712 domain; ``accepted`` is the unchanged entry of
+    the 402, which the payment repeats."""
 
     chain_id: int
     asset: str
@@ -54,8 +55,9 @@ class PaymentTerms(Struct, frozen=True):
 
 
 class RequiredPayment(Struct, frozen=True):
-    """The content of a 402. ``ways`` are those that can be paid here (scheme ``exact`` on an EVM
-    chain), ``problem`` is why there are none, ``reason`` why an earlier payment was not taken."""
+    """The content of a 402. ``ways`` are the terms that can be paid here (scheme ``exact`` on an
+    EVM chain), ``problem`` says why there are none, ``reason`` why an earlier payment was not
+    accepted."""
 
     ways: tuple[PaymentTerms, ...] = ()
     reason: str = ""
@@ -63,8 +65,8 @@ class RequiredPayment(Struct, frozen=True):
 
 
 class Authorization(Struct, frozen=True):
-    """A signed EIP-3009 ``TransferWithAuthorization``; ``nonce`` and ``signature`` are 0x-hex,
-    times Unix seconds."""
+    """A signed EIP-3009 ``TransferWithAuthorization``. ``nonce`` and ``signature`` are 0x-hex,
+    times are Unix seconds."""
 
     payer: str
     valid_after: int
@@ -74,9 +76,9 @@ class Authorization(Struct, frozen=True):
 
 
 class CallAuthorization(Struct, frozen=True):
-    """What was signed for one call, without the signature: until ``ends`` whoever has that may
-    bring it to the chain, whatever was answered. ``taken`` is what the chain shows, None if it
-    could not be read."""
+    """The payment that was signed for one call, without its signature. Until ``ends``, anybody who
+    has the signature may bring the payment to the chain, whatever the service answered. ``taken``
+    is True if the chain shows the payment as executed, None if that could not be read."""
 
     amount: str
     symbol: str
@@ -98,10 +100,11 @@ class PaysCalls(Protocol):
     async def pay(
         self, required: RequiredPayment, operation: Operation
     ) -> tuple[str, CallAuthorization]:
-        """The header that pays one call, and what it pays. Raises NotPaid."""
+        """Signs a payment for one call; returns the header that pays and a description of the
+        payment. Raises NotPaid."""
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """The payment with what the chain shows of it now."""
+        """Returns the payment with ``taken`` as the chain shows it now."""
 
 
 def read_required(header: str | None) -> RequiredPayment:
@@ -127,7 +130,7 @@ def read_required(header: str | None) -> RequiredPayment:
 
 
 def _terms(entry: Any) -> PaymentTerms | None:
-    """None for terms that cannot be paid here or break the protocol."""
+    """Returns the terms of an entry; None if they cannot be paid here or break the protocol."""
     if not isinstance(entry, dict) or entry.get("scheme") != "exact":
         return None
     extra = entry.get("extra")

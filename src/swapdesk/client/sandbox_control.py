@@ -1,7 +1,7 @@
 """The control operations of a sandbox that a desk uses: the faucet, what the exchanges know of an
-order, faults, and the clock and speed of the world.
+order, faults, and the sandbox's clock and its speed.
 
-A payment is a writing call: only a connection that was never made means that nothing left.
+A payment is a writing call: only a connection that was never made proves that nothing was sent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
 
 DEADLINE = 25.0
-"""Longer than a payment takes that opens its chain first."""
+"""Deadline in seconds. It is longer than a payment takes that has to open its chain first."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
 FAULTS = "faults"
@@ -40,7 +40,7 @@ _LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
 
 
 class LegSide(Struct, frozen=True):
-    """What an exchange takes or pays."""
+    """The amount that an exchange takes or pays out."""
 
     symbol: str
     chain: str
@@ -48,7 +48,8 @@ class LegSide(Struct, frozen=True):
 
 
 class OrderLeg(Struct, frozen=True):
-    """An exchange's view of one leg of an order; until it is paid, the amount out is a promise."""
+    """One leg of an order as the exchange knows it. Until the leg is paid out, the amount of
+    ``bought`` is what the exchange offers, not what it has paid."""
 
     venue: str
     sold: LegSide
@@ -64,7 +65,7 @@ class OrderLeg(Struct, frozen=True):
 
 
 class SandboxControl:
-    """Speaks to the control port of one sandbox on this machine. ``url`` ends in ``/sandbox``."""
+    """A client of the control port of one sandbox on this machine. ``url`` ends in ``/sandbox``."""
 
     def __init__(
         self, url: str, token: Secret, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -93,13 +94,13 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pays an order's deposit address, by default the exact amount with its memo; returns the
-        transaction hash. ``payer`` is a customer of the sandbox who pays from an account of their
-        own.
+        """Pays to an order's deposit address; returns the transaction hash. By default it pays the
+        exact amount with the order's memo. ``payer`` is a customer of the sandbox who pays from an
+        account of their own.
 
-        The sandbox pays an order once, unless an amount or a memo is given. Raises Unreachable
-        (nothing left), a definite ApiError (4xx: nothing was paid) or OutcomeUnknown (no answer,
-        5xx, an unusable answer: it may have been paid).
+        The sandbox pays an order only once, unless an amount or a memo is given. Raises Unreachable
+        (nothing was sent), a definite ApiError (4xx: nothing was paid) or OutcomeUnknown (no
+        answer, 5xx or an unusable answer: it may have been paid).
         """
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
@@ -109,23 +110,24 @@ class SandboxControl:
         self, chain: str, address: str, amount: Decimal, token: str | None = None
     ) -> str:
         """Gives an address of an embedded chain some coins, or some of ``token`` (a contract or a
-        symbol); returns the transaction hash. Raises as :meth:`deposit`."""
+        symbol); returns the transaction hash. Raises the errors of :meth:`deposit`."""
         body = {"chain": chain, "address": address, "amount": amount, "token": token}
         answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
-        """The legs of an order as the exchanges know them. Raises ClientError."""
+        """Returns the legs of an order as the exchanges know them. Raises ClientError."""
         answer = await self._read("GET", "legs", query={"serviceId": service_id})
         return tuple(map(_leg, answer["legs"]))
 
     async def wallets(self, chain: str) -> tuple[str, ...]:
-        """The wallets that the exchanges pay from on a chain. Raises ClientError."""
+        """Returns the wallets that the exchanges pay from on a chain. Raises ClientError."""
         answer = await self._read("GET", "wallets", query={"chain": chain})
         return tuple(map(str, answer["wallets"]))
 
     async def speed(self, speed: Decimal | None = None) -> Decimal:
-        """How fast the world runs; sets it if one is given. Raises ClientError."""
+        """Returns the speed of the sandbox's clock; sets it first if ``speed`` is given. Raises
+        ClientError."""
         if speed is None:
             answer = await self._read("GET", "state")
         else:
@@ -133,15 +135,16 @@ class SandboxControl:
         return Decimal(str(answer["speed"]))
 
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
-        """A payment on a ledger chain of the sandbox: ``chain``, ``token`` (an id), ``to``,
-        ``tag``, ``units`` and ``confirmations``. None if unknown. Raises ClientError."""
+        """Returns a payment on a ledger chain of the sandbox: ``chain``, ``token`` (an id), ``to``,
+        ``tag``, ``units`` and ``confirmations``. Returns None if the hash is unknown. Raises
+        ClientError."""
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
         payment = answer.get("transfer")
         return payment if isinstance(payment, dict) else None
 
     async def set_fault(self, name: str, **members: Any) -> None:
-        """Sets a fault; ``members`` are the other members of ``POST /faults``. Raises ApiError with
-        the reason if it cannot be set."""
+        """Sets a fault; ``members`` are the other members of the body of ``POST /faults``. Raises
+        ApiError with the reason if the fault cannot be set."""
         await self._read("POST", FAULTS, {"fault": name, **members})
 
     async def clear_faults(self) -> None:
@@ -149,7 +152,7 @@ class SandboxControl:
         await self._read("DELETE", FAULTS)
 
     async def active_faults(self) -> list[dict[str, Any]]:
-        """The active faults, each with its ``fault``, selector and ``times``."""
+        """Returns the active faults, each with its ``fault``, selector and ``times``."""
         answer = await self._read("GET", "state")
         active = answer.get("faults")
         return (
@@ -159,7 +162,7 @@ class SandboxControl:
         )
 
     async def advance(self, seconds: int) -> str:
-        """Moves the sandbox's clock on by seconds; returns its new time (RFC 3339)."""
+        """Moves the sandbox's clock forward by seconds; returns its new time (RFC 3339)."""
         answer = await self._read("POST", "clock", {"advance": seconds})
         return safe_text(str(answer.get("now", "")), 64)
 
@@ -170,7 +173,7 @@ class SandboxControl:
         body: dict[str, Any] | None = None,
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The answer of a call that moves no money."""
+        """Returns the answer of a call that moves no money."""
         response = await self._send(method, path, body, query)
         answer = _object(response)
         if response.status_code == 200 and answer is not None:
@@ -178,8 +181,9 @@ class SandboxControl:
         raise _failure(response, answer or {})
 
     async def _pay(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """An answer that names a transaction; members that are None are not sent. A refusal of 4xx
-        is definite; after any other failure the payment may have been made."""
+        """Returns the answer of a paying call, which names a transaction. Members of ``body`` that
+        are None are not sent. A 4xx is definite; after any other failed answer the payment may have
+        been made, and OutcomeUnknown is raised."""
         given = {name: value for name, value in body.items() if value is not None}
         try:
             response = await self._send("POST", path, given)

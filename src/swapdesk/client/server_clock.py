@@ -1,7 +1,7 @@
-"""The time of the service, from the ``Date`` of its newest answer.
+"""The time of the service, from the ``Date`` header of its newest answer.
 
-The desk follows a sandbox's time. With a live service it only compares: the skew is shown, and time
-goes on by the machine's own clock.
+The desk uses a sandbox's time as its own. With a live service it only compares: it shows the
+difference, and keeps to the machine's own clock.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _RESOLUTION = timedelta(seconds=1)
 
 
 class ServerClock:
-    """A :class:`~swapdesk.clock.Clock`: monotonic time plus the offset of the newest ``Date``;
-    before the first answer the clock it stands on."""
+    """A :class:`~swapdesk.clock.Clock` that shows the service's time: monotonic time plus the
+    offset of the newest ``Date``. Before the first answer it shows the time of ``base``."""
 
     def __init__(self, base: Clock) -> None:
         self._base = base
         self._epoch: datetime | None = None
-        """The server's time at the zero of the monotonic clock."""
+        """The service's time at the zero of the monotonic clock; None before the first answer."""
 
     @classmethod
     def over(cls, clock: Clock) -> ServerClock:
-        """``clock`` itself if it follows the service, else a clock over it that does."""
+        """Returns ``clock`` itself if it is a ServerClock, else a new ServerClock based on it."""
         return clock if isinstance(clock, cls) else cls(clock)
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
-        """Takes the ``Date`` of an answer to a request ``sent`` and ``received`` at these monotonic
-        seconds. Unreadable and absurd dates are ignored."""
+        """Takes the ``Date`` of an answer. ``sent`` and ``received`` are the monotonic seconds of
+        the request and its answer. Unreadable dates and dates out of range are ignored."""
         stamp = _parse(date)
         if stamp is None:
             return
@@ -55,7 +55,8 @@ class ServerClock:
         await self._base.sleep(seconds)
 
     def skew(self) -> float | None:
-        """Seconds the service is ahead of the clock beneath; None before the first answer."""
+        """Returns the seconds by which the service is ahead of the base clock; None before the
+        first answer."""
         if self._epoch is None:
             return None
         return (self.now() - self._base.now()).total_seconds()

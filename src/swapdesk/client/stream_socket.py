@@ -1,10 +1,11 @@
-"""One WebSocket connection of the order stream, from handshake to loss (contract 11.1), and its
-frames, read by what changed in them.
+"""One WebSocket connection of the order stream, from handshake to loss (contract 11.1), and a
+reader of its frames that decodes only what changed.
 
-A service repeats the whole order with every update, and three or four of its 40 members differ from
-last time. Those are read and checked as ever; the others have the same text as before, and so the
-same value. A frame that is not exactly a flat order of before with other values in it is read
-whole, so that nothing is accepted, refused or read otherwise.
+A service repeats the whole order with every update, while only three or four of its 40 members
+differ from the last update. Changed members are decoded and checked as usual. The other members
+have the same text as before, and so the same value. A frame is decoded whole unless it is exactly
+the order's last flat frame with other values. So both ways accept and refuse the same frames, with
+the same result.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ if TYPE_CHECKING:
 
 
 KEPT = 10_000
-"""Orders whose last text is remembered; the longest silent are forgotten."""
+"""Number of orders whose last text is remembered; those without an update for the longest time are
+forgotten."""
 LONGEST = 4 * 1024
-"""Characters of such a text, without its tokens."""
+"""The most characters that a remembered order may have, not counting its tokens."""
 
 _HEAD = '{"type":"order_update","data":{"'
 _TAIL = "}}"
@@ -68,19 +70,19 @@ _SEPARATE = {
     for name, field in Order.model_fields.items()
     if isinstance(field.validation_alias, str) and name not in _TOGETHER
 }
-"""Names on the wire that alone decide a field, and the field."""
+"""Names on the wire that alone decide a field, each with the name of that field."""
 
 MAX_MESSAGE = 256 * 1024
 WAITING_MESSAGES = 64
-"""Received and unread messages before the peer has to wait. With fewer, a busy stream stops and
-starts the reading of the socket all the time."""
+"""The most received messages that wait to be read; after so many the peer has to wait. With a
+smaller number a busy stream would start and stop the reading of the socket all the time."""
 TURN_SECONDS = 0.01
-"""How long messages are read before the rest of the program has its turn."""
+"""Seconds for which messages are read before other tasks of the event loop run."""
 
 
 class _Known(Struct, frozen=True):
-    """A frame that was read: its flat members in sequence, and of its tokens the place and the
-    text, which thousands of orders share."""
+    """A frame that was read: its flat members in sequence, the place and the text of each token,
+    and the order. Token texts are shared, because thousands of orders repeat them."""
 
     flat: list[str]
     tokens: tuple[tuple[str, str], ...]
@@ -88,15 +90,16 @@ class _Known(Struct, frozen=True):
 
 
 class OrderFrames:
-    """Reads the frames of one connection in sequence."""
+    """A reader of the frames of one connection, in sequence."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._known: Newest[str, _Known] = Newest(KEPT)
-        """By the first member of the order."""
+        """The last frame of each order, by the text of the order's first member."""
 
     def read(self, message: str) -> ServerFrame | Order | None:
-        """The frame, or the order of an update; None if it cannot be used."""
+        """Returns the frame, or the order if the frame is an update; None if the message is
+        unusable."""
         try:
             data = message.encode()
             if not message.startswith(_HEAD):
@@ -122,8 +125,9 @@ class OrderFrames:
         return frame if frame.data is None else frame.data
 
     def _learned(self, data: bytes, order: Order) -> _Known | None:
-        """An order that was read whole; None if its members cannot be told apart by
-        :data:`_BETWEEN`, or a token holds a number of any size."""
+        """Returns what to remember of an order that was decoded whole. Returns None if its text is
+        too long, its members cannot be separated at :data:`_BETWEEN`, or a number in it is out of
+        bounds."""
         try:
             text = shortened(data, max_bytes=self._max_bytes)
         except NumberError:
@@ -144,7 +148,8 @@ class OrderFrames:
         return _Known(flat, tuple(tokens), order)
 
     def _changed(self, before: _Known, message: str, size: int) -> _Known | None:
-        """The order of before with what is new; None if the whole frame has to be read."""
+        """Returns the earlier frame with the changed members decoded; None if the whole frame has
+        to be decoded."""
         flat = _flat(before, message)
         if flat is None or len(flat) != len(before.flat) or size > self._max_bytes:
             return None
@@ -169,7 +174,8 @@ class OrderFrames:
 
 
 def _flat(before: _Known, message: str) -> list[str] | None:
-    """The members of an order update without its tokens; None if those differ from before."""
+    """Returns the members of an order update without its tokens; None if the tokens differ from the
+    earlier frame."""
     if not message.endswith(_TAIL):
         return None
     runs: list[str] = []
@@ -195,8 +201,8 @@ def _flat(before: _Known, message: str) -> list[str] | None:
 
 
 def _with(order: Order, news: dict[str, Any]) -> Order:
-    """A copy with other values of the same fields. The set of told names is shared: a thousand
-    copies a second need not hold one each."""
+    """Returns a copy of the order with other values of the same fields. The copies share one set of
+    given field names, so that thousands of copies a second do not each need their own."""
     moved = Order.__new__(Order)
     put = object.__setattr__
     put(moved, "__dict__", order.__dict__ | news)
@@ -224,7 +230,8 @@ _socket_log.setLevel(logging.WARNING)
 
 
 class StreamTimes(Struct, frozen=True):
-    """Seconds. A half-open socket is found after ``ping_every + pong_within``."""
+    """The times of the stream, in seconds. A half-open socket is noticed after ``ping_every +
+    pong_within``."""
 
     ping_every: float = 10.0
     pong_within: float = 5.0
@@ -240,8 +247,9 @@ class StreamTimes(Struct, frozen=True):
 
 
 class SocketLost(Exception):
-    """The connection could not be opened, or ended. ``fatal``: the credentials were refused.
-    ``restarting``: the process behind it ends, and another one answers."""
+    """Raised if the connection could not be opened or has ended. ``fatal`` means that the
+    credentials were refused. ``restarting`` means that the service's process ends and another one
+    takes over."""
 
     def __init__(
         self,
@@ -259,7 +267,7 @@ class SocketLost(Exception):
 
 
 def stream_url(base_url: str) -> str:
-    """The address of the stream that belongs to an API address."""
+    """Returns the address of the stream that belongs to an API address."""
     url = service_url(base_url)
     scheme = "wss" if url.scheme == "https" else "ws"
     return str(url.copy_with(scheme=scheme, path=url.path + STREAM_PATH))
@@ -267,15 +275,16 @@ def stream_url(base_url: str) -> str:
 
 @runtime_checkable
 class CarriesStreams(Protocol):
-    """A transport of HTTP that also carries the stream, without a socket."""
+    """An HTTP transport that also carries the stream, without a socket."""
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
-        """A connection, or an object with its methods. Raises InvalidStatus or OSError."""
+        """Opens the stream; returns a connection, or an object with the methods of one. Raises
+        InvalidStatus or OSError."""
         ...
 
 
 class OrderSocket:
-    """An open connection. ``on_heard`` is called for every message and pong."""
+    """An open connection of the stream. ``on_heard`` is called for every message and pong."""
 
     def __init__(
         self,
@@ -301,8 +310,8 @@ class OrderSocket:
         on_heard: Callable[[], None],
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> OrderSocket:
-        """Connects once. Raises SocketLost. A ``transport`` that carries streams replaces the
-        network."""
+        """Connects once. Raises SocketLost. If ``transport`` carries streams, it is used instead of
+        the network."""
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         try:
@@ -331,8 +340,9 @@ class OrderSocket:
         await self._guarded(self._connection.send(frame.decode("utf-8")))
 
     async def frames(self) -> AsyncIterator[ServerFrame | Order | None]:
-        """Yields every message, of an update the order; None for an unusable one. Raises SocketLost
-        at the end. Others have their turn in between, however many messages wait."""
+        """Yields for every message the order of an update, any other frame, or None if the message
+        is unusable. Raises SocketLost at the end. Other tasks of the event loop run in between,
+        even if many messages wait."""
         from websockets.exceptions import ConnectionClosed
 
         loop = asyncio.get_running_loop()
@@ -356,7 +366,7 @@ class OrderSocket:
             raise _loss(closed) from None
 
     async def heartbeat(self) -> None:
-        """Pings for ever. Raises SocketLost if a pong is late."""
+        """Sends pings until the connection ends. Raises SocketLost if a pong is late."""
         while True:
             await self._clock.sleep(self._times.ping_every)
             if not await self._in_time(self._pong(), self._times.pong_within):
@@ -364,11 +374,12 @@ class OrderSocket:
             self._on_heard()
 
     async def acknowledged(self) -> None:
-        """Waits until the subscription is in force. A service that never says so is trusted."""
+        """Waits until the service confirms the subscription, or a few seconds at most; a service
+        that never confirms is trusted."""
         await self._in_time(self.subscribed.wait(), self._times.acknowledged_within)
 
     async def close(self) -> None:
-        """Hangs up without waiting for a peer that may be gone."""
+        """Closes the connection without waiting for the peer, which may be gone."""
         if not self._connection.transport.is_closing():
             self._connection.transport.abort()
         await self._connection.wait_closed()

@@ -1,12 +1,13 @@
-"""One long-lived HTTP client under one set of rules.
+"""One long-lived HTTP client with fixed rules.
 
-No redirects, no proxy or certificate settings from the environment, no cookies, no content
-encoding, one deadline for a whole attempt, a bound on every body, credentials for one origin. Only
-reading calls are sent again: few times, and never many at once.
+It follows no redirects, takes no proxy or certificate settings from the environment, keeps no
+cookies and accepts no content encoding. Each attempt has one deadline, each body has a size limit,
+and credentials go to one origin only. Reading calls are repeated a few times, within a shared
+budget; a writing call is repeated only after a 429 that says when.
 
-A failed call says what it means for the money: nothing was sent, nothing was done, or nobody knows.
-An error body is read as far as possible: the contract's, older shapes with an integer code, HTML or
-nothing (contract 3.3).
+The error of a failed call says what it means for the money: nothing was sent, nothing was carried
+out, or the outcome is unknown. Error bodies are read as far as possible: the contract's form, older
+forms with an integer code, HTML or nothing (contract 3.3).
 """
 
 from __future__ import annotations
@@ -78,22 +79,24 @@ _MAX_FIELDS = 50
 
 
 class RetryPolicy(Struct, frozen=True):
-    """Bounds in seconds; ``attempts`` counts the first one."""
+    """The rules for repeating calls. Times are in seconds; ``attempts`` includes the first
+    attempt."""
 
     attempts: int = 3
     base: float = 0.5
     cap: float = 20.0
     longest_retry_after: float = 60.0
     reading: float = 30.0
-    """How long all attempts at one reading call may take together, without the waits between."""
+    """The most time that all attempts at one reading call may take together, not counting the waits
+    between them."""
 
     def wait(
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
     ) -> float | None:
-        """Seconds to wait before attempt ``attempt + 1``; None to give up.
+        """Returns the seconds to wait before attempt ``attempt + 1``; None to give up.
 
-        A write is repeated once, after a 429 that says when: the one refusal that is both definite
-        and temporary. ``Retry-After`` is never undercut.
+        A write is repeated once, and only after a 429 that says when to come back, because only
+        this refusal is both definite and temporary. The wait is never shorter than ``Retry-After``.
         """
         stated = error.retry_after if isinstance(error, ApiError) else None
         if stated is not None and stated > self.longest_retry_after:
@@ -120,13 +123,14 @@ class Repeat(Struct, frozen=True):
 
 
 OnRepeat = Callable[[Repeat], bool]
-"""Called before the wait; False gives up, and the call ends with its error."""
+"""A function that is called before the wait. If it returns False, the call is not repeated and
+raises its error."""
 
 
 class RetryBudget:
-    """A shared allowance: each call earns a tenth of a retry, each retry costs one.
+    """A shared allowance of retries: each call earns a tenth of a retry, each retry costs one.
 
-    When a service is down, this keeps a busy desk from tripling its load.
+    If a service is down, the allowance keeps a busy desk from tripling its load.
     """
 
     def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
@@ -138,7 +142,7 @@ class RetryBudget:
         self.left = min(self._most, self.left + self._share)
 
     def spend(self) -> bool:
-        """Takes one retry; False if none is left."""
+        """Takes one retry; returns False if none is left."""
         if self.left < 1.0:
             return False
         self.left -= 1.0
@@ -146,7 +150,7 @@ class RetryBudget:
 
 
 class AttemptProgress:
-    """How far one attempt came."""
+    """The state of one attempt: whether it was sent, and what was received so far."""
 
     def __init__(self, operation: Operation, *, sent: bool) -> None:
         self.operation = operation
@@ -161,14 +165,15 @@ class AttemptProgress:
 
 
 def as_outcome(operation: Operation, error: AnswerRefused | ApiError) -> ClientError:
-    """The same error, or the unknown outcome if a write may have happened."""
+    """Returns ``error``, or an :class:`OutcomeUnknown` if the operation writes and may have been
+    carried out."""
     unsure = isinstance(error, AnswerRefused | ServiceFailed) or error.status in _UNSURE_4XX
     return OutcomeUnknown(operation.name, error) if operation.writes and unsure else error
 
 
 def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
-    """The error of an incomplete answer: nothing was sent, nobody answered a read, or a write is
-    unknown."""
+    """Returns the error for a missing or incomplete answer: Unreachable if nothing was sent,
+    OutcomeUnknown for a write, else NoAnswer."""
     # The texts of other libraries may quote the address with its query; the kind is enough.
     kind = type(error).__name__
     if isinstance(error, _NOT_SENT) or not sent:
@@ -182,7 +187,8 @@ def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:
-    """The error of an answer of 400 and above. ``now`` is the service's time."""
+    """Returns the error for an answer with a status of 400 or above. ``now`` is the service's
+    time."""
     request_id = request_id_of(headers)
     wait = retry_after(headers.get("retry-after"), now, headers.get("date"))
     try:
@@ -206,7 +212,7 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """The service's name for a request; None if it gave none that can be shown."""
+    """Returns the service's id of a request; None if it gave no id that can be shown."""
     return _identity(headers.get("x-request-id"), 128)
 
 
@@ -232,7 +238,7 @@ def _fields(problems: Any) -> dict[str, FieldProblem]:
 
 
 class RawAnswer(Struct, frozen=True):
-    """A whole answer of 200 to 299. Header names are lower case."""
+    """A whole answer with a status from 200 to 299. Header names are lower case."""
 
     operation: Operation
     status: int
@@ -243,13 +249,13 @@ class RawAnswer(Struct, frozen=True):
 
 
 class ApiTransport:
-    """Sends operations over one long-lived connection pool. Raises the tree of
-    :mod:`swapdesk.client.errors` and no error of httpx2.
+    """A client that sends operations over one long-lived connection pool. It raises only errors of
+    :mod:`swapdesk.client.errors`, none of httpx2.
 
-    ``base_url`` ends with ``/v2`` or gets it. The desk's time follows the service where ``clock``
-    is a :class:`ServerClock`; ``server`` is another clock that follows it. ``transport`` replaces
-    the network, for example by an ASGI app; ``own_calls`` keeps what was charged; ``payer`` pays
-    calls that have to be paid for (402).
+    ``base_url`` may end with ``/v2``, which is added if it is missing. If ``clock`` is a
+    :class:`ServerClock`, the desk's time follows the service; ``server`` is another clock that
+    does. ``transport`` replaces the network, for example by an ASGI app; ``own_calls`` keeps the
+    charged calls; ``payer`` pays calls that the service wants to be paid for (402).
     """
 
     def __init__(
@@ -268,10 +274,10 @@ class ApiTransport:
     ) -> None:
         self._url = service_url(base_url)
         self.url = str(self._url)
-        """The address in use, with its ``/v2``."""
+        """The address in use, ending in ``/v2``."""
         self.credentials = credentials
         self.server = server or ServerClock.over(clock)
-        """The service's time as a clock."""
+        """A clock that shows the service's time."""
         self.budget = Budget(self.server.now, own_calls)
         self._clock = clock
         self._rng = rng or random.Random()
@@ -281,8 +287,8 @@ class ApiTransport:
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
         self._held: dict[str, tuple[datetime, ApiError]] = {}
-        """Reading operations that a service wants to hear of again long from now, and from when by
-        its clock, which may be moved."""
+        """Reading operations that the service does not want to receive for a long time: for each,
+        the service's time from which on it may be sent again, and the refusal."""
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -325,11 +331,12 @@ class ApiTransport:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
-        """One call with its retries. The deadline of the operation holds for each attempt, that of
-        the policy for all attempts to read.
+        """Sends one call and repeats it by the rules of the policy. The operation's deadline
+        applies to each attempt, the policy's time limit to all attempts of a reading call together.
 
-        From ``until`` on nothing is sent again. A reading call that was told to wait for longer
-        than anybody would fails the same way until then, whoever asks.
+        Nothing is sent again at or after ``until``. If the service asked for a very long wait,
+        every later call of that reading operation raises the same refusal until the wait has
+        passed.
         """
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
@@ -390,9 +397,12 @@ class ApiTransport:
         attempt: int,
         unpaid: PaymentRequired,
     ) -> RawAnswer:
-        """Pays what was asked for, and sends the call once more: one payment at a time, and one for
-        a call, since from here on a lost call may have been paid. A service that does not call a
-        payment settled may still be at it, and would fail on the next one (contract 14.7)."""
+        """Pays the requested amount and sends the call once more. Only one payment is made at a
+        time and per call, because from here on a call without an answer may have been paid.
+
+        If the service does not confirm the payment as settled, the next payment waits a while: the
+        service may still be settling and would fail on it (contract 14.7).
+        """
         assert self._payer is not None
         async with self._paying:
             await self._clock.sleep(max(0.0, self._pays_from - self._clock.monotonic()))
@@ -412,7 +422,8 @@ class ApiTransport:
                     self._pays_from = self._clock.monotonic() + BETWEEN_PAYMENTS
 
     async def look(self, error: ClientError) -> None:
-        """Asks the chain about the payment of a call that failed."""
+        """Reads from the chain whether the payment of a failed call was executed, and updates
+        ``error.payment``."""
         if error.payment is not None and self._payer is not None:
             error.payment = await self._payer.look(error.payment)
 
@@ -422,7 +433,8 @@ class ApiTransport:
     def _target(
         self, operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]]
     ) -> str:
-        """The path and query. Values in the path must be ids, whatever their model allows."""
+        """Returns the path and query of a call. Raises RequestRefused if a value in the path is not
+        an id, whatever its model allows."""
         segments = []
         for segment in operation.path.split("/"):
             name = segment[1:-1] if segment.startswith("{") else None
@@ -526,7 +538,7 @@ class ApiTransport:
     async def _receive(
         self, operation: Operation, request: httpx2.Request, progress: AttemptProgress, began: float
     ) -> None:
-        """Reads one answer into ``progress``, at most as many bytes as its kind may have."""
+        """Reads one answer into ``progress``, up to the size limit of a result or an error."""
         anonymous = httpx2.Auth() if operation.access is Access.OPEN else httpx2.USE_CLIENT_DEFAULT
         answer = await self._http.send(request, stream=True, auth=anonymous)
         try:
@@ -559,7 +571,8 @@ class ApiTransport:
 
 
 async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
-    """The body as it came; a transport without a network may hand over a whole one."""
+    """Yields the body undecoded; a transport without a network may have read the whole body
+    already."""
     if answer.is_stream_consumed:
         yield answer.content
         return
@@ -577,7 +590,8 @@ def _refused(progress: AttemptProgress, reason: str, message: str) -> AnswerRefu
 
 
 def refuse_answer(answer: RawAnswer, reason: str, message: str) -> ClientError:
-    """The error for a whole answer whose content is unusable: not_json or wrong_shape."""
+    """Returns the error for a complete answer with unusable content. ``reason`` says why: not_json,
+    wrong_shape or other_id."""
     message = f"{answer.operation.name}: {message}"
     refused = AnswerRefused(message, reason, answer.status, answer.request_id)
     error = as_outcome(answer.operation, refused)
@@ -586,7 +600,7 @@ def refuse_answer(answer: RawAnswer, reason: str, message: str) -> ClientError:
 
 
 def _keep_quiet(*names: str) -> None:
-    """Their INFO and DEBUG lines hold whole URLs."""
+    """Silences the INFO and DEBUG lines of these loggers, because they contain whole URLs."""
     for name in names:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:

@@ -102,8 +102,8 @@ class PayableRow(Struct, frozen=True):
 
 
 class Unpayable(Exception):
-    """A row whose order exists and must not be paid now; the text is a sentence without its point.
-    ``wrong``: the order differs from the request."""
+    """Raised for a row whose order exists but must not be paid now. The message is a sentence
+    without a full stop; ``wrong`` is True if the order differs from the request."""
 
     def __init__(self, reason: str, *, wrong: bool = False) -> None:
         super().__init__(reason)
@@ -150,7 +150,7 @@ def payables(
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
-    """Names the first difference between two looks, in a sentence without its point; None if they
+    """Names the first difference between two looks, in a sentence without a full stop; None if they
     agree."""
     deposits = {one.deposit.service_id: one.deposit for one in now.rows}
     reasons = {row.service_id: str(problem) for row, problem in now.unpayable}

@@ -37,7 +37,7 @@ class BundleDeposit(Struct, frozen=True):
 
 
 class BundleItem(Struct, frozen=True):
-    """What one signature covers: deposits of one token, in paying order.
+    """Deposits of one token that one signature pays, in paying order.
 
     ``contract`` (the mint on Solana) is None for the chain's coin. ``part`` counts the items of a
     token from 0. ``confirmed`` is what the rows asked to pay, in base units; orders may ask for up
@@ -76,8 +76,8 @@ BundleWord = Literal[
 
 
 class Bundle(Struct, frozen=True):
-    """What pays the deposits of a group, as built and compared with the group. Gas is in the coin
-    of the chain."""
+    """The payment of a group's deposits, as built by the service and compared with the group. Gas
+    is in the coin of the chain."""
 
     PRINTED: ClassVar = {
         "number": "number", "state": "word", "account": "account", "smartAccount": "smart_account",
@@ -95,7 +95,7 @@ class Bundle(Struct, frozen=True):
     """The smart account that pays; on Solana the account itself."""
     items: tuple[BundleItem, ...]
     needs: tuple[Sum, ...] = ()
-    """What the smart account lacks."""
+    """The amounts that the smart account still needs."""
     gas_units: int = 0
     """Most that gas may cost, in base units."""
     held: int = 0
@@ -142,7 +142,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def code(self) -> str | None:
-        """Why it ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED."""
+        """Returns why it ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED."""
         return self.operation.code if self.state is State.REFUSED else None
 
     @property
@@ -213,8 +213,8 @@ _WORDS: Mapping[str, BundleWord] = {
 
 
 def add_bundle(ledger: Ledger, group: str, built: Bundle) -> Bundle:
-    """Commits a built bundle in place of an earlier one that has not left. Raises ValueError if an
-    earlier one is under way."""
+    """Commits a new bundle, which replaces an earlier unsent one. Raises ValueError if an earlier
+    bundle was sent and has not ended."""
     claim = f"bundle:{group}"
     with ledger.transaction():
         last = newest_bundle(ledger, group)
@@ -469,8 +469,8 @@ _PAID_FROM = "json_extract(body, '$.account') = ? AND json_extract(body, '$.chai
 
 
 def overtaken(journal: Journal, bundle: Bundle) -> bool:
-    """True if another bundle or a withdrawal left the same smart account since this bundle was
-    built, so that the balance it was computed from is stale."""
+    """True if another bundle or a withdrawal took money out of the smart account after this bundle
+    was built, so that its balance is stale."""
     since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
     taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
     if any(act.moved_at > since for act in taken):

@@ -246,7 +246,7 @@ _PLACE = re.compile(r"orders[.\[]([0-9]{1,4})\b")
 
 
 def _reasons(error: ApiError, count: int) -> list[str]:
-    """Why each of ``count`` rows was refused: its own reason, else the common one."""
+    """Returns why each of ``count`` rows was refused: its own reason, else the common one."""
     reasons = {
         int(place[1]): problem.message
         for name, problem in error.fields.items()

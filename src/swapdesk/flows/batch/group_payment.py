@@ -145,7 +145,7 @@ _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 class GroupPayment:
     """Pays one group on the chain of ``coin`` from ``account``. ``token_of`` finds a token of the
     desk's list; ``look`` shows each review and returns the trader's answer; ``watch`` hears the
-    progress. A request that left longer ago than ``arrives`` is taken as lost."""
+    progress. A request sent longer ago than ``arrives`` is taken as lost."""
 
     def __init__(
         self,
@@ -188,9 +188,9 @@ class GroupPayment:
         return group_standing(self._journal, self._group)
 
     async def advance(self, until: Until) -> Outcome:
-        """Goes on to ``until``; an outcome without a failure says that it stands there. Builds anew
-        if asked to build what ended without paying. Raises JournalUnavailable; nothing leaves
-        without the journal."""
+        """Continues the payment up to the step ``until``; an outcome without a failure means that
+        it got there. Builds anew if asked to build after a bundle ended without paying. Raises
+        JournalUnavailable; nothing is sent without the journal."""
         try:
             await self._advance(until)
         except ClaimTaken as taken:
@@ -302,7 +302,7 @@ class GroupPayment:
             raise Stopped("ORDERS_EXPIRED", what=what)
 
     def _require_untouched(self, bundle: Bundle) -> None:
-        """Raises Stopped if something left the smart account since the bundle was built."""
+        """Raises Stopped if money left the smart account after the bundle was built."""
         if overtaken(self._journal, bundle):
             raise Stopped("BUILT_BEFORE", row="overtaken")
 
@@ -431,7 +431,7 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
-        """Commits the outcome if the bundle is over; returns whether it is."""
+        """Commits the outcome if the service reports one; returns True then."""
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
@@ -541,9 +541,9 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Follows every transaction that was begun, signing nothing, until each is over; commits
-        what was never signed. What leaves later than ``until`` pays no order. Raises WalletError
-        and StillOpen."""
+        """Follows every transaction that was begun, signing nothing, until each has ended; commits
+        those that were never signed. What is sent later than ``until`` pays no order. Raises
+        WalletError and StillOpen."""
         for act in self._transactions:
             if not act.open:
                 continue

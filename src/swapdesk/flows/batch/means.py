@@ -103,8 +103,8 @@ async def _on_chain(
 async def _with_smart_account(
     desk: Desk, means: Means, token: Token, account: SwapAccount
 ) -> Means:
-    """Adds the smart account's balance: a bundle is paid from there, and a failed one left its
-    deposits there."""
+    """Adds the balance of the smart account, which pays a bundle and keeps the deposits of a failed
+    one."""
     own = account.account
     if own.kind is not Kind.EVM or not has_smart_accounts(live=desk.settings.live):
         return means

@@ -39,8 +39,8 @@ class OrderPayments:
         return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """How an order of a group is paid; None if no batch of this journal made the group. Raises
-        JournalUnavailable."""
+        """Returns how an order of a group is paid; None if no batch of this journal made the group.
+        Raises JournalUnavailable."""
         mark = self.mark(multi_id)
         if mark is None:
             return None

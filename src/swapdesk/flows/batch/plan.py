@@ -71,7 +71,7 @@ class Means(Struct, frozen=True):
     problem: str = ""
 
     def has(self, token: Token) -> Decimal | None:
-        """What can pay deposits of a token; None if not known yet."""
+        """Returns what can pay deposits of a token; None if not known yet."""
         has = self.held.get(token.id)
         if has is None or self.filling:
             return None
@@ -87,8 +87,8 @@ class Means(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """What all rows sell of a token. ``wallet`` is the paying account or None, ``held`` its balance
-    of the token, None if unknown."""
+    """The sum of a token that all rows sell. ``wallet`` is the paying account or None, ``held`` its
+    balance of the token, None if unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol", "chain": "chain", "amount": "amount",
@@ -110,7 +110,7 @@ class Total(Struct, frozen=True):
 
     @property
     def held(self) -> Decimal | None:
-        """What can pay its deposits."""
+        """The balance that can pay its deposits."""
         return self.payer.has(self.token) if self.payer is not None else None
 
 
@@ -178,7 +178,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def heads_note(self) -> str | None:
-        """How amounts are read, shown by one row, if the file's head does not say it."""
+        """Returns how amounts are read, shown by one row, if the file's head does not say it."""
         if self.sheet.plain:
             return None
         note = "The amount counts what is sold"
@@ -317,8 +317,8 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
-    """Compares rows by what they would pay. Rows with a problem are left out: the wrong memo may be
-    all that makes them differ."""
+    """Finds rows that would pay the same. Rows with a problem are left out: a wrong memo may be all
+    that makes them differ."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order, before = row.order, row.number

@@ -462,7 +462,7 @@ def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tu
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
-    """As :attr:`PlannedOrder.asks`."""
+    """Identifies the payment of an order, as :attr:`PlannedOrder.asks` does."""
     route = "private" if order.anonymous else "standard"
     return order.from_, order.to, order.amount, order.address_to, order.destination_tag, route
 

@@ -1,10 +1,10 @@
-"""How far a batch is: each group, the whole, and its results.
+"""The progress of a batch: each group, the whole, and its results.
 
-Read from the journal alone, so that a restarted desk reads the same: where a group's money is, what
-comes next, and why its payment stopped. What arrived is read from the orders.
+Everything is read from the journal, so that a restarted desk shows the same: where a group's money
+is, what comes next, and why its payment stopped. Payouts are read from the orders.
 
-Rows that became no order form a new sheet, judged and created like any other, so that nothing is
-asked for twice. A batch from the journal opens as the file it was made from.
+Rows that became no order form a new sheet, which is judged and created like any other, so that
+nothing is asked for twice. A batch from the journal opens as the file it was made from.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _places(count: int) -> str:
 
 
 class Until(IntEnum):
-    """How far to take a group. Each step includes the earlier ones."""
+    """The step up to which a group is paid. Each step includes the earlier ones."""
 
     BUILT = 1
     SIGNED = 2
@@ -132,7 +132,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def next(self) -> Until | None:
-        """The trader's next step; None if the group is over or goes on by itself."""
+        """The trader's next step; None if the group ended or continues by itself."""
         if self.group.multi_id is None or not self.created or self.over:
             return None
         if self.bundle is None or self.bundle.over:
@@ -200,7 +200,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def plan(self) -> str:
-        """What was built: ``1 bundle of 20 transfers; the smart account needs 0.004 ETH``."""
+        """Returns what was built, in words: ``1 bundle of 20 transfers; the smart account needs
+        0.004 ETH``."""
         bundle = self.bundle
         if bundle is None:
             return ""
@@ -218,7 +219,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money is, as far as is known, without a final point."""
+        """Returns where the money is, as far as is known, without a full stop."""
         bundle = self.bundle
         if bundle is None:
             return NOT_PAID
@@ -247,7 +248,7 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """Where the money is on Solana, where wallet transactions pay deposits directly."""
+        """Returns where the money is on Solana, where wallet transactions pay deposits directly."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")
@@ -260,7 +261,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def brief(self) -> str | None:
-        """Where the money is, in a few words; None while it is in the wallet."""
+        """Returns where the money is, in a few words; None while it is in the wallet."""
         bundle = self.bundle
         if bundle is None:
             return None
@@ -277,8 +278,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """How the owner takes back what stays in the smart account; empty if nothing does, or a
-        bundle is to pay with it."""
+        """Returns how the owner takes back what stays in the smart account; empty if nothing does,
+        or a bundle is to pay with it."""
         bundle = self.bundle
         if bundle is None or self.solana or self.withdrawn is not None:
             return ""
@@ -290,8 +291,8 @@ class GroupStanding(Struct, frozen=True):
 
 
 def way_out(chain: str) -> str:
-    """How the owner takes back what a smart account holds on a chain: by a command, which an open
-    desk refuses, or in the desk."""
+    """Returns how the owner takes back what a smart account holds on a chain: by a command, which
+    an open desk refuses, or in the desk."""
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
@@ -471,7 +472,7 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
 
 
 def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
-    """How one order of the group is paid."""
+    """Returns how one order of the group is paid."""
     if standing.solana:
         return _on_solana(standing, service_id)
     bundle, in_account = standing.bundle, standing.brief is not None
@@ -488,7 +489,7 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
-    """How one order is paid on Solana, where each transaction pays some of the orders."""
+    """Returns how one order is paid on Solana, where each transaction pays some of the orders."""
     parts = [
         part
         for part in standing.parts
@@ -520,8 +521,8 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """Counts the orders of paid groups. ``smart``: a smart account paid some, and may keep coins
-    left over from gas."""
+    """The number of orders of paid groups by their result. ``smart``: a smart account paid some of
+    them and may still have coins that were meant for gas."""
 
     total: int
     arrived: int
@@ -534,7 +535,7 @@ class Payouts(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money is, without a final point; empty until an order has a result."""
+        """Returns where the money is, without a full stop; empty until an order has a result."""
         if self.done:
             all_ = "the order is" if self.total == 1 else f"all {self.total} orders are"
             return f"with the recipients; {all_} completed"
@@ -549,14 +550,14 @@ class Payouts(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Where the money is, in a few words."""
+        """Returns where the money is, in a few words."""
         if self.done:
             return "with the recipients"
         return f"{self.arrived} of {self.total} arrived" if self.whereabouts else ""
 
     def next(self, look: str, left: str = "") -> str:
-        """Who acts next; ``look`` says how to show the orders, ``left`` what gas left in a smart
-        account."""
+        """Returns who acts next. ``look`` says how to show the orders, ``left`` is the coin amount
+        that gas left over in a smart account."""
         if self.done:
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
         if self.otherwise:
@@ -653,8 +654,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money of the current group is, or of all orders once every group is paid,
-        without a final point."""
+        """Returns where the money of the current group is, or of all orders once every group is
+        paid, without a full stop."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next(
@@ -664,7 +665,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Where the money is, in a few words."""
+        """Returns where the money is, in a few words."""
         if self.payouts is not None and self.payouts.brief:
             return self.payouts.brief
         shown = self.current or next(
@@ -674,7 +675,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """Who acts next, and how."""
+        """Returns who acts next, and how."""
         if self.creating:
             return "you: c goes on"
         shown = self.current
@@ -688,7 +689,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def built(self) -> str:
-        """What was built for the current group, else for the last paid one."""
+        """Returns what was built for the current group, else for the last paid one."""
         shown = self.current or next(
             (standing for standing in reversed(self.standings) if standing.over), None
         )
@@ -696,7 +697,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def paid(self) -> str:
-        """What paid the last group, once nothing is left to pay."""
+        """Returns what paid the last group, once nothing is left to pay."""
         if self.current is not None:
             return ""
         shown = next((standing for standing in reversed(self.standings) if standing.over), None)
@@ -707,8 +708,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def left_there(self) -> str:
-        """What became of a bundle that ended without paying, and how its money comes back; empty if
-        there is none or its money is elsewhere."""
+        """Returns what became of a bundle that ended without paying, and how its money comes back;
+        empty if there is none or its money is elsewhere."""
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""

@@ -191,8 +191,8 @@ ORDER_DIFFERS = "ORDER_DIFFERS"
 """The order of the row differs from the request."""
 
 Became = Literal["planned", "unknown", "created", "failed", "differs"]
-"""What a row came to: not asked for yet; unknown whether an order exists; an order; none; or an
-order that differs from the request and is never to be paid."""
+"""The result of a row: not asked for yet (``planned``), unknown whether an order exists, an order,
+no order (``failed``), or an order that differs from the request and must never be paid."""
 
 
 class Row(Struct, frozen=True):
@@ -296,7 +296,7 @@ class Sheet(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """How the file was read: ``comma, header, line 1 is no row``."""
+        """The words that say how the file was read: ``comma, header, line 1 is no row``."""
         parts = [self.separated_by, "header" if self.headed else "no header"]
         if self.decimal_comma:
             parts.append("decimal comma")
@@ -339,7 +339,7 @@ def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
 
 
 def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
-    """Cells of the journal by column; unknown names are left out."""
+    """Converts the journal's cells to columns; unknown names are left out."""
     return {_BY_NAME[name]: text for name, text in cells.items() if name in _BY_NAME}
 
 
@@ -361,7 +361,7 @@ _PAID: dict[str, Paid] = {"evm": "bundle", "sol": "solana"}
 
 
 def paid_by(token: Token) -> Paid | None:
-    """How deposits of this token are paid together; None if they cannot be (``hasBundler``,
+    """Returns how deposits of this token are paid together; None if they cannot be (``hasBundler``,
     contract 5.5)."""
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
 

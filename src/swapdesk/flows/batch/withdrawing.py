@@ -100,9 +100,10 @@ async def propose_withdrawal(
     despite_bundle: bool = False,
     watch: Watch | None = None,
 ) -> Withdrawal | Outcome:
-    """Proposes the next transaction to sign, returns the one under way, or why there is none. Signs
-    nothing. ``token`` is a symbol or contract, None for everything; ``account`` is the owner's
-    address; ``watch`` hears the progress. Raises WalletError and JournalUnavailable."""
+    """Proposes the next transaction to sign; or returns the one that was sent and has not ended, or
+    the outcome that says why there is none. Signs nothing. ``token`` is a symbol or contract, None
+    for everything; ``account`` is the owner's address; ``watch`` hears the progress. Raises
+    WalletError and JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)

@@ -1,9 +1,9 @@
 """Makes one immutable intent from a quote and checked inputs.
 
-The fields of a create are checked against the route, the address book and earlier payments.
-Possible losses are consented to by typing, or refused. When an order that ended unpaid is asked for
-again, only what was typed is taken over: the quotes are new, every field is checked again, and the
-intent is a new one.
+The fields of a create are checked against the route, the address book and earlier payments. The
+user consents to possible losses by typing, or the create is refused. If the user asks again for an
+order that ended unpaid, only the typed fields are reused: the quotes are new, every field is
+checked again, and the intent is a new one.
 """
 
 from __future__ import annotations
@@ -66,11 +66,12 @@ _NOTHING_CAME = frozenset(
 )
 _REFUSED = frozenset({DepositRelease.DIFFERS, DepositRelease.CONTRADICTS})
 AGREED = "yes"
-"""The phrase where no number is typed."""
+"""The phrase that the user types if no number has to be typed."""
 
 
 class TypedBefore(Struct):
-    """The fields as typed, so that going back to the routes loses nothing."""
+    """The fields of a create as the user typed them, kept while the user goes back to the
+    routes."""
 
     recipient: str = ""
     memo: str = ""
@@ -80,8 +81,8 @@ class TypedBefore(Struct):
 
 
 class Checked(Struct, frozen=True):
-    """Every field with its result. ``refund`` is None if the route asks for none, ``intermediate``
-    if the middle of the route is unknown."""
+    """The result of checking every field of a create. ``refund`` is None if the route needs no
+    refund address, ``intermediate`` if the token between the legs of the route is unknown."""
 
     recipient: RecipientCheck
     memo: MemoCheck
@@ -100,18 +101,15 @@ class Checked(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """The sentences that have to be consented to before anything is created."""
+        """The sentences that the user has to consent to before anything is created."""
         addresses = [check for check in (self.recipient, self.refund, self.intermediate) if check]
         doubts = [check.doubt for check in addresses] + [check.memo_doubt for check in addresses]
         return tuple(doubt for doubt in (self.memo.doubt, *doubts) if doubt)
 
 
 class CreateChecks:
-    """Checks the fields of one route, without a call.
-
-    ``middle`` is the token between the legs, where it is known; ``paid`` counts payments by address
-    at the time the form was opened.
-    """
+    """Checks the fields of one route without a call to the service. ``middle`` is the token between
+    the legs, if it is known. ``paid`` counts payments by address when the form was opened."""
 
     def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
@@ -121,7 +119,7 @@ class CreateChecks:
         self.fixed = row.quote.fixed
         self.on_chain = row.on_chain
         self.own: Mapping[str, str] = {}
-        """Addresses of this wallet's accounts, with their names."""
+        """The names of this wallet's accounts by their addresses."""
         self.middle: Token | None = find_intermediate_token(desk.catalog, result, row)
         self._arrives = result.amount if result.request.receive else row.key
         self._deposits = own_deposits(desk.journal)
@@ -142,8 +140,9 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """The address of the wallet's account called ``@name`` that passes ``check``; the text
-        itself where the address book knows the name."""
+        """Returns the address of the wallet's account called ``@name`` if that address passes
+        ``check``. Returns ``text`` unchanged if the address book has the name or no account
+        fits."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -151,8 +150,9 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """The wallet's accounts that can get the token bought (with ``refund`` the one sold) by the
-        names that mean them: the first of a name, and none that the address book uses."""
+        """Returns the addresses of the wallet's accounts by account name, for accounts that can get
+        the token bought (with ``refund`` the token sold). If accounts share a name, only the first
+        counts. Names that the address book uses are left out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -162,8 +162,8 @@ class CreateChecks:
         return named
 
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
-        """An account of this wallet was derived and not pasted: nobody can have replaced it, so the
-        questions of a first payment are left out."""
+        """Drops the first-payment questions from ``check`` if the address is an account of this
+        wallet. Such an address is derived and not pasted, so nobody can have replaced it."""
         name = next((name for address, name in self.own.items() if address == check.address), None)
         if name is None or not check.ok:
             return check
@@ -183,7 +183,7 @@ class CreateChecks:
         )
 
     def refund(self, text: str, memo: str) -> RecipientCheck:
-        """Checks the refund address, with its memo unless that is empty."""
+        """Checks the refund address, and its memo unless ``memo`` is empty."""
         address = self._own_named(text.strip(), self._refund_checked)
         return self._of_wallet(self._refund_checked(address, memo))
 
@@ -200,7 +200,8 @@ class CreateChecks:
         )
 
     def memo_of_refund(self, text: str) -> str:
-        """The memo of the refund address: of its payment link, or of its name."""
+        """Returns the memo that the refund address brings from its payment link or its name in the
+        address book."""
         return self._refund_checked(text, None).memo or ""
 
     def _intermediate(self, text: str) -> RecipientCheck | None:
@@ -218,11 +219,11 @@ class CreateChecks:
 
 
 class NotAgain(Exception):
-    """The order cannot be asked for again; the text is a sentence."""
+    """Raised if the order cannot be asked for again; the text is a sentence."""
 
 
 class Again(Struct, frozen=True):
-    """The question for quotes, and the fields of the create as they were typed."""
+    """A request for new quotes, with the fields of the create as they were typed."""
 
     request: QuoteRequest
     typed: TypedBefore
@@ -240,8 +241,8 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """The question and the fields of an order, with new ``options``. Raises NotAgain,
-    WishRefused."""
+    """Returns the quote request and the typed fields of an order, with new ``options``. Raises
+    NotAgain, WishRefused."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND
@@ -289,7 +290,7 @@ def _token(token_id: str, catalog: Catalog) -> Token:
 
 
 class NotLockable(ValueError):
-    """An input is not ready to be confirmed; the text says which."""
+    """Raised if an input is not ready to be confirmed; the text says which."""
 
 
 def lock_for_review(
@@ -304,12 +305,12 @@ def lock_for_review(
     intermediate: RecipientCheck | None = None,
     dex: DexTerms | None = None,
 ) -> Intent:
-    """The intent of ``ranked`` as it is now. Raises NotLockable if a check refused.
+    """Returns the intent of ``ranked`` as it is now. Raises NotLockable if a check refused.
 
-    The stated side is what the user typed: the quote may have rounded it. In reverse the amount
-    paid in is the quote's answer. ``refund`` carries its memo as ``check_refund`` read it;
-    ``intermediate`` may get the middle token of a private swap back. A swap on chains needs its
-    terms.
+    The amount that the user stated is kept as typed, because the quote may have rounded it. In
+    reverse the amount paid in comes from the quote. ``refund`` carries its memo as ``check_refund``
+    read it. ``intermediate`` is where a private swap may return the token between its legs. An
+    on-chain swap needs ``dex``, its terms.
     """
     quote = ranked.quote
     request = result.request
@@ -367,8 +368,9 @@ def still_stands(
     refund: RecipientCheck | None,
     intermediate: RecipientCheck | None = None,
 ) -> bool:
-    """True if the inputs, checked again, are what was frozen. A name of the address book may mean
-    another address by now, and what is shown is what is posted."""
+    """True if the inputs, checked again, still equal the fields of the intent. A name of the
+    address book may have got another address meanwhile, and the address on the screen must be the
+    one that is posted."""
     return (
         recipient.ok
         and memo.ok
@@ -386,29 +388,28 @@ def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
 
 
 def needs_refund_address(ranked: RankedQuote) -> bool:
-    """True for a fixed rate too: it may fail, and the money must come back (contract 7.4)."""
+    """True if the route needs a refund address. A fixed rate needs one too, because the swap may
+    fail and the money must come back (contract 7.4)."""
     return ranked.quote.fixed or bool(ranked.quote.requires_refund_address)
 
 
 class Consent(Struct, frozen=True):
-    """``refused`` says why nothing can be created; else a ``phrase`` that is not empty has to be
-    typed."""
+    """What the user has to consent to. ``refused`` says why nothing can be created. Otherwise the
+    user has to type ``phrase``, unless it is empty."""
 
     lines: tuple[str, ...] = ()
     phrase: str = ""
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """This consent with one more warning."""
+        """Returns this consent with one more warning."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 
 def consent_for(result: QuoteResult, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
-    """What has to be consented to for both tokens and the value difference of a route.
-
-    From 10 % of loss on the percentage is typed; from 30 % on the route is refused. A token with a
-    warning, an unverified one, and an unknown difference need consent.
-    """
+    """Returns what the user has to consent to for both tokens and for the value difference of a
+    route. From 10 % of loss the user types the percentage; from 30 % the route is refused. A token
+    with a warning, an unverified token and an unknown difference need consent."""
     lines: list[str] = []
     for token in {
         result.token_in.id: result.token_in,

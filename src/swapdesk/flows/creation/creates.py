@@ -1,12 +1,12 @@
-"""Creates in the ledger: the confirmed intent, its parts, and the order it became.
+"""Creates in the ledger: the confirmed intent, its parts, and the order that was created.
 
-A create is one act with the id of its intent. Its body has the intent and the digest of the
-request. An on-chain swap has parts: approvals, resets and signatures before the create leaves, the
-order's transaction (``swap``) and its report to the service (``confirm``) afterwards. The result
-has the ``plan`` of that swap.
+A create is one ledger operation with the id of its intent. Its body has the intent and the digest
+of the request. An on-chain swap has parts: approvals, resets and signatures before the create is
+sent, then the order's transaction (``swap``) and its report to the service (``confirm``). The
+create's result has the ``plan`` of that swap.
 
-Until its end is known a create claims its payment, so that no twin of it leaves. Its subject is the
-order, from the commit that wrote the order down.
+While its outcome is open, a create claims its payment, so that no second create of the same payment
+is sent. The create's subject is the order, from the commit that wrote the order down.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class OrderTaken(Exception):
-    """The order belongs to another intent of this journal."""
+    """Raised if the order belongs to another intent of this journal."""
 
 
 def begin_create(
     ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
 ) -> Operation:
-    """Commits an intent before anything of it leaves. Raises ClaimTaken while the outcome of the
+    """Commits an intent before anything for it is sent. Raises ClaimTaken while the outcome of the
     same payment is unknown."""
     body = {"intent": intent.as_json(), "digest": digest}
     claim = f"twin:{intent.fingerprint}"
@@ -50,10 +50,10 @@ def become_order(
     verdict: ReleaseVerdict,
     request_id: str | None = None,
 ) -> ReleaseVerdict:
-    """Commits the order of an intent before it is shown; returns its release.
+    """Commits the order of an intent before the order is shown; returns the order's release.
 
-    An intent that was decided before stays as it is; the order is kept as foreign, unless the
-    intent became this very order. Raises OrderTaken if the order belongs to another intent.
+    An intent that was decided before stays unchanged. The order is then kept as foreign, unless it
+    is the order of that intent. Raises OrderTaken if the order belongs to another intent.
     """
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
@@ -74,8 +74,8 @@ def refuse_create(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commits that nothing was created and nothing will be; False if that was decided before. The
-    last open part of a create that never left is refused with it."""
+    """Commits that nothing was or will be created for the intent; returns False if the outcome was
+    decided before. If the create was never sent, its last open part is refused too."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(
@@ -94,8 +94,8 @@ def refuse_create(
 
 
 def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
-    """Commits that a swap's order is not paid, or its report not accepted; False if the part is
-    done already."""
+    """Commits that a swap's order is not paid, or that the report of its payment was not accepted.
+    Returns False if the last part is done already."""
     with ledger.transaction():
         parts = ledger.parts(intent_id, "swap", "confirm")
         last = parts[-1] if parts else ledger.begin("swap", {"digest": ""}, parent=intent_id)
@@ -103,12 +103,13 @@ def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
 
 
 def open_creates(ledger: Ledger) -> list[Operation]:
-    """Creates without a known outcome, oldest first."""
+    """Returns the creates without a known outcome, oldest first."""
     return ledger.where("kind = 'create' AND state IN ('prepared', 'sent', 'unknown')")
 
 
 def open_swaps(ledger: Ledger) -> list[Intent]:
-    """On-chain swaps that are neither over nor confirmed to the service, oldest first."""
+    """Returns the intents of on-chain swaps that were neither refused nor confirmed to the service,
+    oldest first."""
     return [intent_of(create) for create in ledger.where(_OPEN_SWAPS)]
 
 
@@ -123,13 +124,14 @@ _OPEN_SWAPS = """number IN (
 
 
 def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
-    """The create of an intent and its parts, in the order in which they were begun."""
+    """Returns the create of an intent and its parts, in the order in which they were begun."""
     return ledger.where("id = ?1 OR parent = ?1", intent_id)
 
 
 def newest_part(
     ledger: Ledger, intent_id: str, kind: Kind, name: str | None = None
 ) -> Operation | None:
-    """The part of a kind that was begun last; ``name`` tells signatures apart."""
+    """Returns the part of a kind that was begun last, None if there is none. ``name`` tells
+    signatures apart."""
     parts = ledger.parts(intent_id, kind)
     return next((part for part in reversed(parts) if part.body.get("name") == name), None)

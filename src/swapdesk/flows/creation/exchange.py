@@ -1,8 +1,8 @@
-"""Creates an order: journal first, one POST, never a second one for the same intent.
+"""Creates an order: journals first, posts once, and never posts a second time for the same intent.
 
-The intent is committed, then the step as SENT; the POST leaves; its outcome is committed; the order
-is read again and compared; only then may a deposit address be shown. Exchanges and private sends go
-the same way. What is posted follows from the intent alone (contract 7.1 and 7.3).
+The steps are: commit the intent, commit the step as SENT, post, commit the outcome, read the order
+again and compare. Only then may a deposit address be shown. Exchanges and private sends take the
+same steps. The request body follows from the intent alone (contract 7.1 and 7.3).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ CreateBody = ExchangeRequest | PrivateSendRequest
 
 
 def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
-    """The body of a swap on chains: who pays, and the signatures for it."""
+    """Returns the request body of an on-chain swap, with the paying address and its signatures."""
     return ExchangeRequest(
         quote_id=intent.quote_id,
         address_to=intent.recipient,
@@ -98,19 +98,17 @@ def create_body(intent: Intent) -> CreateBody:
 
 
 LATEST = timedelta(minutes=1)
-"""How long after the end of its quote the service may still learn of an order."""
+"""How long after the end of its quote an order may still become visible at the service."""
 
 LAST_MOMENT = timedelta(seconds=5)
-"""A quote with less validity left is not confirmed."""
+"""The least validity that a quote needs to be confirmed."""
 
 
 class ExchangeFlow:
-    """Creates orders for intents, one create at a time per intent.
-
-    ``skew_limit`` is how many seconds the service's clock may differ from this machine's before
-    nothing is created; None where the desk follows the service's clock. ``running`` holds the
-    intents at work and outlives a reconnect.
-    """
+    """Creates orders for intents, one create at a time per intent. ``skew_limit`` is in seconds:
+    nothing is created if the clocks of the service and of this machine differ by more. It is None
+    if the desk follows the service's clock. ``running`` has the intents that are being worked on
+    and survives a reconnect."""
 
     def __init__(
         self,
@@ -134,7 +132,8 @@ class ExchangeFlow:
     async def create(
         self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
     ) -> CreateOutcome:
-        """Posts the intent once. ``on_waiting`` is called when the outcome has to be looked up."""
+        """Posts the intent once and returns the outcome. ``on_waiting`` is called when the outcome
+        has to be looked up."""
         if intent.id in self.running:
             return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         if (refused := self._refuse_quote(intent)) is not None:
@@ -159,7 +158,7 @@ class ExchangeFlow:
         body: ExchangeRequest,
         on_waiting: Callable[[], None] | None = None,
     ) -> CreateOutcome:
-        """Posts the create of a swap whose intent is in the journal, once."""
+        """Posts the create of an on-chain swap once. Its intent is in the journal already."""
         refused = self._refuse_quote(intent)
         return refused or await self._create(intent, body, on_waiting, begun=True)
 
@@ -248,8 +247,8 @@ class ExchangeFlow:
         return replace(looked, failure=replace(looked.failure, cause=f"{cause} {more}"))
 
     async def _decided(self, intent: Intent) -> Created | None:
-        """The order of an intent that became one meanwhile: a later answer must not lose it. None
-        if there is none."""
+        """Returns the order of the intent if one was committed meanwhile, so that a later answer
+        does not lose it; else None."""
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
@@ -285,11 +284,9 @@ class ExchangeFlow:
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]
     ) -> CreateOutcome:
-        """Finds out what became of an intent that an earlier run left with an unknown outcome.
-
-        ``sent_at`` is by the service's clock; ``known`` are the orders that were there before. An
-        intent sent long ago is looked for once: waiting makes no order of it appear.
-        """
+        """Returns the outcome of an intent that an earlier run left with an unknown outcome.
+        ``sent_at`` is by the service's clock; ``known`` are the orders that existed before. For an
+        intent sent long ago the desk looks only once, because its order would be visible by now."""
         passed = (self._api.server_now() - sent_at).total_seconds()
         looks = self._looks if passed < sum(self._looks) else (0.0,)
         return await self._resolve(intent, sent_at, known, looks)
@@ -323,12 +320,12 @@ class ExchangeFlow:
         return outcome if moved else await self._decided(intent) or outcome
 
     async def take(self, intent: Intent, order: Order) -> Created:
-        """Adopts the order that the user chose for an intent of unknown outcome; it is compared and
-        repeated like any other. Raises OrderTaken and JournalUnavailable."""
+        """Adopts the order that the user chose for an intent of unknown outcome. The order is
+        compared and repeated like any other. Raises OrderTaken and JournalUnavailable."""
         return await self._adopt(intent, order, found_again=True)
 
     def of_others(self, intent: Intent) -> set[str]:
-        """Orders of this journal that belong to other intents."""
+        """Returns the ids of this journal's orders that belong to other intents."""
         return self._journal.orders.of_others(intent.id)
 
     async def _adopt(
@@ -339,8 +336,8 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Commits the order with its address hidden and has the service repeat it. Raises
-        OrderTaken and JournalUnavailable; nothing of it may be shown then."""
+        """Commits the order with its address hidden and has the service repeat the order. Raises
+        OrderTaken and JournalUnavailable; nothing of the order may be shown then."""
         check = self._check(intent, order)
         stands = become_order(
             self._journal,
@@ -356,13 +353,14 @@ class ExchangeFlow:
         return await self._repeat(created, intent)
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
-        """Compares an order whose repetition failed, was late, or was interrupted. ``known`` is the
-        order as journaled. Raises JournalUnavailable."""
+        """Compares an order again whose repetition failed, was late, or was interrupted. ``known``
+        is the order as journaled. Raises JournalUnavailable."""
         check = self._check(intent, known)
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Lets the service repeat the order until it has repeated an address it gave before."""
+        """Reads the order from the service, twice if needed, until the service repeats an address
+        that it gave before."""
         order = created.order
         for _ in range(2):
             try:
@@ -385,7 +383,8 @@ class ExchangeFlow:
         return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
 
     def _unheard_of(self, created: Created, intent: Intent) -> Created:
-        """The service knows no order of this id. Soon after the create it may only be late."""
+        """Returns ``created`` as missing, because the service knows no order of this id. Shortly
+        after the create the order may only be late; later its address stays hidden for good."""
         verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
         if self._clock.now() - intent.valid_until > LATEST:
             never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)
@@ -398,8 +397,8 @@ class ExchangeFlow:
         )
 
     def accept_lower(self, created: Created) -> Created:
-        """The user accepted less output than confirmed; any other reason to hide the address
-        stays."""
+        """Commits that the user accepted less output than confirmed. If the address is hidden for
+        any other reason, it stays hidden."""
         order, lower = created.order, created.verdict.standing is DepositRelease.LOWER
         if not lower or order.out_amount is None:
             return created
@@ -408,7 +407,8 @@ class ExchangeFlow:
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:
-    """The order exists but the journal cannot be written: its id must not be lost."""
+    """Returns an order that exists but cannot be journaled, with its id in the reason so that the
+    user can write the id down."""
     reason = (
         f"order {order.service_id} was created but the journal cannot be written;"
         " write this id down and do not pay it from here"

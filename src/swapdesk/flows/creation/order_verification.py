@@ -1,29 +1,28 @@
-"""Whether an order is what was confirmed, which order an intent became, and the least that can
-arrive.
+"""Checks whether an order is what was confirmed, finds the order of an intent, and states the least
+that can arrive.
 
 A hard difference hides the deposit address for good; less output than confirmed hides it until the
-user accepts the new amount. A fixed rate is a promise: less output or more input is a hard
-difference there. The same comparison runs on the answer of the create and on the order as the
-service repeats it.
+user accepts the new amount. With a fixed rate, less output or more input is a hard difference. The
+same comparison runs on the answer of the create and on the order as the service repeats it.
 
-The ``outAmount`` of a floating order is an estimate until the deposit is exchanged. While nothing
-is paid, an estimate that falls below the agreed amount (the confirmed quote, or a lower amount
-accepted since) by more than the tolerance hides the address; one that recovers shows it again. Once
-a deposit has arrived nothing is left to decide.
+The ``outAmount`` of a floating order is an estimate until the deposit is exchanged. Before the
+deposit, an estimate that falls below the agreed amount (the confirmed quote, or a lower amount
+accepted since) by more than the tolerance hides the address. If the estimate recovers, the address
+is shown again. After a deposit has arrived nothing is hidden for a lower output.
 
-Two promises bound what arrives: a fixed rate until ``validUntil`` (contract 6.7), and ``slippage``,
-below which an on-chain swap fails (contract 6.6).
+Two bounds hold for what arrives: a fixed rate until ``validUntil`` (contract 6.7), and
+``slippage``, below which an on-chain swap fails (contract 6.6).
 
-After a create without a usable answer the client never posts again: it looks through the orders
-created since and adopts the one that is exactly the intent. Several, or one that cannot be told
-apart, are for the user to choose; none after the wait means that nothing was created, as far as the
-API shows.
+After a create without a usable answer the client never posts again. It reads the orders created
+since and adopts the order that is exactly the intent. If several orders fit, or one cannot be told
+apart, the user chooses. If there is none after the wait, nothing was created as far as the API
+shows.
 
-The API takes no key of ours with a create, and an order names no quote (contract 7.1, 8.1). Two
-homes of one partner that ask for the same payment in the same minute get orders that only their
-refund addresses or fixed amounts may tell apart. Asking again with the same ``quoteId`` returns the
-first order at a service that keeps to contract 7.9 and makes a second one elsewhere, so it is never
-done. Within one home the journal forbids the twin.
+The API takes no key of ours with a create, and an order names no quote (contract 7.1, 8.1). If two
+homes of one partner ask for the same payment in the same minute, only refund addresses or fixed
+amounts may tell their orders apart. A service that keeps to contract 7.9 answers a second create
+with the same ``quoteId`` with the first order, and any other makes a second order, so the desk
+never posts twice. Within one home the journal forbids a second create of the same payment.
 """
 
 from __future__ import annotations
@@ -72,21 +71,23 @@ LESS_TOLERANCE = Decimal(1) / Decimal(10)
 """The share by which ``inAmount`` may fall short of the intent; the payer keeps the rest."""
 
 LOWER_TOLERANCE = Decimal(1)
-"""Percent of the agreed output that may be missing without asking again."""
+"""The percentage of the agreed output that may be missing before the user is asked again."""
 
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 SKEW = timedelta(seconds=10)
-"""How much earlier than our send time, by the service's clock, our order may claim to be made."""
+"""How much earlier than our send time, by the service's clock, the creation time of our order may
+be."""
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
 """Seconds before each of the three looks."""
 WINDOW = timedelta(hours=47)
-"""After this the list may have forgotten the order, and its silence proves nothing."""
+"""The age of a create after which the service's list may have forgotten its order, so that an
+absent order proves nothing."""
 MAX_PAGES = 100
 
 
 class OrderCheck(Struct, frozen=True):
-    """How the order compares with what was confirmed. ``hard`` differences forbid paying;
+    """The differences between an order and what was confirmed. ``hard`` differences forbid paying;
     ``lower_by`` is in percent of the confirmed output."""
 
     PRINTED: ClassVar = {
@@ -196,10 +197,8 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """What differs between the created order and the service's repetition of it.
-
-    An address that was not given before is no difference; it needs one more repetition.
-    """
+    """Returns what differs between the created order and the service's repetition of it. An address
+    that was not given before is no difference, but the order then has to be repeated once more."""
     address, memo = created.deposit_address, created.deposit_tag or None
     rules = (
         (address in (None, read.deposit_address), "another deposit address"),
@@ -220,13 +219,14 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
 
 
 def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
-    """By more than venues round: the payment would be another one than was confirmed."""
+    """True if the order asks for less than the intent by more than venues round. Such an order is
+    another payment than was confirmed."""
     return in_amount < intent.amount_in * (1 - LESS_TOLERANCE)
 
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
-    """Why no exchange can have given this address. With a memo the address may be shared by many
-    accounts, the recipient among them."""
+    """Returns the reasons why no exchange can have given this address. With a memo many accounts
+    may share the address, among them the recipient, so only its form is checked."""
     token = intent.token_in
     if not _plausible(token, address):
         return [f"its deposit address is no address on {token.chain_name}"]
@@ -241,8 +241,8 @@ def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
 
 
 def _plausible(token: TokenFacts, address: str) -> bool:
-    """True if it is an address of the chain and not the token's own contract, where a deposit is
-    lost. Kinds without a decoder are not judged."""
+    """True if ``address`` is an address of the chain and not the token's own contract, where a
+    deposit would be lost. Kinds of chains without a decoder are not judged."""
     if token.kind not in KINDS:
         return True
     contracts = (token.contract,) if token.contract else ()
@@ -265,8 +265,8 @@ def _same_token(
 
 
 class Created(Struct, frozen=True):
-    """The order exists and is journaled. Its address may be shown only if ``withheld`` is None.
-    ``missing``: the service named the order, and now knows none of its id."""
+    """A created and journaled order. Its address may be shown only if ``withheld`` is None.
+    ``missing`` is True if the service named the order before and now knows no order of this id."""
 
     order: Order
     check: OrderCheck
@@ -280,7 +280,8 @@ class Created(Struct, frozen=True):
 
 
 class NotCreated(Struct, frozen=True):
-    """Nothing was created. ``error`` is the client's error if the service was asked."""
+    """The outcome that nothing was created. ``error`` is the client's error if the service was
+    asked."""
 
     failure: Failure
     code: str
@@ -288,8 +289,8 @@ class NotCreated(Struct, frozen=True):
 
 
 class CreateUnknown(Struct, frozen=True):
-    """The outcome is unknown and journaled as such; ``candidates`` are several orders that
-    match."""
+    """The outcome that is unknown and journaled as unknown. ``candidates`` are the orders found
+    that may be the intent's."""
 
     failure: Failure
     intent_id: str
@@ -300,8 +301,9 @@ CreateOutcome = Created | NotCreated | CreateUnknown
 
 
 def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
-    """The least that arrives by a route that is about to be confirmed, in units of the token
-    bought: what the signed transaction states, or the fixed rate. None if the rate floats."""
+    """Returns the least that arrives by a route that is about to be confirmed, in units of the
+    token bought: the least of the signed transaction, or the fixed rate. None if the rate
+    floats."""
     quote = row.quote
     if row.on_chain:
         asked = result.request.slippage
@@ -313,7 +315,7 @@ def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
 
 
 def confirmed_least(intent: Intent) -> Decimal | None:
-    """The least that arrives by a confirmed intent, like :func:`promised_least`."""
+    """Returns the least that arrives by a confirmed intent, like :func:`promised_least`."""
     if intent.dex is not None:
         return _least_on_chain(intent.amount_out, intent.dex.slippage, intent.token_out.decimals)
     if not intent.fixed:
@@ -322,7 +324,8 @@ def confirmed_least(intent: Intent) -> Decimal | None:
 
 
 def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) -> Decimal | None:
-    """The same least that the wallet agent is promised."""
+    """Returns the least that arrives by an on-chain swap, by the same calculation as for the wallet
+    agent's promise."""
     if quoted is None:
         return None
     units = least_units(int(Fraction(quoted) * 10**decimals), slippage)
@@ -330,13 +333,14 @@ def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) ->
 
 
 def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
-    """In the token received. An order states the payout; a quote is confirmed net."""
+    """Returns the output that the user agreed to, in the token received: ``accepted``, or the
+    greater of the payout and the net output of the quote if ``accepted`` is None."""
     return max(intent.amount_out, intent.net_amount_out) if accepted is None else accepted
 
 
 def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Decimal | None:
-    """Percent by which ``given`` falls short; None within the tolerance, and if nothing is
-    given."""
+    """Returns the percentage by which ``given`` falls short of ``agreed``; None if it is within the
+    tolerance or ``given`` is None."""
     if given is None or agreed <= 0:
         return None
     missing = ROUGH.divide(ROUGH.subtract(agreed, given) * 100, agreed)
@@ -344,7 +348,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
-    """The verdict on an order that gives less; ``again``: less than was accepted before."""
+    """Returns the verdict on an order that gives less. ``again`` compares with the amount that the
+    user accepted before, not with the confirmed one."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,
@@ -354,7 +359,7 @@ def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
 
 
 def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
-    """The release that the estimate in ``seen`` leads to; None for no change."""
+    """Returns the release that follows from the estimate in ``seen``; None if nothing changes."""
     intent = tracked.intent
     if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
         return None
@@ -370,7 +375,8 @@ def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Releas
 
 
 def moved_output(tracked: TrackedOrder) -> Decimal | None:
-    """The agreed output, if a floating order that waits gives another amount now."""
+    """Returns the agreed output if an order with a floating rate and no deposit yet gives another
+    amount now; else None."""
     intent, order = tracked.intent, tracked.order
     if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
         return None
@@ -379,8 +385,8 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
 
 
 def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | None:
-    """The lower output that the user may accept, with sentences; None if that is not the
-    question."""
+    """Returns the lower output that the user may accept, with sentences about it; None if the
+    address is not hidden for a lower output."""
     if tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
@@ -400,8 +406,8 @@ def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | Non
 
 
 def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
-    """True if ``order`` is what ``intent`` became, False if a field contradicts, None if fields
-    that would tell are absent."""
+    """True if ``order`` belongs to ``intent``, False if a field contradicts, None if fields that
+    would decide are absent."""
     verdicts = [
         _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
@@ -426,8 +432,8 @@ def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
 
 
 Findings = tuple[list[tuple[Order, bool]], bool]
-"""Orders that may be the intent's, each with whether that is certain, those first; and whether the
-search was complete."""
+"""The orders that may be the intent's, each with whether that is certain (certain orders first),
+and whether the search was complete."""
 
 
 async def find_order(
@@ -439,11 +445,9 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Looks for the order of ``intent`` until one is certain.
-
-    ``sent_at`` is by the service's clock; orders in ``known`` were there before or belong to other
-    intents. The search is incomplete if the last look could not be made.
-    """
+    """Looks for the order of ``intent`` until an order is certain. ``sent_at`` is by the service's
+    clock; orders in ``known`` existed before or belong to other intents. The search is incomplete
+    if the last look failed."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -461,8 +465,8 @@ async def find_order(
 async def orders_since(
     api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
 ) -> Findings:
-    """Every order since a create was sent that may be of ``intent``, read in full. ``sent_at`` is
-    by the service's clock. Raises ClientError."""
+    """Returns every order created since ``sent_at`` (by the service's clock) that may belong to
+    ``intent``. An order that the list describes too briefly is read in full. Raises ClientError."""
     since = sent_at - SKEW
     listed, whole = await list_since(api, since)
     judged = [
@@ -476,7 +480,8 @@ async def orders_since(
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
 ) -> tuple[Order, bool | None]:
-    """A listed order that does not say enough is read in full first."""
+    """Returns the order with the result of :func:`match`; reads the order in full first if the list
+    states too little."""
     verdict = match(intent, order, since=since)
     if verdict is None:
         order = await api.get_order(order.service_id)
@@ -485,8 +490,8 @@ async def _judge(
 
 
 async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
-    """Orders since a time, and whether they are all. An order that moves to the next page while the
-    list is read counts once, as read last."""
+    """Returns the orders created since a time, and whether the list is complete. An order that
+    moves to the next page during the reading counts once, as read last."""
     orders: dict[str, Order] = {}
     skipped = 0
     for page in range(1, MAX_PAGES + 1):
@@ -499,8 +504,9 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
-    """Not before the create was sent. After the end of the quote it may be the order of a late
-    service, or of another home."""
+    """False if the order was made before the create was sent, True if it was made while the quote
+    was valid. None if the time is absent or after the quote: a late service or another home may
+    have made it."""
     if order.created is None:
         return None
     if order.created < since:
@@ -509,8 +515,8 @@ def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | Non
 
 
 def _as_promised(intent: Intent, order: Order) -> bool | None:
-    """A fixed rate promised the output; with another output a person has to look. A floating
-    order's output tells nothing."""
+    """True if the output is the one that a fixed rate promised, or the rate floats. None if the
+    output is absent or another one: a person has to look."""
     if not intent.fixed:
         return True
     if order.out_amount is None:
@@ -519,12 +525,14 @@ def _as_promised(intent: Intent, order: Order) -> bool | None:
 
 
 def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
-    """False for another refund address; an absent one tells nothing."""
+    """False if the order names another refund address than the intent; an absent address
+    contradicts nothing."""
     return not named or (asked is not None and same_address(kind, named, asked))
 
 
 def _as_fixed(intent: Intent, order: Order) -> bool | None:
-    """A floating order may leave the flag out."""
+    """Compares the ``fixed`` flags of intent and order. An order with a floating rate may leave the
+    flag out."""
     if "fixed" in order.model_fields_set:
         return order.fixed is intent.fixed
     return None if intent.fixed else True

@@ -1,12 +1,13 @@
-"""What became of creates without a known outcome: looked for at the start, settled by hand where
-that does not tell.
+"""Finds out at the start what became of creates without a known outcome; the user settles the rest
+by hand.
 
-The desk adopts an order by itself only if exactly one is certain. Where several match, or a field
-that would tell is missing, the user compares them with what was confirmed and chooses; or says,
-after a complete look, that none of them is it. Nothing is posted in either case.
+The desk adopts an order by itself only if exactly one is certain. If several match, or a deciding
+field is missing, the user compares the orders with what was confirmed and chooses. After a complete
+look the user may also say that none of the orders is the one. Nothing is posted in either case.
 
-It runs at the start before anything new may be created. An intent that never left is dropped; one
-that left is looked up at the service; an order whose repetition was interrupted is read again.
+This runs at the start before anything new may be created. An intent that was never sent is dropped;
+an intent that was sent is looked up at the service; an order whose repetition was interrupted is
+read again.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ UNSAID = "the service does not say"
 _KNOWN_BY_NOW = "What became of this request is known by now."
 
 LOOK_AGE = timedelta(minutes=10)
-"""After this a look is too old to give an intent up on."""
+"""The age from which a look is too old for giving an intent up."""
 
 
 class ResumeReport(Struct):
-    """The outcomes by intent. ``elsewhere`` belong to another desk that still runs; the look for
-    ``left`` was broken off; ``problem`` says why the journal could not be used."""
+    """The outcomes by intent. ``elsewhere`` are intents of another desk that still runs. ``left``
+    are intents whose look was broken off. ``problem`` says why the journal could not be used."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
@@ -71,8 +72,8 @@ class ResumeReport(Struct):
 
 
 def _goes_on(journal: Journal, create: Operation) -> bool:
-    """True for an on-chain swap whose create never left and of which no part was refused:
-    ``dex_swap`` takes it on."""
+    """True for an on-chain swap whose create was never sent and whose last part was not refused.
+    ``dex_swap`` continues such a swap."""
     if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
     parts = journal.ledger.parts(create.id)
@@ -82,10 +83,10 @@ def _goes_on(journal: Journal, create: Operation) -> bool:
 async def resume(
     journal: Journal, flow: ExchangeFlow, patience: float | None = None
 ) -> ResumeReport:
-    """Settles every unfinished intent whose owner is gone. Never posts anything.
+    """Settles every unfinished intent whose owner has ended. Never posts anything.
 
-    ``patience`` in seconds bounds it for callers that create nothing afterwards; a look that is
-    broken off proves nothing, and its intent stays open.
+    ``patience`` is the longest duration in seconds, for callers that create nothing afterwards. A
+    look that is broken off proves nothing, and its intent stays open.
     """
     report = ResumeReport()
     try:
@@ -104,7 +105,8 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    """All at once: the wait for one is the wait for all."""
+    """Looks for all open creates at the same time, then repeats all unrepeated orders at the same
+    time."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))
@@ -153,12 +155,12 @@ async def _repeat(flow: ExchangeFlow, report: ResumeReport, order: TrackedOrder)
 
 
 class CandidateRefused(Exception):
-    """Nothing was changed; the text is a sentence for the screen."""
+    """Raised if nothing was changed; the text is a sentence for the screen."""
 
 
 class Compared(Struct, frozen=True):
-    """One field of a candidate beside what was confirmed. ``same`` is None where the service is
-    silent."""
+    """One field of a candidate beside the confirmed value. ``same`` is None if the service states
+    no value or the field decides nothing."""
 
     label: str
     confirmed: str
@@ -167,7 +169,8 @@ class Compared(Struct, frozen=True):
 
 
 class OrderCandidate(Struct, frozen=True):
-    """An order that contradicts the intent in nothing. ``certain``: every field was there."""
+    """An order that contradicts the intent in no field. ``certain`` is True if no deciding field
+    was missing."""
 
     order: Order
     certain: bool
@@ -184,14 +187,14 @@ class OrderCandidate(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """How far it is the same, in a few words."""
+        """How far the candidate matches, in a few words."""
         matched = "every field" if self.certain else "as far as said"
         return f"{matched} but {', '.join(self.other)}" if self.other else matched
 
 
 class Look(Struct, frozen=True):
-    """The result of one look. ``complete``: it saw every order since the create was sent, within
-    the 48 hours that the service remembers."""
+    """The result of one look. ``complete`` is True if the look saw every order since the create was
+    sent, within the 48 hours that the service remembers."""
 
     intent: Intent
     sent_at: datetime
@@ -201,7 +204,8 @@ class Look(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """Typed to give the intent up; it names the payment, so that it is never typed by habit."""
+        """The phrase that the user types to give the intent up. It names the payment, so that it is
+        not typed by habit."""
         return f"give up {self.intent.fingerprint[:4]}"
 
     @property
@@ -218,7 +222,8 @@ class Look(Struct, frozen=True):
 
 
 class Candidates:
-    """Looks for the orders of an intent of unknown outcome and settles it as the user says."""
+    """Looks for the orders of an intent of unknown outcome and settles the intent as the user
+    decides."""
 
     def __init__(self, api: PartnerApi, journal: Journal, flow: ExchangeFlow, clock: Clock) -> None:
         self._api = api
@@ -252,8 +257,9 @@ class Candidates:
         return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
-        """Takes the order for the intent. It is read again first and must still contradict nothing;
-        its address is released like that of any order."""
+        """Adopts the chosen order for the intent. The order is read again first and must still
+        contradict nothing; its address is released like that of any order. Raises
+        CandidateRefused."""
         intent, _ = self._unknown(look.intent.id)
         if all(candidate.service_id != service_id for candidate in look.candidates):
             raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
@@ -271,8 +277,9 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def give_up(self, look: Look, typed: str) -> None:
-        """Stops looking, because the user says that none is it: the same payment may be asked for
-        again. Raises CandidateRefused without the exact phrase, or after a look with gaps."""
+        """Commits that the user found no order to be the intent's, so that the same payment may be
+        asked for again. Raises CandidateRefused without the exact phrase, or after an old or
+        incomplete look. A look for a create older than the service remembers may be incomplete."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:
@@ -291,7 +298,8 @@ class Candidates:
             raise CandidateRefused(_KNOWN_BY_NOW)
 
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
-        """The intent and when it was sent, if its outcome is unknown and it is this desk's."""
+        """Returns the intent and when it was sent. Raises CandidateRefused unless its outcome is
+        unknown and this desk owns it."""
         if intent_id in self._flow.running:
             raise CandidateRefused("This order is created or looked for at this moment.")
         try:
@@ -310,7 +318,7 @@ class Candidates:
 
 
 def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
-    """The fields that tell one order from another, confirmed and found side by side."""
+    """Returns the fields that tell one order from another, each as confirmed and as found."""
     send, get = intent.token_in.symbol, intent.token_out.symbol
     paid, received, address = order.in_amount, order.out_amount, order.receiver_address
     near = intent.amount_in * AMOUNT_TOLERANCE

@@ -35,8 +35,8 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns the phase. Hidden comes first, if anything was refused; expired as soon as the
-    deadline is over, even for an order that was never read a second time."""
+    """Returns the phase. HIDDEN wins if anything was refused; EXPIRED applies as soon as the
+    deadline is over, even to an order that was read only once."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
@@ -124,9 +124,9 @@ class DepositMoney(Struct, frozen=True):
 def deposit_money(
     tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
-    """Where the deposit is. ``begun`` is the payment in the journal (:meth:`DepositWays.payment`):
-    the service reports a deposit only once it has seen it, and nobody is to pay by hand what the
-    wallet began to pay."""
+    """Describes where the deposit is. ``begun`` is the payment in the journal
+    (:meth:`DepositWays.payment`): the service reports a deposit only once it has seen it, and
+    nobody must pay by hand what the wallet began to pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
     waits = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT

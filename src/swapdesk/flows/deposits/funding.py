@@ -55,14 +55,15 @@ LOOK = "you: look at the order"
 
 
 def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Nothing was paid, and this payment never will be. ``hash_`` is a transaction that cost gas,
-    or that paid the order before."""
+    """Returns the outcome of a payment that was not made and never will be. ``hash_`` is a
+    transaction that cost gas, or that paid the order before."""
     money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
     return refused(code, Failure(reason, money, LOOK), hash_)
 
 
 def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """The payment may be under way; whoever asks again follows the same bytes."""
+    """Returns the outcome of a payment that may have been sent; a later attempt follows the same
+    bytes."""
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
@@ -75,7 +76,7 @@ class SandboxFaucet:
         self._ledger = ledger
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why this order must not be paid now; None if it may."""
+        """Returns why this order must not be paid now; None if it may."""
         reason = not_payable(tracked, self._clock.now())
         if reason is not None:
             return reason
@@ -150,7 +151,7 @@ def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None])
 
 
 def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
-    """Why nobody may pay the deposit of this order now; None if somebody may."""
+    """Returns why nobody may pay the deposit of this order now; None if somebody may."""
     if tracked.withheld is not None:
         return tracked.withheld
     order = tracked.order
@@ -171,7 +172,7 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
 
 
 def left_words(payment: Operation) -> str:
-    """Why an order is not paid beside a payment in the journal."""
+    """Returns why an order is not paid beside a payment in the journal."""
     if waits_for_signature(payment):
         return WAITS_FOR_SIGNATURE
     return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
@@ -212,7 +213,7 @@ class DepositWays:
         return not self._live and tracked.intent is not None and self.node(tracked) is None
 
     def of(self, tracked: TrackedOrder) -> PayBy | None:
-        """Who pays when the key is pressed; the faucet also steps in if the wallet lacks
+        """Returns who pays when the key is pressed; the faucet also steps in if the wallet lacks
         something."""
         faucet = self._faucet() is not None
         if self.node(tracked) is not None and not (faucet and tracked.service_id in self._lacks):
@@ -220,7 +221,7 @@ class DepositWays:
         return "faucet" if faucet else None
 
     def missing(self, tracked: TrackedOrder) -> str | None:
-        """What the wallet would need to pay it; None if it can pay, or never could."""
+        """Returns what the wallet lacks to pay the order; None if it can pay, or never could."""
         intent = tracked.intent
         if intent is None or self.node(tracked) is not None or intent.token_in.kind not in KINDS:
             return None
@@ -231,13 +232,13 @@ class DepositWays:
         self._lacks[service_id] = reason
 
     def lack_of(self, tracked: TrackedOrder) -> str | None:
-        """What the wallet lacks for this order, in sentences."""
+        """Returns what the wallet lacks for this order, in sentences; None if nothing."""
         return self._lacks.get(tracked.service_id)
 
     # What was paid
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why the wallet must not pay it now; None if it may, or may continue."""
+        """Returns why the wallet must not pay it now; None if it may, or may continue."""
         payment = self.payment(tracked.service_id)
         if isinstance(payment, str):
             return payment
@@ -282,8 +283,8 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
 
 
 def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:
-    """How an unsettled wallet payment stands, in sentences. ``none_signed`` is by the wallet's
-    records; ``payable``: the order waits for its deposit."""
+    """Returns how an unsettled wallet payment stands, in sentences. ``none_signed`` is by the
+    wallet's records; ``payable``: the order waits for its deposit."""
     begun = (
         f"The payment of order {payment.subject} from your wallet,"
         f" begun {payment.prepared_at:%Y-%m-%d %H:%M:%S} UTC,"

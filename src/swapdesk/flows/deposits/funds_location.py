@@ -64,8 +64,8 @@ def funds_now(
 
 
 def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
-    """Where the money of open ``orders`` is. An order that waits for its deposit holds nothing yet;
-    ``stranded`` ones hold theirs."""
+    """Returns where the money of open ``orders`` is. An order that waits for its deposit has none
+    yet; ``stranded`` orders have theirs."""
     # Only now: where the funds are stands in the first frame, before any model is loaded.
     from swapdesk.flows.orders.order_fields import deposit_arrived
 

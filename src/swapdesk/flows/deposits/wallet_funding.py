@@ -181,7 +181,7 @@ def _spelled(address: str, kind: str) -> str:
 TOO_OLD = "BLOCKHASH_OLD"
 """The gate's code for a Solana transaction that may not be executed in time."""
 MOST_UNSEEN = 3
-"""How often a transfer is built again that grew too old before anybody saw it."""
+"""Number of times that a transfer is built again because it grew too old before anybody saw it."""
 
 
 async def signed_transfer(
@@ -384,8 +384,8 @@ class WalletFunding(Struct, frozen=True):
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why the order must not be paid in its present state. Its deadline is by the service's
-        clock; setting the local clock back gains nothing."""
+        """Returns why the order must not be paid in its present state. Its deadline is by the
+        service's clock; setting the local clock back gains nothing."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
         newest = self.current(tracked.service_id) or tracked
         reason = not_payable(newest, now)
@@ -550,8 +550,8 @@ OTHER_DESK = "Another desk has the wallet: sign there, or close it."
 
 
 def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
-    """Why this account cannot pay the order, in sentences; None if nothing is known against it.
-    ``coin`` is the symbol of the gas coin. The review judges the gas itself."""
+    """Returns why this account cannot pay the order, in sentences; None if nothing is known against
+    it. ``coin`` is the symbol of the gas coin. The review judges the gas itself."""
     intent, amount = tracked.intent, tracked.order.in_amount
     if intent is None or amount is None:
         return "The order does not say what is to be paid."

@@ -122,9 +122,9 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 CONFIRMATIONS_ASKED = 5
-"""How often a run reports a transaction that the service does not see yet."""
+"""Number of times that a run reports a transaction that the service does not see yet."""
 ATTEMPTS = 3
-"""How often a call is tried that changes nothing, or nothing twice."""
+"""Number of attempts for a call that changes nothing, or nothing twice."""
 AFTER_QUOTE = timedelta(hours=1)
 """Longest time after its quote in which an order's transaction may be signed, whatever the order
 says."""
@@ -145,7 +145,8 @@ def on_its_way(hash_: str) -> str:
 
 
 def signed_away(hash_: str) -> str:
-    """What is said of money that is signed for and perhaps sent: the chain decides."""
+    """Returns the words for money that was signed for and may have been sent: only the chain can
+    tell."""
     return f"in your wallet until transaction {hash_}, which you signed, is executed"
 
 
@@ -158,7 +159,8 @@ class SwapStopped(Exception):
 
 
 def whereabouts(intent: Intent, ledger: Ledger) -> str:
-    """Where the money of a swap is, as far as the journal knows of the order's transaction."""
+    """Returns where the money of a swap is, as far as the journal knows of the order's
+    transaction."""
     swap = newest_part(ledger, intent.id, "swap")
     if swap is not None and swap.hash is not None:
         if swap.state is State.DONE:
@@ -169,7 +171,7 @@ def whereabouts(intent: Intent, ledger: Ledger) -> str:
 
 
 def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
-    """Where the money is while nothing was paid, and who may take it."""
+    """Returns where the money is while nothing was paid, and who may take it."""
     return wallet_money(intent, acts_of(ledger, intent.id))
 
 
@@ -234,8 +236,8 @@ class SwapPart(ActEntry):
     """A transaction or document of a swap, as a child of its create."""
 
     def done(self, hash_: str) -> None:
-        """What was executed after a refusal gets an operation of its own: it must never be shown as
-        something that cannot be executed any more."""
+        """Commits that the part was executed. If it was refused before, it gets an operation of its
+        own, so that it is never shown as something that cannot be executed any more."""
         with self._ledger.transaction():
             super().done(hash_)
             part = self._act and self._ledger.get(self._act.id)
@@ -426,7 +428,7 @@ class _Work:
     # What is signed
 
     async def _signed(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
-        """What was signed for this swap and purpose, oldest first."""
+        """Returns the transactions signed for this swap and purpose, oldest first."""
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
@@ -516,7 +518,8 @@ class _Work:
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """What a transaction was signed for; as the newest part if none has the hash yet."""
+        """Returns what the transaction was signed for; the newest part's kind if no part has the
+        hash yet."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -586,8 +589,8 @@ class _Work:
         return _given(requirement, signature.signature)
 
     def _goes_on(self, requirement: SignatureRequirement) -> bool:
-        """True if the chain goes on. Raises SwapStopped if it ends too early or never, and
-        NotThisSwap."""
+        """True if another signature follows in the chain of signatures. Raises SwapStopped if the
+        chain ends too early or never, and NotThisSwap."""
         last = requirement.step + 1 == requirement.total_steps
         if not _chained(requirement):
             if not last:
@@ -727,7 +730,8 @@ class _Work:
         return whereabouts(self._intent, self._ledger)
 
     def _paid_money(self, hash_: str | None) -> str:
-        """Where the money is once the order's transaction was executed, or the venue settles it."""
+        """Returns where the money is once the order's transaction was executed, or the venue
+        settles it."""
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
@@ -856,8 +860,8 @@ class DryStep(Struct, frozen=True):
 
 
 class DryRun(Struct, frozen=True):
-    """What would be signed. ``notKnown`` has sentences on later steps, ``asked`` the service calls
-    made."""
+    """The payloads that would be signed. ``notKnown`` has sentences on later steps, ``asked`` the
+    service calls made."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class NoSwapAccount(Exception):
-    """This wallet cannot pay the swap; the text is a sentence for the trader."""
+    """Raised if this wallet cannot pay the swap; the message is a sentence for the trader."""
 
 
 class SwapAccount(Struct, frozen=True):
@@ -54,7 +54,7 @@ class SwapAccount(Struct, frozen=True):
         return self.account.name or self.account.address
 
     def lack(self, amount: Decimal, symbol: str) -> str | None:
-        """Why ``amount`` cannot be paid; None if nothing is known against it."""
+        """Returns why ``amount`` cannot be paid; None if nothing is known against it."""
         if self.read_only:
             return "another desk has the wallet; sign there, or close it"
         if self.unread is not None:

@@ -1,12 +1,12 @@
-"""What the user confirmed, frozen, and whether its deposit address may be shown.
+"""The intent: what the user confirmed, frozen, and whether its deposit address may be shown.
 
-An Intent is made once, at the review, and never changes: what is confirmed, journaled, posted and
-compared is this one object. Gas and fees of an on-chain swap are units of the native coin.
+An Intent is made once, at the review, and never changes. The same object is confirmed, journaled,
+posted and compared. Gas and fees of an on-chain swap are units of the native coin.
 
-An address is hidden at first and released in one way alone: the order was created for an intent of
-this desk, compared with it, repeated by the service and compared again. A later contradiction hides
-it for good. A floating rate that falls before the deposit hides it until the user accepts less
-(``agreed_output``).
+An address is hidden at first. It is released only after the order was created for an intent of this
+desk, compared with the intent, repeated by the service and compared again. A later contradiction
+hides the address for good. If a floating rate falls before the deposit, the address is hidden until
+the user accepts less (``agreed_output``).
 """
 
 from __future__ import annotations
@@ -27,23 +27,27 @@ from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 
 SLIPPAGE = Decimal("0.5")
-"""Percent below the quote that is accepted by default: the service's own choice (contract 6.6,
-``slippage``)."""
+"""The percentage below the quote that is accepted by default: the service's own default (contract
+6.6, ``slippage``)."""
 COIN_DECIMALS = {"evm": 18, "sol": 9}
-"""Of the native coin, by the kinds of chains that a wallet of this desk signs for."""
+"""Decimals of the native coin, by the kinds of chains that a wallet of this desk signs for."""
 GAS_ROOM = 4
-"""A transaction may cost this many times the gas of its quote: prices move until it is mined."""
+"""The multiple of the quoted gas that a transaction may cost, because prices move until it is
+mined."""
 LEAST_GAS_USD = Decimal(5)
-"""The gas that one transaction may always cost; a quote's gas leaves approvals out."""
+"""US dollars of gas that one transaction may always cost, because a quote's gas leaves approvals
+out."""
 UNPRICED_GAS = Decimal("0.01")
-"""The bound in coins for a coin without a price."""
+"""The bound on gas, in whole coins, for a coin without a price."""
 FEE_ROOM = Decimal("1.01")
-"""A quote states the bridge fee in rounded dollars; the transaction carries it in coins."""
+"""The multiple of the quoted bridge fee that is allowed: a quote states rounded dollars, the
+transaction carries coins."""
 
 
 class DexTerms(Struct, frozen=True):
-    """``sender`` signs and pays; ``slippage`` in percent; ``gas_units`` and ``fee_units`` are the
-    most that one transaction may pay for gas and as fees of the venue."""
+    """The terms of an on-chain swap. ``sender`` signs and pays; ``slippage`` is in percent.
+    ``gas_units`` and ``fee_units`` are the most that one transaction may pay for gas and as fees of
+    the venue."""
 
     sender: str
     slippage: Decimal
@@ -67,8 +71,8 @@ def terms_of(
     *,
     kind: str = "evm",
 ) -> DexTerms:
-    """The terms of a quote. ``coin_price`` is in US dollars of the native coin of its chain, which
-    is of this ``kind``."""
+    """Returns the terms of a quote. ``coin_price`` is the price of the native coin in US dollars,
+    ``kind`` the kind of its chain."""
     # A venue that takes its own fee in the coin takes it together with the bridge's.
     fees = (quote.fee_usd or Decimal(0)) + (quote.bridge_fee_usd or Decimal(0))
     return DexTerms(
@@ -80,12 +84,13 @@ def terms_of(
 
 
 def least_units(quoted: int, slippage: Decimal) -> int:
-    """The quoted units less the slippage, rounded down."""
+    """Returns the quoted units less the slippage, rounded down."""
     return int(Fraction(100 - slippage) / 100 * quoted)
 
 
 def gas_bound(price: Decimal | None, kind: str) -> int:
-    """The gas that one transaction may cost where no quote states any."""
+    """Returns the gas that one transaction may cost if no quote states it, in units of the native
+    coin."""
     return _gas(None, price, kind)
 
 
@@ -106,14 +111,14 @@ Route = Literal["standard", "private", "dex"]
 
 
 class IntentKind(StrEnum):
-    """Which create call the intent leads to."""
+    """The kind of an intent, which decides the create call."""
 
     EXCHANGE = "exchange"
     PRIVATE_SEND = "private_send"
 
 
 class TokenFacts(Struct, frozen=True):
-    """The identity of a token as confirmed: id and contract, with its chain in words."""
+    """The identity of a token as confirmed: its id and contract, with its chain in words."""
 
     id: str
     symbol: str
@@ -142,12 +147,14 @@ class TokenFacts(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """One confirmed swap or private send. Amounts are exact, in token units.
 
-    ``amount_out`` is the payout of the quote, ``net_amount_out`` the amount it was ranked by.
-    ``memo_waived`` records the typed waiver on a chain whose addresses usually need a memo. With
-    ``fixed`` the quote promised ``amount_out`` until ``valid_until``. With ``receive`` the user
-    stated ``amount_out`` and the quote answered with ``amount_in``. ``markup`` is in percent, None
-    the account's default. ``intermediate_refund`` may get the middle token back if a private swap
-    fails between its legs. ``dex`` are the terms of a swap on chains, None for other routes.
+    ``amount_out`` is the payout of the quote, ``net_amount_out`` the amount the quote was ranked
+    by. ``memo_waived`` records the typed waiver on a chain whose addresses usually need a memo.
+    With ``fixed`` the quote promised ``amount_out`` until ``valid_until``. With ``receive`` the
+    user stated ``amount_out`` and the quote answered with ``amount_in``.
+
+    ``markup`` is in percent, None for the account's default. ``intermediate_refund`` may get the
+    token between the legs back if a private swap fails there. ``dex`` are the terms of an on-chain
+    swap, None for other routes.
     """
 
     id: str
@@ -178,7 +185,8 @@ class Intent(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """Equal for intents of the same payment: pair, stated amount, recipient and memo."""
+        """The hash that is equal for intents of the same payment: pair, stated amount, recipient
+        and memo."""
         facts = "\n".join(
             (
                 self.kind,
@@ -193,7 +201,7 @@ class Intent(Struct, frozen=True):
         return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:
-        """The form of the journal; amounts as exact decimal text."""
+        """Returns the intent as the journal stores it, with amounts as exact decimal text."""
         values = {name: _plain_value(value) for name, value in asdict(self).items()}
         return values | {"dex": None if self.dex is None else self.dex.as_json()}
 
@@ -211,16 +219,17 @@ def _plain_value(value: Any) -> Any:
 
 
 class DepositRelease(StrEnum):
-    """Stored with the order in the journal."""
+    """Whether the deposit address of an order may be shown, as stored with the order in the
+    journal."""
 
     FOREIGN = "foreign"
-    """Not confirmed at this desk: another program of the partner made it."""
+    """Not confirmed at this desk: another program of the partner made the order."""
     UNREPEATED = "unrepeated"
-    """Created here; the service has not repeated it yet."""
+    """Created here, but not yet repeated by the service."""
     LOWER = "lower"
-    """As confirmed but for less output than agreed to; the user may accept that."""
+    """As confirmed, but with less output than agreed to; the user may accept the lower output."""
     DIFFERS = "differs"
-    """Not what was confirmed."""
+    """Different from what was confirmed."""
     CONTRADICTS = "contradicts"
     """A later answer named another payee or amount."""
     RELEASED = "released"
@@ -259,7 +268,8 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """A release state with the sentence that says why; the sentence is None only when released."""
+    """A release state with the sentence that explains it; the sentence is None only if the address
+    is released."""
 
     standing: DepositRelease
     withheld: str | None

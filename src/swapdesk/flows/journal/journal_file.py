@@ -99,7 +99,7 @@ class JournalFile:
 
 
 _BUSY_SECONDS = 0.5
-"""How long a statement waits for another process once the file is open."""
+"""Seconds that a statement waits for another process once the file is open."""
 
 
 def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:

@@ -119,11 +119,11 @@ SCHEMA_VERSION = 8
 
 
 PATIENCE_SECONDS = 30.0
-"""How long to wait for a process that holds the file."""
+"""Seconds to wait for a process that has the file locked."""
 
 
 class JournalRefused(Exception):
-    """The journal must not be used by this program, and is left untouched. The text is one
+    """Raised if this program must not use the journal, which is left untouched. The message is one
     sentence: what is wrong, and what to do. ``code`` is for scripts."""
 
     def __init__(self, code: str, words: str, next_: str) -> None:
@@ -203,7 +203,7 @@ _DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE
 
 
 def copy_name(path: Path, version: int) -> Path:
-    """Where the copy of version ``version`` is kept: ``journal-version-1.db``."""
+    """Returns where the copy of version ``version`` is kept: ``journal-version-1.db``."""
     return path.with_name(f"{path.stem}-version-{version}{path.suffix}")
 
 

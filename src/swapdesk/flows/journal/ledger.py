@@ -226,8 +226,8 @@ class Ledger:
             return changed.rowcount == 1
 
     def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
-        """Makes an unknown operation whose parent is over a child of one that continues it; returns
-        whether it is."""
+        """Makes an unknown operation, whose own parent has ended, a child of the operation that
+        continues it. Returns whether it did."""
         with self._file.write() as db:
             given = db.execute(
                 "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"

@@ -59,7 +59,7 @@ FIRST_EVENTS = 20
 NEWEST_EVENTS = 180
 """States kept per order; those between the first and the newest are dropped."""
 _SLACK = 20
-"""How many more may accumulate before they are dropped."""
+"""Number of states beyond the limit that may accumulate before they are dropped."""
 
 
 class OrderHistoryLog:
@@ -162,8 +162,8 @@ class OrderLog:
         self._file = file
         self._clock = clock
         self._written: dict[str, tuple[int, Order]] = {}
-        """What was written last, by order, with a digest of its text: a row that still has it is
-        not read again, which would take as long as the rest of a burst."""
+        """The row written last for each order, with a digest of its text. A row that still has that
+        digest is not read again, which would take as long as the rest of a burst."""
         self.history = OrderHistoryLog(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
@@ -213,7 +213,7 @@ class OrderLog:
             self._tell(db, service_id, "payments", msgspec.json.encode(payments).decode())
 
     def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
-        """What chains showed of deposits, by order id."""
+        """Returns the payments that chains showed for deposits, by order id."""
         rows = self._file.read(
             "SELECT service_id, payments FROM orders WHERE payments IS NOT NULL", ()
         )
@@ -231,7 +231,7 @@ class OrderLog:
             yield from map(_tracked, rows)
 
     def present(self) -> Iterator[TrackedOrder]:
-        """Orders that something may still happen to: all but completed ones with nothing left to
+        """Yields the orders that may still change: all but completed ones with nothing left to
         do."""
         return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
@@ -256,7 +256,7 @@ class OrderLog:
     # Questions about all of them: reading each takes seconds for whoever has traded for a year.
 
     def count_open(self) -> int:
-        """Counts the orders that were under way when last seen."""
+        """Counts the orders that had not ended when last seen."""
         rows = self._file.read(
             f"SELECT display, count(*) AS orders FROM orders WHERE {PRESENT}"  # noqa: S608
             " GROUP BY display",
@@ -269,12 +269,12 @@ class OrderLog:
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Of ``words``, those that begin the id of exactly one order, with that id."""
+        """Returns those of ``words`` that begin the id of exactly one order, with that id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
     def made_here(self, ids: Collection[str]) -> set[str]:
-        """Of these orders, those that an intent of this home became."""
+        """Returns those of these orders that an intent of this home became."""
         return self._ids(
             "SELECT service_id FROM orders WHERE operation > ''"
             " AND service_id IN (SELECT value FROM json_each(?))",
@@ -347,8 +347,8 @@ class OrderLog:
         return self._transactions(_ALL, "IS NOT NULL")
 
     def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
-        """What this desk sent by hand to pay the deposits of these orders, by their ids: one
-        question for all of them."""
+        """Returns the transactions by which this desk paid the deposits of these orders by hand, by
+        order id, in one query."""
         those = "IN (SELECT value FROM json_each(?1))"
         return self._transactions(_DEPOSITS, those, json.dumps(list(service_ids)))
 
@@ -435,7 +435,7 @@ class OrderLog:
         return transactions
 
     def _last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
-        """The order as it stands in the file, None where it is not there."""
+        """Returns the order as the file has it; None if it is missing."""
         row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
         if row is None:
             return None
@@ -515,7 +515,7 @@ def _payments(text: str | None) -> dict[str, PaidOnChain]:
 
 
 def _differs(known: Order, order: Order) -> bool:
-    """Whether two sightings tell apart more than when the service last wrote."""
+    """True if two sightings differ in more than the service's time of writing."""
     news = order.__dict__
     return any(
         news[name] is not old and news[name] != old
@@ -578,7 +578,7 @@ SELECT service_id, last FROM orders WHERE json_valid(last) AND (
 """
 
 _CREATED = "made.state = 'done' AND made.code IS NULL"
-"""Of a row that became the order it asked for."""
+"""Condition on a row: it became the order it asked for."""
 
 _RELEASED = f"""
 SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,

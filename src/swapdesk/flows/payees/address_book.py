@@ -1,12 +1,13 @@
-"""Names for addresses: ``@bob``. A TOML file that the user may edit, private to the user.
+"""The address book: names for addresses, such as ``@bob``.
 
-Each table is an entry with ``address`` and ``kind``, and where wanted ``chain``, ``memo``, ``note``
-and ``own``. An entry that nobody can be paid by is reported with file and line, and so is every use
-of its name; odd notes and fields of the user's own are passed over. A file that is no TOML is left
-alone and nothing is added to it. Editing one entry leaves every other byte of the file as it was.
+It is a TOML file that the user may edit, private to the user. Each table is an entry with
+``address`` and ``kind``, and optionally ``chain``, ``memo``, ``note`` and ``own``. An entry that
+cannot be paid is reported with file and line, and so is every use of its name. Odd notes and fields
+of the user's own are ignored. If the file is not valid TOML, it is left unchanged and nothing is
+added. Editing one entry leaves every other byte of the file unchanged.
 
 The sandbox begins with names whose addresses have the right form and belong to nobody. For a new
-entry the kind of chain is found from the address; where several kinds or chains share the form, the
+entry the kind of chain is found from the address. If several kinds or chains share the form, the
 user names the chain.
 """
 
@@ -40,17 +41,19 @@ _NOTE_LIMIT = 100
 _FILE_LIMIT = 1 << 20
 _FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
 _DECIDING = ("address", "kind", "chain", "memo", "tag", "destination_tag", "comment", "payment_id")
-"""Words for what decides who is paid: a field with nearly such a name is not passed over."""
+"""Names of the fields that decide who is paid. A field whose name is nearly one of them is not
+ignored."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class AddressBookError(ValueError):
-    """An entry or a file that cannot be written; the text is a sentence for the screen."""
+    """Raised for an entry or a file that cannot be written; the text is a sentence for the
+    screen."""
 
 
 class BookEntry(Struct, frozen=True):
-    """One name. ``kind`` is the kind of chain, which ``chain`` narrows to one short name. ``own``
-    marks the user's own wallet; ``memo`` belongs to the address."""
+    """One named address. ``kind`` is the kind of chain; ``chain`` limits the entry to one chain, by
+    its short name. ``own`` marks the user's own wallet; ``memo`` belongs to the address."""
 
     name: str
     address: str
@@ -65,16 +68,15 @@ class BookEntry(Struct, frozen=True):
         return f"@{self.name}"
 
     def fits(self, kind: str, chain: str | None = None) -> bool:
-        """True if a payout on this kind of chain, and on this chain, can go there."""
+        """True if a payout on this kind of chain, and on this chain, can be sent to the address."""
         if self.kind != kind:
             return False
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()
 
 
 def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
-    """Checks one entry; returns it with sentences on what is passed over. Raises AddressBookError
-    if nobody can be paid by it, also for a field that may have been meant as one that decides who
-    is."""
+    """Returns the checked entry with sentences about ignored fields. Raises AddressBookError if the
+    entry cannot be paid, or if a field may be a misspelt one of those that decide who is paid."""
     _require_name(name.lower())
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
@@ -137,7 +139,8 @@ def entry_table(entry: BookEntry) -> dict[str, object]:
 
 
 def entry_toml(name: str, table: Mapping[str, object]) -> str:
-    """Raises TypeError for a value that JSON does not have, such as a date."""
+    """Returns the entry as a TOML table. Raises TypeError for a value that JSON does not have, such
+    as a date."""
     lines = [f"[{name}]"]
     for field, value in table.items():
         # A JSON text without this one character is a TOML basic string.
@@ -148,8 +151,8 @@ def entry_toml(name: str, table: Mapping[str, object]) -> str:
 
 
 def with_table(text: str, name: str, table: str) -> str | None:
-    """The file with the table of ``name`` replaced, or removed if ``table`` is empty; None if the
-    table is not one block, or anything else would change with it."""
+    """Returns the text of the file with the table of ``name`` replaced, or removed if ``table`` is
+    empty. Returns None if the table is not one block, or if anything else would change."""
     lines = text.splitlines(keepends=True)
     heads = {f"[{name}]", f'["{name}"]', f"['{name}']"}
     starts = [at for at, line in enumerate(lines) if line.split("#")[0].strip().lower() in heads]
@@ -171,7 +174,7 @@ def with_table(text: str, name: str, table: str) -> str | None:
 
 
 def written_entry(text: str, name: str) -> BookEntry | None:
-    """The entry as it stands in the file now; None if it is missing or unreadable."""
+    """Returns the entry as the text of the file has it; None if it is missing or unreadable."""
     try:
         document = tomllib.loads(text)
         return next(
@@ -273,15 +276,13 @@ class AddressBook:
         self.problems = problems
         self._entries = dict(entries)
         self._unusable = dict(unusable or {})
-        """What is wrong with entries that name nobody to pay, by their names."""
+        """The reasons why entries cannot be paid, by entry name."""
         self._locked = locked
 
     @classmethod
     def load(cls, path: Path, *, sandbox: bool = False) -> AddressBook:
-        """Reads the file; an absent one is an empty book. Never raises.
-
-        In the ``sandbox`` an absent file is begun with names to try (:func:`write_starters`).
-        """
+        """Reads the file; an absent file gives an empty book. Never raises. In the ``sandbox`` an
+        absent file is created with names to try (:func:`write_starters`)."""
         if sandbox:
             write_starters(path)
         try:
@@ -319,11 +320,12 @@ class AddressBook:
         return len(self._entries)
 
     def entry(self, name: str) -> BookEntry | None:
-        """By name, with or without ``@``, without case."""
+        """Returns the entry of a name, with or without ``@`` and in any case; None if there is
+        none."""
         return self._entries.get(name.removeprefix("@").lower())
 
     def missing(self, name: str) -> str:
-        """Why there is no :meth:`entry` of this name, in a sentence."""
+        """Returns a sentence on why there is no :meth:`entry` of this name."""
         label = f"@{name.removeprefix('@')[:40]}"
         wrong = self._unusable.get(name.removeprefix("@").lower())
         if wrong is not None:
@@ -333,14 +335,14 @@ class AddressBook:
         return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
-        """In the order of the file; of one kind of chain, or of one chain."""
+        """Returns the entries in the order of the file, of one kind of chain or of one chain."""
         return [e for e in self._entries.values() if kind is None or e.fits(kind, chain)]
 
     def names(self, kind: str | None = None, chain: str | None = None) -> list[str]:
         return [entry.name for entry in self.entries(kind, chain)]
 
     def labels(self) -> dict[str, str]:
-        """``@name`` by the address in lower case."""
+        """Returns ``@name`` for each address, with the addresses in lower case."""
         return {entry.address.lower(): entry.label for entry in self.entries()}
 
     def name_of(self, kind: str, address: str) -> str | None:
@@ -373,7 +375,7 @@ class AddressBook:
         self._entries[checked.name] = checked
 
     def rename(self, name: str, fresh: str) -> None:
-        """Nothing else of the file changes. Raises AddressBookError."""
+        """Renames an entry and changes nothing else in the file. Raises AddressBookError."""
         entry = self._known(name)
         wanted = fresh.removeprefix("@").lower()
         _require_name(wanted)
@@ -387,7 +389,7 @@ class AddressBook:
         self._change(entry, replace(entry, own=own))
 
     def remove(self, name: str) -> None:
-        """Raises AddressBookError."""
+        """Removes an entry. Raises AddressBookError."""
         self._change(self._known(name), None)
 
     def _known(self, name: str) -> BookEntry:
@@ -399,7 +401,7 @@ class AddressBook:
         return entry
 
     def _change(self, entry: BookEntry, changed: BookEntry | None) -> None:
-        """Replaces or removes the table of one entry; every other byte stays."""
+        """Replaces or removes the table of one entry; every other byte of the file stays."""
         text = read_book(self.path)
         if written_entry(text, entry.name) != entry:
             raise AddressBookError(
@@ -420,8 +422,8 @@ class AddressBook:
 
 
 def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str:
-    """The table under its new name and with its mark; a note or a field of the user's own stays.
-    Empty for no table."""
+    """Returns the entry's table with its new name and mark, and with notes and fields of the user's
+    own. Returns an empty text if the table is removed."""
     if changed is None:
         return ""
     document = tomllib.loads(text)
@@ -435,14 +437,15 @@ def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str
 
 @lru_cache(maxsize=4096)
 def _normalized(kind: str, address: str) -> str:
-    """Cached: names are looked for with every row of a file."""
+    """Returns the normalized address, cached because the names of every row of a file are looked
+    up."""
     return check_address(kind, address).normalized
 
 
 class EntryCheck(Struct, frozen=True):
-    """``entry`` is what would be written; None while something refuses it. ``kinds`` are the kinds
-    of chains that the address may be of, ``kind`` the one it is taken for; empty where the text
-    proves too little."""
+    """The checks of a new entry. ``entry`` is what would be written, None while a check refuses it.
+    ``kinds`` are the kinds of chains whose addresses have this form, ``kind`` the chosen one. It is
+    empty if the form proves too little."""
 
     entry: BookEntry | None
     kinds: tuple[str, ...]
@@ -459,11 +462,8 @@ class EntryCheck(Struct, frozen=True):
 def check_entry(
     book: AddressBook, name: str, address: str, memo: str, kind: str = ""
 ) -> EntryCheck:
-    """Checks a new entry. ``kind`` chooses among those that the address may be of, by default the
-    first.
-
-    A form that nearly any word has is taken only if ``kind`` asks for it.
-    """
+    """Checks a new entry. ``kind`` chooses among the possible kinds of the address, by default the
+    first. A form that nearly any word fits is accepted only if ``kind`` names it."""
     named, address = _check_name(book, name), ungrouped(address)
     verdicts = {other_kind: check_address(other_kind, address) for other_kind in KINDS}
     kinds = tuple(other_kind for other_kind in KINDS if verdicts[other_kind].ok)

@@ -1,12 +1,13 @@
-"""Who gets the money: recipient, refund address and memo, checked without a call (contract 5.4).
+"""Checks who gets the money: recipient, refund address and memo, without a call (contract 5.4).
 
-The local decoder decides; the service's pattern may only narrow. An address that looks like a known
-one is refused, against address poisoning. Known are the payees and deposit addresses of the journal
-and the token contracts of the catalogue.
+The local decoder decides; the service's pattern may only refuse more. An address that looks like a
+known one is refused, against address poisoning. Known addresses are the payees and deposit
+addresses of the journal and the token contracts of the catalogue.
 
-Before the first payment to an address one group from its middle is hidden and asked for. Malware
-that replaces a paste shows its own address throughout, so the user has to read the group where the
-address came from; look-alikes share the ends of an address, not its middle.
+Before the first payment to an address one group from its middle is hidden, and the user has to type
+it. Malware that replaces a paste shows its own address throughout, so the user has to read the
+group where the address came from. Look-alike addresses share the ends of an address and differ in
+its middle.
 """
 
 from __future__ import annotations
@@ -52,13 +53,14 @@ from swapdesk.wire.tokens import Token
 
 
 class RecipientCheck(Struct, frozen=True):
-    """One address, checked. ``address`` is the spelling to send, empty unless it is valid.
+    """The result of checking one address.
 
-    ``label`` is ``@name`` if the address book has it. ``lookalike`` is the known name (or short
-    address) and the whole address that it imitates. All spellings of an address share ``account``.
-    ``memo`` comes with the address, from its payment ``link`` or the address book. ``position`` is
-    the character at fault in ``text``, from 1. ``doubt`` names how a payment may be lost,
-    ``memo_doubt`` the same of a refund's memo; both need consent.
+    ``address`` is the spelling to send, empty unless the address is valid. ``label`` is ``@name``
+    if the address book has it. ``lookalike`` is the known name (or short address) and the whole
+    address that it imitates. ``account`` is the same for all spellings of an address. ``memo``
+    comes with the address, from its payment ``link`` or the address book. ``position`` is the wrong
+    character in ``text``, counted from 1. ``doubt`` names how a payment may be lost, ``memo_doubt``
+    how a refund may be lost by its memo; both need consent.
     """
 
     text: str
@@ -82,7 +84,7 @@ class RecipientCheck(Struct, frozen=True):
 
     @property
     def memo_source(self) -> str:
-        """Who states ``memo``, in few words; empty where nobody does."""
+        """Where ``memo`` comes from, in a few words; empty if there is no source."""
         if self.link is not None and self.link.memo:
             return THE_LINK
         return self.label or "" if self.memo else ""
@@ -93,10 +95,11 @@ _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 
 
 class MemoCheck(Struct, frozen=True):
-    """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos.
+    """The result of checking a memo. ``memo`` is what to send, None for none. ``used`` is False if
+    the chain has no memos.
 
     ``doubt`` needs consent: a program may have changed the memo, or the address book has another
-    one. ``fault`` is what is wrong, in a few words; empty for nothing.
+    memo. ``fault`` is what is wrong, in a few words; empty for nothing.
     """
 
     memo: str | None
@@ -120,11 +123,9 @@ TO_YOURSELF = "Have it sent to your own wallet, and send it on from there."
 def check_memo(
     text: str | None, waived: bool, token: Token, *, on_chain: bool = False
 ) -> MemoCheck:
-    """Checks the memo or destination tag for a payout of ``token``.
-
-    ``waived`` (``--memo ""`` in a command) or the typed phrase ``NO MEMO`` sends none. A swap
-    ``on_chain`` never carries one.
-    """
+    """Checks the memo or destination tag for a payout of ``token``. With ``waived`` (``--memo ""``
+    in a command) or the typed phrase ``NO MEMO`` no memo is sent. An ``on_chain`` swap never
+    carries a memo."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     typed = text or ""
@@ -156,7 +157,7 @@ def check_memo(
 
 
 def _no_memo(label: str, wanted: bool, unused: str, refusal: str) -> MemoCheck:
-    """Where no memo can be sent: refused if one is ``wanted``."""
+    """Returns the check for a payout that cannot carry a memo: refused if a memo is ``wanted``."""
     if wanted:
         line = CheckLine("refuse", refusal)
         return MemoCheck(None, False, False, label, False, (line,), fault="not used")
@@ -171,11 +172,9 @@ def check_memo_of(
     *,
     on_chain: bool = False,
 ) -> MemoCheck:
-    """:func:`check_memo`, compared with the memo that comes with ``recipient``.
-
-    Another memo, or none, credits somebody else at an exchange: it needs consent, and is refused
-    where none can be sent.
-    """
+    """Checks the memo like :func:`check_memo` and compares it with the memo that comes with
+    ``recipient``. With another memo, or none, an exchange credits somebody else. A differing memo
+    needs consent, and is refused if no memo can be sent."""
     if on_chain:
         return check_memo(text or recipient.memo, False, token, on_chain=True)
     check = check_memo(text, waived, token)
@@ -189,7 +188,8 @@ def check_memo_of(
 
 
 def another_memo(name: str, kept: str | None, memo: str | None, token: Token) -> str:
-    """The warning that ``memo`` is not the one ``kept`` by ``name``; empty if it is."""
+    """Returns the warning that ``memo`` is not the memo ``kept`` by ``name``; empty if both are
+    equal."""
     if not name or not kept or check_memo(kept, False, token).memo == memo:
         return ""
     word = memo_label(token.chain_data.kind).removeprefix("destination ")
@@ -197,8 +197,8 @@ def another_memo(name: str, kept: str | None, memo: str | None, token: Token) ->
 
 
 def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ...]:
-    """What a new account needs before it takes a payout of ``token``. Nobody here can ask whether
-    the account exists, and an exchange that cannot pay holds the money."""
+    """Returns notes on what a new account needs before it accepts a payout of ``token``. The desk
+    cannot ask whether the account exists, and an exchange that cannot pay out holds the money."""
     kind = ADDRESS_KINDS.get(token.chain_data.kind)
     if kind is None:
         return ()
@@ -233,11 +233,12 @@ def check_recipient(
     contracts: Collection[str] = (),
     arrives: Decimal | None = None,
 ) -> RecipientCheck:
-    """Can a payout of ``token`` go to ``text``: an address, a payment link or ``@name``?
+    """Checks whether a payout of ``token`` can go to ``text``: an address, a payment link or
+    ``@name``.
 
-    ``paid`` counts payments by address. ``own_deposits`` are deposit addresses of the user's own
-    orders, each after its kind of chain; ``contracts`` are token contracts of the chain.
-    ``arrives`` is the payout, where it is known; it is compared with what a link asks for.
+    ``paid`` counts payments by address. ``own_deposits`` are the deposit addresses of the user's
+    own orders, each as (kind of chain, address). ``contracts`` are token contracts of the chain.
+    ``arrives`` is the payout amount, if known; it is compared with the amount that a link asks for.
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
@@ -296,11 +297,12 @@ def check_refund(
     contracts: Collection[str] = (),
     memo: str | None = None,
 ) -> RecipientCheck:
-    """Can the deposit of ``token`` come back to ``text`` on the source chain if the swap fails?
+    """Checks whether the deposit of ``token`` can come back to ``text`` on the source chain if the
+    swap fails.
 
-    An empty address is right unless ``required`` (by a fixed rate or the route). Its memo is the
-    one of the address book unless ``memo`` is given ("" for none): a refund without its memo is
-    lost, so another one needs consent.
+    An empty address is allowed unless ``required`` (by a fixed rate or the route). The memo is that
+    of the address book unless ``memo`` is given ("" for none). A refund without its memo is lost,
+    so a memo that differs needs consent.
     """
     if not text.strip():
         on = token.chain_data.name
@@ -397,7 +399,8 @@ def _read(
 
 
 def link_misfit(link: LinkedPayment, token: Token) -> str:
-    """Why a payout of ``token`` is not what a link asks for, in a sentence; empty if it is."""
+    """Returns a sentence on why a payout of ``token`` is not what a link asks for; empty if it
+    is."""
     chain = token.chain_data
     if not pays_on(link, chain):
         if not link.kind:
@@ -420,7 +423,7 @@ def link_misfit(link: LinkedPayment, token: Token) -> str:
 
 
 def pays_on(link: LinkedPayment, chain: Chain) -> bool:
-    """True if the link names ``chain``, or its kind and no other chain."""
+    """True if the link names ``chain``, or names its kind and no other chain."""
     if link.kind and link.kind != chain.kind:
         return False
     if link.chain_id is not None:
@@ -456,7 +459,7 @@ def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
 def _link_lines(
     link: LinkedPayment, token: Token, entry: BookEntry | None, arrives: Decimal | None
 ) -> Iterator[CheckLine]:
-    """What the link says beside its address, and where that differs from the payout."""
+    """Yields what the link states beside its address, and where the payout differs."""
     chain, asked = token.chain_data, linked_amount(link, token)
     if link.kind == chain.kind == "evm" and link.chain_id is None:
         yield CheckLine("note", f"The link names no chain: this pays on {chain.name}.")
@@ -486,7 +489,8 @@ def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
 
 
 def _lookalike(address: str, book: AddressBook, paid: Mapping[str, int]) -> tuple[str, str] | None:
-    """Compared with payees only: an address that merely sent something is not imitated."""
+    """Returns the name (or short address) and the address of the known payee that ``address``
+    imitates; None if there is none. Addresses that only sent something are not compared."""
     payees = [(entry.label, entry.address) for entry in book.entries()]
     payees += [(short_address(payee), payee) for payee in paid]
     return next((known for known in payees if looks_like(address, known[1])), None)
@@ -497,11 +501,12 @@ def _times(count: int) -> str:
 
 
 _FOLDED = ("0x", "bc1", "ltc1")
-"""Beginnings of addresses whose letters mean the same in either case."""
+"""Prefixes of addresses in which upper and lower case mean the same."""
 
 
 class Challenge(Struct, frozen=True):
-    """``group`` counts from 1 without ``0x``; ``hidden`` are its places in the address."""
+    """A question about a hidden group of an address. ``group`` is its number from 1, without
+    ``0x``; ``hidden`` are the positions of its characters in the address."""
 
     group: int
     of: int
@@ -525,9 +530,9 @@ class Challenge(Struct, frozen=True):
 
 
 def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
-    """What to ask before paying ``check``; None for an address that was paid before or that the
-    address book names. ``seed`` (the intent's id, hexadecimal) picks the group, so that it cannot
-    be foreseen and stays when the screen is redrawn."""
+    """Returns what to ask before paying ``check``; None for an address that was paid before, that
+    the address book names, or that has no group to hide. ``seed`` (the intent's id, hexadecimal)
+    picks the group, so that it cannot be foreseen and stays when the screen is redrawn."""
     if not check.ok or not check.address or not check.first_use or check.label is not None:
         return None
     prefix = prefix_of(check.address)
@@ -551,33 +556,35 @@ def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
 
 
 def without(address: str, hidden: frozenset[int]) -> str:
-    """The address with these places as dots."""
+    """Returns the address with the characters at the ``hidden`` positions as dots."""
     return "".join("•" if at in hidden else char for at, char in enumerate(address))
 
 
 def paid_addresses(journal: Journal) -> Mapping[str, int]:
-    """Recipients of completed orders, with the number of payments. Only orders confirmed here
-    count: one that the service lists by itself never makes its recipient a known one."""
+    """Returns the recipients of completed orders, with the number of payments. Only orders
+    confirmed here count: an order that only the service lists never makes its recipient a known
+    one."""
     return {payment.address: payment.times for payment in journal.orders.paid_recipients()}
 
 
 def last_paid(journal: Journal) -> Mapping[str, datetime]:
-    """When each of :func:`paid_addresses` was paid last, where the service said."""
+    """Returns when each of :func:`paid_addresses` was paid last, if the service stated the time."""
     payments = journal.orders.paid_recipients()
     return {payment.address: payment.last for payment in payments if payment.last is not None}
 
 
 def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
-    """Deposit addresses that this desk released, each after its kind of chain: never a recipient or
-    refund address."""
+    """Returns the deposit addresses that this desk released, each as (kind of chain, address). They
+    are never a recipient or refund address."""
     return journal.orders.released_deposits()
 
 
 def payee_check(
     catalog: Catalog, book: AddressBook, journal: Journal | None = None
 ) -> Callable[[str, Token], RecipientCheck]:
-    """:func:`check_recipient` with what this desk knows at each check. Without a readable journal
-    the address book alone counts: whoever confirms a payment has to read the journal anyhow."""
+    """Returns :func:`check_recipient` with what this desk knows at each check. Without a readable
+    journal only the address book counts, because a payment cannot be confirmed without the journal
+    anyhow."""
 
     def check(text: str, token: Token) -> RecipientCheck:
         paid: Mapping[str, int] = {}
@@ -598,5 +605,5 @@ def payee_check(
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
-    """Token contracts on the chain of ``token``: what is sent to one of them is lost."""
+    """Returns the token contracts on the chain of ``token``. Money sent to one of them is lost."""
     return catalog.rows.contracts_on(token.chain_data.short_name)

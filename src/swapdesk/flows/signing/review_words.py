@@ -20,7 +20,7 @@ from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
-"""A repeated chain name, which stands beside it already."""
+"""A chain name repeated from the field beside it."""
 _ADDRESS = re.compile(r"^(0x|\S{4})( \S{1,4}){7,}$")
 """An address in groups of characters."""
 _AT_MOST = "at most "
@@ -167,7 +167,7 @@ def unmatched(review: Review) -> tuple[str, ...]:
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:
-    """What the simulation moved, by holder; the signing account first."""
+    """Returns the balance changes of the simulation by holder, the signing account first."""
     if review.simulation is None:
         return ()
     by_holder: dict[str, list[BalanceChange]] = {}

@@ -50,15 +50,15 @@ A = TypeVar("A")
 
 
 class FlowStep(Struct, frozen=True):
-    """``name`` in the fewest words: ``sign 1 permit``. ``state`` is the operation's, SENT while the
-    step goes on, None before it begins."""
+    """One step of a session. ``name`` is as short as possible: ``sign 1 permit``. ``state`` is the
+    operation's state: SENT while the step runs, None before it begins."""
 
     name: str
     state: State | None = None
 
 
 class Stage(Enum):
-    """What a session waits for."""
+    """The party that a session waits for."""
 
     WORKING = "working"
     """The desk, the service or the chain."""
@@ -67,9 +67,9 @@ class Stage(Enum):
     REVIEW = "review"
     """The trader: a review is open."""
     STOPPED = "stopped"
-    """Nothing: it can be continued."""
+    """Nobody: the work stopped and can be continued."""
     ENDED = "ended"
-    """Nothing: it is over."""
+    """Nobody: the work ended."""
 
 
 ON_ITS_WAY = "on its way"
@@ -107,7 +107,8 @@ def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
 
 
 def transaction_brief(session: SigningSession[Any]) -> str | None:
-    """Where the money of one transaction is, in a few words; None while it is in the wallet."""
+    """Returns where the money of one transaction is, in a few words; None while it is in the
+    wallet."""
     signed = session.signed
     if signed is None or signed.state is State.REFUSED:
         return None
@@ -130,7 +131,7 @@ class SigningKind(Struct, Generic[A], frozen=True):
     noun: str
     """The work, in one word."""
     promise: str
-    """What a review is compared with, in one word."""
+    """The thing that a review is compared with, in one word."""
     expired: str
     """The code of the outcome when the trader does not answer in time."""
     done: str
@@ -140,14 +141,14 @@ class SigningKind(Struct, Generic[A], frozen=True):
     pays: Callable[[SigningSession[A]], tuple[Decimal, str]]
     """The amount paid, in whole tokens, and what for, in a few words."""
     whereabouts: Callable[[SigningSession[A]], str]
-    """Where the money is, as far as is known, without a final point."""
+    """Where the money is, as far as is known, without a full stop."""
     brief: Callable[[SigningSession[A]], str | None] = transaction_brief
     """Where the money is, in a few words; None while it is in the wallet."""
     steps: Callable[[SigningSession[A]], tuple[FlowStep, ...]] = transaction_steps
     """The row of steps."""
     doing: Callable[[SigningSession[A]], str] = lambda session: session.busy
-    """What goes on while no answer is awaited; empty while the wallet examines what is to be
-    signed."""
+    """Says what the work is doing while no answer is awaited; empty while the wallet examines what
+    is to be signed."""
     order_id: Callable[[SigningSession[A]], str | None] = lambda _: None
     """The order's id, once there is one."""
     lapse: Callable[[SigningSession[A]], str] = promise_ended
@@ -161,18 +162,18 @@ class SigningKind(Struct, Generic[A], frozen=True):
     goes_on: bool = False
     """True if an ended session can be continued."""
     shows_order: bool = False
-    """True if the screen goes on to the order once everything is done."""
+    """True if the screen moves on to the order once everything is done."""
 
 
 class SigningSession(Watch, Generic[A]):
-    """``about`` is the kind's subject; ``changed`` is called after every change that is to be
-    shown.
+    """One piece of work that is signed, from its beginning to its outcome. ``about`` is the kind's
+    subject; ``changed`` is called after every change that is to be shown.
 
     ``token`` is what is paid with. ``provider`` is the paid venue's code and name, None if there is
     no single one. ``wallet`` names the account, ``coin`` the coin of its chain; ``confirmations``
-    is how many count there. ``asked``: a key of this run began it; otherwise an earlier run left it
-    open. ``called`` describes work that is no payment of an amount; ``notice`` is the end of the
-    closing message: ``is paid. Next: …``.
+    is the number of blocks after which a transaction counts. ``asked``: a key of this run began it;
+    otherwise an earlier run left it open. ``called`` describes work that is no payment of an
+    amount; ``notice`` is the end of the closing message: ``is paid. Next: …``.
     """
 
     def __init__(
@@ -207,7 +208,7 @@ class SigningSession(Watch, Generic[A]):
         self.called = called
         self.notice = notice
         self.busy: str = ""
-        """What goes on, in the work's own words."""
+        """The current activity, in the work's own words."""
         self.review: Review | None = None
         """The review that waits for an answer."""
         self.refused: Review | None = None
@@ -223,7 +224,7 @@ class SigningSession(Watch, Generic[A]):
         self.signed: SignedTransaction | None = None
         """The newest transaction of this session, final or not."""
         self.outcome: Outcome | None = None
-        """How the run ended or where it stopped; None while it goes on."""
+        """The result of the last run; None while one is running."""
         self.said = ""
         """Why the pass phrase is asked for again."""
         self.replacing = False
@@ -241,7 +242,7 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def against(self) -> str:
-        """What it is paid for, in a few words."""
+        """The purpose of the payment, in a few words."""
         turn = self.turn
         if turn is None:
             return self.kind.pays(self)[1]
@@ -254,7 +255,7 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def doing(self) -> str:
-        """What goes on while no answer is awaited. Raises JournalUnavailable."""
+        """Says what the work is doing while no answer is awaited. Raises JournalUnavailable."""
         if self.transaction is not None:
             return self.following(self.transaction)
         doing = self.kind.doing(self)
@@ -283,7 +284,7 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if it stands where it was asked to stop, and a key continues it."""
+        """True if the work reached the step it was asked to stop at; a key continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
@@ -310,7 +311,7 @@ class SigningSession(Watch, Generic[A]):
         return payload.step.step + 1, payload.step.total
 
     def following(self, sent: SignedTransaction) -> str:
-        """How a transaction stands on its chain, in a sentence."""
+        """Describes the state of a transaction on its chain, in a sentence."""
         confirmations = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
             confirmations = counted(sent.confirmations, "confirmation")
@@ -390,7 +391,7 @@ class SigningSession(Watch, Generic[A]):
         self._changed()
 
     def says(self, busy: str, *, wallet: str = "") -> None:
-        """Tells what goes on, in a sentence, and which account pays once that is known."""
+        """Sets the current activity, a sentence, and the paying account once that is known."""
         self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
@@ -459,7 +460,7 @@ class RunningSignings:
         return sorted(sessions, key=lambda session: session.kind.rank)
 
     def working(self, session: SigningSession[Any]) -> bool:
-        """True while a run goes on."""
+        """True while a run of the session is going."""
         return session.id in self._working
 
     def begin(
@@ -501,8 +502,8 @@ class RunningSignings:
         return session
 
     async def run(self, session: SigningSession[Any]) -> Outcome | None:
-        """Begins or continues the work up to its end; None if another desk does it or a run goes on
-        here. A cancelled run leaves everything as the journal has it."""
+        """Begins or continues the work up to its end. Returns None if another desk does the work or
+        a run of it is going here. A cancelled run leaves everything as the journal has it."""
         if self.working(session):
             return None
         if session.over and not session.kind.goes_on:

@@ -1,8 +1,8 @@
-"""What the wallet signs for its owner alone: revocations, and withdrawals from a smart account.
-Nobody else is paid.
+"""Work that the wallet signs for its owner alone: revocations, and withdrawals from a smart
+account. Nobody else is paid.
 
 A transaction that an earlier run signed is sent again, never signed anew: the wallet's records have
-it under a name derived from what it does.
+it under a name derived from its purpose.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ async def carried_out(
     work: Callable[[], Awaitable[Outcome | None]],
     again: str,
 ) -> Outcome | None:
-    """Runs ``work`` with the keys of an account open, and phrases its outcome for screens, whose
-    keys act next.
+    """Runs ``work`` with the keys of an account open, and words its outcome for screens, where keys
+    act next.
 
-    Work that an earlier run left open is signed and needs no key. ``account`` is an address;
-    ``again`` says which key asks once more.
+    Work that an earlier run left open is already signed and needs no keys. ``account`` is an
+    address; ``again`` names the key that asks once more.
     """
     try:
         if session.asked:
@@ -188,7 +188,8 @@ async def _ended(came: Delivered) -> Outcome:
 async def _payload(
     client: WalletClient, account: Account, link: ChainLink, allowance: Allowance
 ) -> TransactionPayload | SolanaPayload:
-    """What ends the allowance. A Solana token has one delegate, whom it removes."""
+    """Returns the payload that ends the allowance. A Solana token has one delegate, which it
+    removes."""
     token = allowance.token.contract or ""
     if account.kind is Kind.SOLANA:
         return await client.solana_revocation(account.address, link.name, token)

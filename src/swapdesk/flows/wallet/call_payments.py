@@ -70,7 +70,7 @@ _PAID = {
     PriceTier.QUOTE: "each request for quotes",
     PriceTier.EXCHANGE: "each create or confirmation",
 }
-"""What each price tier pays for, in words."""
+"""Words for the calls of each price tier."""
 
 
 async def _no_passphrase() -> None:

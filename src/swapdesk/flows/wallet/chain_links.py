@@ -40,7 +40,7 @@ def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def no_node(settings: Settings, chain: Chain) -> str:
-    """Says that ``chain`` has no node and where to name one; without a final point."""
+    """Says that ``chain`` has no node and where to name one; without a full stop."""
     if not settings.live:
         return f"this sandbox has no node of {chain.name}"
     where = f"[profiles.{settings.profile.value}.rpc]"

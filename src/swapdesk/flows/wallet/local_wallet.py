@@ -220,7 +220,7 @@ class ChainReader(Struct, frozen=True):
         return ChainHoldings(account, link.name, name, tuple(holdings), smart=answer.address)
 
     async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
-        """Who may take what from the account."""
+        """Returns who may take what from the account."""
         name = self.tokens.chain_name(link.name)
         tokens = [
             asset for asset, _ in await self.tokens.priced(link.name) if asset.contract is not None
@@ -261,8 +261,8 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """``given`` transactions are under way; ``problems`` say what was not given, or perhaps not.
-    Only sandbox money is at stake, so the next reading simply looks again."""
+    """The faucet's answer: ``given`` transactions were sent; ``problems`` say what was not given,
+    or perhaps not. Only sandbox money is at stake, so the next reading simply looks again."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
@@ -534,7 +534,7 @@ def is_first(account: Account) -> bool:
 
 
 VALID = timedelta(minutes=5)
-"""How long a reviewed transaction may be signed."""
+"""Time in which a reviewed transaction may be signed."""
 
 
 def own_promise(

@@ -36,7 +36,8 @@ whole list; ``any`` alone lifts it. ``anew`` has no value."""
 
 
 class PolicyProblem(ValueError):
-    """The change is no valid policy; the text is a sentence. ``field`` is the part at fault."""
+    """Raised if the change makes no valid policy; the message is a sentence. ``field`` is the part
+    at fault."""
 
     def __init__(self, code: str, message: str, field: str | None = None, next_: str = "") -> None:
         super().__init__(message)

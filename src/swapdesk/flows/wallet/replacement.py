@@ -72,7 +72,7 @@ class ReplacementKind(Struct, frozen=True):
         Awaitable[tuple[Payload, Review]],
     ]
     concluded: Callable[[WalletClient, SignedTransaction, SignedTransaction], Awaitable[Outcome]]
-    """What the final second transaction means for the first."""
+    """Returns the outcome for the first transaction once the second one is final."""
     purpose: Purpose | None = None
     """None for the purpose of the first."""
 
@@ -165,8 +165,8 @@ def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outco
 
 
 def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
-    """The outcome if nothing waits; ``stands`` decides the payment of ``first``: itself, or one
-    with a higher fee."""
+    """Returns the outcome if no transaction waits any more. ``stands`` is the one that decides the
+    payment of ``first``: itself, or one with a higher fee."""
     reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"

@@ -108,8 +108,8 @@ class WalletSnapshot(Struct, frozen=True):
     policy: PolicyStatus | None = None
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
-        """What is known before chains are asked again; allowances stand until they are read
-        again."""
+        """Returns the snapshot before the chains are asked again; allowances are kept until they
+        are read again."""
         return WalletSnapshot(
             accounts.accounts,
             allowances=self.allowances,

@@ -1,4 +1,4 @@
-"""What a wallet failure means: code, cause, where the money is, and who acts."""
+"""Turns a wallet failure into code, cause, place of the money, and next actor."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def failure_of_wallet(error: WalletError) -> Failure:
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
-    """Who acts next if ``chain``, by short name, is unreadable; empty if only reading again helps.
-    ``place`` is the configuration table of its node, None in the sandbox."""
+    """Returns who acts next if ``chain``, by short name, is unreadable; empty if only reading again
+    helps. ``place`` is the configuration table of its node, None in the sandbox."""
     if place is None:
         return ""
     if code == "other_chain":

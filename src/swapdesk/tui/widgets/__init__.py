@@ -1,1 +1,2 @@
-"""One widget a file: plain data in by ``show``, lines out of a pure function."""
+"""Widgets, one per file. A widget takes plain data by ``show`` and draws the lines that a pure
+function returns."""

@@ -1,4 +1,5 @@
-"""A support case on the screen: the order beside its diagnosis and reply, and its time line."""
+"""The widgets of a support case: an order beside its diagnosis and reply, and the time line of the
+order."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ UNKNOWN_SIGN = SIGNS["unknown"]
 
 
 def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
-    """The order: what it exchanges and how far it is; where there is room also what was seen of
-    it and where it pays."""
+    """Returns the rows about an order: what it exchanges and how far it is. Unless ``brief``, rows
+    follow with its steps and the facts about it, such as where it pays."""
     glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
     mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
     state = [Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
@@ -69,7 +70,8 @@ def pair_line(sheet: CaseSheet) -> Line:
 
 
 def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list[Line]:
-    """Diagnosis, reply under its label, and what both rest on."""
+    """Returns the rows of the diagnosis, of the reply under its label ``reply``, and of the facts
+    that both are based on."""
     head = [Span("Diagnosis", "foreground", bold=True)]
     fact = [Span(sheet.rests_on, "muted")]
     rows: list[Line] = [spread(head, fact, width), []]
@@ -84,7 +86,8 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
 
 
 def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
-    """Where the money of the case is and who acts, on the money line; ``whose`` word that is."""
+    """Shows on the money line where the money of the case is and who acts next. ``whose`` is a
+    prefix of both, naming whose case it is."""
     acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
         place,
@@ -95,11 +98,12 @@ def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
 
 
 class CaseBody(VerticalScroll, can_focus=True):
-    """Order and answer side by side, one below the other where it is narrow; scrolled by the keys
-    of a list."""
+    """False, because the rules depend on a class of the screen (its size), and the screen is
+    outside this widget."""
 
     SCOPED_CSS = False
-    """The size of the screen decides, which is a class of the screen."""
+    """False, as the rules apply by a class of the screen (its size), which is outside this
+    widget."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_down", "down", show=False),
@@ -145,8 +149,8 @@ NOTHING_YET = "The journal of this desk has no update of this order."
 
 
 class TimeLine(Vertical):
-    """Updates, pauses and requests of one order, newest first, and the order as it stood after the
-    update under the cursor."""
+    """The updates, pauses and requests of one order, newest first. Below is the order in its state
+    after the update under the cursor."""
 
     DEFAULT_CSS = """
     TimeLine LineTable { height: 1fr; max-height: 50%; }
@@ -169,13 +173,14 @@ class TimeLine(Vertical):
         self.show_moment()
 
     def show_moment(self) -> None:
-        """The order as it stood, for the row under the cursor."""
+        """Shows the order in its state at the row under the cursor."""
         if self.sheet is not None:
             self.body.show(self.sheet, reply=self._reply)
 
     @property
     def moment(self) -> CaseMoment | None:
-        """The update under the cursor, or the one before the request under it."""
+        """The update under the cursor. If the cursor is on a request, the last update before that
+        request; None if there is no such update."""
         record, key = self._record, self.table.cursor_key
         if record is None or key is None:
             return None
@@ -187,7 +192,7 @@ class TimeLine(Vertical):
 
     @property
     def sheet(self) -> CaseSheet | None:
-        """The order as it is shown."""
+        """The order in the state that is shown; None before a record is shown."""
         moment = self.moment
         if moment is not None:
             return moment.sheet
@@ -195,7 +200,8 @@ class TimeLine(Vertical):
 
     @property
     def standing(self) -> str:
-        """``at 13:24:02, 2 of 5``; empty without an update."""
+        """Time and number of the update that is shown, as in ``at 13:24:02, 2 of 5``; empty without
+        an update."""
         moment, record = self.moment, self._record
         if moment is None or record is None:
             return ""
@@ -203,7 +209,7 @@ class TimeLine(Vertical):
         return f"at {clock_time(moment.happened)}, {number} of {len(record.moments)}"
 
     def step(self, by: int) -> None:
-        """To the update before (-1) or after (1) the one that is shown."""
+        """Moves the cursor to the update before (-1) or after (1) the one that is shown."""
         record, moment = self._record, self.moment
         if record is None or not record.moments:
             return
@@ -212,14 +218,15 @@ class TimeLine(Vertical):
 
 
 def moment_line(moment: CaseMoment) -> str:
-    """An update as a line to be copied."""
+    """Returns an update as one line of text for the clipboard."""
     changed = ", ".join(moment.changed)
     seen = f"seen {iso(moment.at)}, {moment.source}"
     return f"{iso(moment.happened)} {moment.state}; {changed}; {seen}"
 
 
 def timeline_rows(record: CaseRecord) -> list[TableRow]:
-    """Newest first, a label for each day, what changed under each update."""
+    """Returns the rows of the time line, newest first: a label for each day, and below each update
+    what it changed."""
     rows: list[TableRow] = []
     for entry in timeline(record):
         key, one = entry.key, entry.of

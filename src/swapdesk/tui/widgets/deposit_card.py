@@ -1,4 +1,5 @@
-"""What to send, where, until when. Hidden entirely when the order is not what was confirmed."""
+"""The card that says what to send, where and until when. If the order is not what the user
+confirmed, the card hides all of this."""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ INDENT = 4
 LABEL = 18
 BAR = 16
 LEAST = 8
-"""Cells of a memo or an address in the narrowest card."""
+"""Width in cells that a memo or an address gets in the narrowest card."""
 
 
 class Payment(Struct, frozen=True):
-    """``amount`` is ``exact`` with its symbol, ``memo`` None if unused. ``note`` is a sentence
-    where the service's own writing of the amount is another one. ``simulated``: a chain that the
-    sandbox keeps in its ledger."""
+    """What the user has to pay. ``amount`` is ``exact`` with its symbol; ``memo`` is None if the
+    chain needs none. ``note`` is a sentence that is shown if the service writes the amount
+    differently. ``simulated`` is True for a chain that exists only in the sandbox's ledger."""
 
     network: str
     amount: str
@@ -40,11 +41,10 @@ class Payment(Struct, frozen=True):
 
 
 class DepositState(Struct, frozen=True):
-    """``head`` is the first sentence; ``right`` its right end (when created, or what was seen).
-
-    ``payment`` is None unless the phase is waiting, so that a hidden address is nowhere in the
-    data. ``left_part`` is the share of the time that is left, 0 to 1.
-    """
+    """What a deposit card shows. ``head`` is the first sentence; ``right`` is the text at its right
+    end (when the order was created, or what was seen). ``payment`` is None unless the phase is
+    waiting, so that a hidden address is nowhere in the data. ``left_part`` is the share of the time
+    that is left, 0 to 1."""
 
     phase: DepositPhase
     head: LineLike
@@ -63,7 +63,8 @@ class DepositState(Struct, frozen=True):
 
 
 class DepositCard(StateView[DepositState]):
-    """The card; on short screens empty rows and the matches line go."""
+    """A widget that draws the deposit card. On short screens it leaves out empty rows and, while
+    waiting, the line about matching."""
 
     def __init__(self, state: DepositState, **place: Any) -> None:
         super().__init__(state, **place)
@@ -105,7 +106,8 @@ def _head_lines(head: Line, right: Line, width: int) -> list[Line]:
 def _payment_lines(
     payment: Payment, keys: tuple[str, str, str], width: int, gap: list[Line]
 ) -> list[Line]:
-    """Tag first where there is one, then amount, then address; each with its copy key."""
+    """Returns the rows of a payment: the memo first if there is one, then the amount, then the
+    address, each with its copy key."""
     memo_key, amount_key, address_key = keys
     # While a window is resized the card may have no room at all for a moment.
     room = max(LEAST, width - INDENT - LABEL - 8)

@@ -1,4 +1,5 @@
-"""Facts as rows: a muted label, a value, an optional note at the right. Addresses are never cut."""
+"""Rows of facts: a muted label, a value and an optional note at the right. Addresses are never
+cut."""
 
 from __future__ import annotations
 
@@ -26,12 +27,10 @@ MARGIN = 2
 
 
 class Fact(Struct, frozen=True):
-    """One label and its value. ``address`` is drawn in groups and wrapped, never cut.
-
-    ``was`` is the former value, shown after the word; ``note`` stands at the right edge;
-    ``below`` are muted rows under the value. ``copy`` is what a copy key takes (default: the
-    address). An empty fact (no label, no value) is an empty row.
-    """
+    """A label and its value. ``address`` is drawn in groups and wrapped, never cut. ``was`` is the
+    former value, shown after the word "was"; ``note`` is shown at the right edge; ``below`` are
+    muted rows under the value. ``copy`` is the text that a copy key takes (default: the address). A
+    fact without label and value is an empty row."""
 
     label: str = ""
     value: LineLike = ""
@@ -43,7 +42,7 @@ class Fact(Struct, frozen=True):
     copy: str = ""
     bold: bool = False
     link: str = ""
-    """Where the value can be looked at; nothing opens it by itself."""
+    """The address of a web page about the value; the desk never opens it by itself."""
 
     @property
     def name(self) -> str:
@@ -55,7 +54,7 @@ class Fact(Struct, frozen=True):
 
 
 class DetailRows(LinesView, can_focus=True):
-    """Facts below one another; a cursor walks over those with a value."""
+    """A list of facts. The cursor moves over the facts that have a label."""
 
     DEFAULT_CSS = """
     DetailRows { padding: 0; }
@@ -69,7 +68,7 @@ class DetailRows(LinesView, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """``enter`` on a fact."""
+        """The message that ``enter`` was pressed on a fact."""
 
         rows: DetailRows
         fact: Fact
@@ -83,7 +82,7 @@ class DetailRows(LinesView, can_focus=True):
         self.facts: tuple[Fact, ...] = ()
         self._key = ""
         self._names: list[str] = []
-        """By row the name of its fact."""
+        """The name of the fact that each row belongs to."""
 
     @property
     def current(self) -> Fact | None:
@@ -146,7 +145,7 @@ class DetailRows(LinesView, can_focus=True):
 
 
 def label_width(facts: Sequence[Fact]) -> int:
-    """The longest label and three cells of gap."""
+    """Returns the width in cells of the longest label and a gap of three cells."""
     return max((cell_len(fact.label) for fact in facts), default=0) + 3
 
 
@@ -156,7 +155,7 @@ def facts_lines(facts: Sequence[Fact], width: int, label: int = 0) -> list[Line]
 
 
 def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
-    """The rows of one fact; the value begins ``label`` cells in."""
+    """Returns the rows of one fact; the value begins in column ``label``."""
     room = max(4, width - label)
     head = Span(fact.label.ljust(label), "muted")
     indent = Span(" " * label)

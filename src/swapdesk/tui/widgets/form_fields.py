@@ -1,8 +1,8 @@
-"""Fields of a form: a label, the row to type in, and what was checked.
+"""Fields of a form: a label, the row to type in, and the results of checks.
 
-An address is grouped while typing; every check is one sentence, and a look-alike stands side by
-side with what it resembles. ``FilterField`` is the line above a table that keeps only some of its
-rows.
+An address is grouped while typing. Every check is one sentence, and an address that looks like a
+known one is shown side by side with it. ``FilterField`` is the line above a table that keeps only
+some of its rows.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ _MARKS: Mapping[CheckLevel, tuple[str, str]] = {
     "refuse": (REFUSED, "status-trouble"),
     "unknown": (UNKNOWN, "muted"),
 }
-"""Glyph and role of a check."""
+"""Glyph and role of a check, by its level."""
 
 
 def check_lines(check: CheckLine, width: int) -> list[Line]:
-    """The sentence wrapped under its first word; a valid one keeps the colour in its glyph."""
+    """Returns the sentence of a check, with further rows indented below its first word. If the
+    value is valid, only the glyph is coloured."""
     glyph, hue = _MARKS[check.level]
     role = "muted" if check.level == "ok" else hue
     line: Line = [Span(f"{glyph} ", hue), Span(check.text, role)]
@@ -42,26 +43,26 @@ def check_lines(check: CheckLine, width: int) -> list[Line]:
 
 
 def label_lines(label: str, note: LineLike, width: int) -> list[Line]:
-    """``Recipient  gets the ETH, on Ethereum``."""
+    """Returns a row with the label and its note, as in ``Recipient  gets the ETH, on Ethereum``."""
     said = line_of(note, "muted")
     head = Span(label, "foreground", bold=True)
     return [cut([head, Span("  "), *said] if said else [head], width)]
 
 
 def result_lines(checks: Sequence[CheckLine], extra: Sequence[Line], width: int) -> list[Line]:
-    """The sentences under a field."""
+    """Returns the rows under a field: the sentences of the checks, then ``extra``."""
     rows = [row for check in checks for row in check_lines(check, width)]
     return [*rows, *(cut(line, width) for line in extra)]
 
 
 ADDRESS_LIMIT = 1024
-"""Room for a payment link with its label and message."""
+"""Limit of characters: enough for a payment link with its label and message."""
 MEMO_LIMIT = 128
 
 
 class LabelledField(Vertical):
-    """Label, :class:`TextField`, checks; of one that is disabled the label alone. The field's
-    messages come up with it as ``control``."""
+    """A label, a :class:`TextField` (not drawn while it is disabled) and the results of checks.
+    Messages of the field pass through with the field as their ``control``."""
 
     DEFAULT_CSS = """
     LabelledField { height: auto; }
@@ -93,16 +94,17 @@ class LabelledField(Vertical):
         wrong: frozenset[int] = frozenset(),
         alike: tuple[str, str] | None = None,
     ) -> None:
-        """The result of checking the value; an empty list clears the rows. ``wrong``: positions
-        from 0 to mark; ``alike``: the name, as ``@bob``, and the address of what it resembles;
-        both stand under the checks."""
+        """Shows the results of checking the value; an empty list clears the rows. ``wrong`` are
+        positions (from 0) to mark. ``alike`` is a known address that the value resembles, with its
+        name (as ``@bob``) first; both addresses are shown below the results."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))
 
 
 def alike_lines(address: str, name: str, known: str) -> list[Line]:
-    """Both addresses in full; only the groups that differ are bold."""
+    """Returns a row for each of two similar addresses in full, with only the groups that differ in
+    bold."""
     differing = differing_groups(address, known)
     size = max(len("this"), len(name)) + 2
     return [
@@ -122,11 +124,12 @@ def _alike_line(name: str, address: str, differing: list[int], size: int) -> Lin
 
 
 LIMIT = 240
-"""Room for the longest hash and a few words."""
+"""Limit of characters: enough for the longest hash and a few words."""
 
 
 class FilterField(TextField):
-    """Closed, it takes no row and filters nothing."""
+    """The line above a table that filters its rows. While it is closed it takes no row and filters
+    nothing."""
 
     DEFAULT_CSS = """
     FilterField { display: none; }
@@ -142,22 +145,22 @@ class FilterField(TextField):
 
     @property
     def text(self) -> str:
-        """What the rows are filtered by, without blanks around it."""
+        """The text that rows are filtered by, without blanks around it."""
         return self.value.strip()
 
     def open(self) -> None:
-        """Show the line and type in it."""
+        """Shows the line and gives it the focus."""
         self.add_class("-open")
         self.focus()
 
     def say(self, hint: LineLike) -> None:
-        """What stands at the right as long as it is so; empty for nothing."""
+        """Shows ``hint`` at the right end until another one is set; empty for none."""
         if hint != self.hint:
             self.hint = hint
             self.redraw()
 
     def close(self) -> None:
-        """Hide the line and forget what it said."""
+        """Hides the line and clears its text and its hint."""
         self.say("")
         self.remove_class("-open")
         self.set_value("")

@@ -1,8 +1,8 @@
-"""What frames every screen: header, notice, money line and keys.
+"""The widgets that frame every screen: header, notice, money line and keys.
 
-The header has the world, the page, stream and budget. The money line says where the funds are and
-who acts next; it is never hidden and never scrolled. ``NoticeLog`` keeps notices for the request
-log.
+The header names the world (sandbox, live service or support file) and the page, and shows stream
+and budget. The money line says where the funds are and who acts next; it is never hidden and never
+scrolled. ``NoticeLog`` keeps notices for the request log.
 """
 
 from __future__ import annotations
@@ -26,26 +26,30 @@ if TYPE_CHECKING:
     from swapdesk.client.live import StreamState
 
 World = Literal["SANDBOX", "LIVE", "FILE"]
-"""The word of the frame."""
+"""The first word of the header: whether the desk works with the sandbox, with the live service, or
+shows a support file."""
 _WORLDS: Mapping[World, tuple[str, str]] = {
     "SANDBOX": ("frame-sandbox", SANDBOX_RULE),
     "LIVE": ("frame-live", LIVE_RULE),
     "FILE": ("frame-sandbox", SANDBOX_RULE),
 }
-"""The role of the frame and the pattern of its rule."""
+"""Role and glyph of the frame rule, by the first word of the header."""
 _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
     "live": (DONE, "stream", "status-done"),
     "resuming": (STALE, "resuming", "status-waiting"),
     "polling": (MOVING, "polling", "status-moving"),
     "offline": (REFUSED, "offline", "status-trouble"),
 }
-"""How order updates arrive: glyph, word and role of the badge."""
+"""Glyph, word and role of the badge that says how order updates arrive, by the state of the
+stream."""
 
 
 class BudgetFigure(Struct, frozen=True):
-    """The calls that the keys of this screen spend, from the rate limit headers.
+    """The calls that the keys of this screen spend: how many are left of the rate limit, from its
+    headers.
 
-    Without ``limit`` (a service that sends none) only the own count ``used`` is shown.
+    If the service sends no limit, ``limit`` is None and only ``used``, the desk's own count, is
+    shown.
     """
 
     name: str
@@ -56,25 +60,26 @@ class BudgetFigure(Struct, frozen=True):
 
 
 class FrameState(Struct, frozen=True):
-    """``context`` is the muted text behind the name."""
+    """What the header shows. ``context`` is the muted text after the name."""
 
     name: str
     world: World = "SANDBOX"
     context: str = ""
     account: str = ""
     stream: StreamState | None = None
-    """None draws no badge."""
+    """How order updates arrive; None draws no badge."""
     age: float | None = None
     """Seconds since the last message or answer; None draws no number."""
     budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
-    """State of the keys, in the place of the budget."""
+    """State of the wallet's keys, shown in place of the budget."""
 
 
 class Caption(Struct, frozen=True):
-    """A sentence for the viewer of a tape, in the frame rule, so that nothing moves or is hidden.
-    ``key`` is the one to press; ``ends`` says how to end the tape, if there is room."""
+    """A sentence in the frame rule for the viewer of a tape, placed there so that nothing moves or
+    is hidden. ``key`` is the key to press; ``ends`` says how to end the tape and is shown if there
+    is room."""
 
     text: str
     key: str = ""
@@ -82,7 +87,7 @@ class Caption(Struct, frozen=True):
 
 
 class Frame(StateView[FrameState]):
-    """Header row and frame rule."""
+    """A widget of two rows: the header and the frame rule."""
 
     DEFAULT_CSS = """
     Frame {
@@ -96,7 +101,7 @@ class Frame(StateView[FrameState]):
         return frame_lines(self.state, width, getattr(self.app, "caption", None))
 
     def render_line(self, y: int) -> Strip:
-        """The rule has the background of the body, not of the header."""
+        """Draws a row; the rule has the background of the body, not of the header."""
         if y == 0:
             return super().render_line(y)
         return paint(
@@ -105,7 +110,8 @@ class Frame(StateView[FrameState]):
 
 
 def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
-    """Below 100 cells the account is left out and the budget is short; the context is cut last."""
+    """Returns the header and the frame rule. Below 100 cells the account is left out and the budget
+    is short. The context is cut to the room that is left."""
     role, _ = _WORLDS[state.world]
     head = Span(f" {state.world} ", f"{role}-word", bold=True)
     left: Line = [head, Span(" "), Span(state.name, "foreground", bold=True)]
@@ -134,7 +140,7 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """The frame rule, with a caption in it."""
+    """Returns the frame rule, with the caption inside if there is one."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
@@ -180,21 +186,21 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
     "warning": (f"{TROUBLE} ", "status-waiting"),
     "error": (f"{REFUSED} ", "status-trouble"),
 }
-"""Mark and role of a notice by its severity, as Textual names it."""
+"""Mark and role of a notice, by its severity in Textual's words."""
 
 
 class NoticeState(Struct, frozen=True):
-    """``text`` is one sentence; an empty one shows the frame rule of the world instead."""
+    """A notice: one sentence. If ``text`` is empty, the row shows the frame rule instead."""
 
     text: str = ""
     severity: str = "information"
     world: World = "SANDBOX"
     short: str = ""
-    """It stands in where ``text`` would be cut, and is itself never cut."""
+    """The sentence that replaces ``text`` if ``text`` would be cut."""
 
 
 class NoticeRow(StateView[NoticeState]):
-    """The bottom frame rule, and the notice in its place."""
+    """The row that shows the notice, or the bottom frame rule if there is no notice."""
 
     DEFAULT_CSS = """
     NoticeRow { height: 1; padding: 0; }
@@ -210,7 +216,8 @@ class NoticeRow(StateView[NoticeState]):
 
 
 def whole_sentences(line: Line, width: int) -> Line:
-    """As many whole sentences as fit, then ``…``; cut if not one fits."""
+    """Returns as many whole sentences as fit, then ``…``. If not even the first sentence fits,
+    returns the line cut."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -229,15 +236,14 @@ def notice_line(state: NoticeState, *, brief: bool = False) -> Line:
 
 
 LEAST = 7
-"""Cells kept for the left half: the word for the place of the money, and no part of a number."""
+"""Cells kept for the left half: enough for the word that names the place of the money."""
 
 
 class MoneyState(Struct, frozen=True):
-    """``where`` follows the word Funds, ``next_`` the word Next; both are sentences without them.
-
-    ``where_short`` is the place alone and ``next_short`` the step in few words, used when both
-    halves do not fit. ``urgent`` makes the next step bold (a deadline under two minutes).
-    """
+    """What the money line says. ``where`` is shown after the word Funds and ``next_`` after the
+    word Next; both are sentences without that word. If both halves do not fit, ``where_short``
+    (only the place) and ``next_short`` (the step in few words) replace them. ``urgent`` makes the
+    next step bold (a deadline under two minutes)."""
 
     where: str
     next_: str = ""
@@ -247,7 +253,7 @@ class MoneyState(Struct, frozen=True):
 
 
 class MoneyLine(StateView[MoneyState]):
-    """The row above the keys."""
+    """The row above the keys: where the money is, and who acts next."""
 
     DEFAULT_CSS = """
     MoneyLine {
@@ -262,9 +268,8 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Puts a notice over the left half, on screens without a row for it; empty ends it.
-        ``brief`` replaces a ``notice`` that would be cut.
-        """
+        """Shows a notice in place of the left half, on screens without a notice row. An empty
+        ``notice`` removes it again. ``brief`` replaces a ``notice`` that would be cut."""
         self._notice, self._brief = notice, brief
         self.redraw()
 
@@ -273,9 +278,10 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Both halves if they fit; else the left one in short form, then the right one too.
+    """Returns both halves in full if they fit. Otherwise the left half becomes short first, then
+    the right half.
 
-    A ``brief`` notice names a key or an amount: it stays whole, and the right half is cut.
+    A ``brief`` notice names a key or an amount, so it is not cut; the right half is cut instead.
     """
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
@@ -321,7 +327,7 @@ HELP_WORD = "keys"
 
 
 class KeyBar(LinesView):
-    """Keys bottom left, ``? keys`` bottom right."""
+    """The row of keys: the keys of the screen at the left, ``? keys`` at the right."""
 
     DEFAULT_CSS = """
     KeyBar {
@@ -333,7 +339,8 @@ class KeyBar(LinesView):
     def __init__(
         self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
-        """``help_key`` as it is written; empty in an overlay, where it does not work."""
+        """``help_key`` is the help key in written form; it is empty in an overlay, where the help
+        does not open."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
@@ -349,9 +356,10 @@ class KeyBar(LinesView):
 
 
 def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
-    """Six keys, five below 100 cells of screen, four below 80; fewer when they do not fit.
+    """Returns up to six keys with their words: at most five below 100 cells of screen, four below
+    80, fewer if they do not fit.
 
-    ``width`` is the content width: four cells less than the screen.
+    ``width`` is the width of the content in cells, four less than the screen.
     """
     most = 6 if width >= 96 else 5 if width >= 76 else 4
     right: Line = []
@@ -376,7 +384,8 @@ MOST_CHARACTERS = 400
 
 
 class KeptNotice(Struct, frozen=True):
-    """``at`` is the desk's time, None before the desk knows one; ``number`` counts from 1."""
+    """A notice in the log. ``at`` is its time on the desk's clock, None if the clock was not known
+    yet; ``number`` counts from 1."""
 
     number: int
     at: datetime | None
@@ -385,7 +394,7 @@ class KeptNotice(Struct, frozen=True):
 
 
 class NoticeLog:
-    """A ring of the newest notices."""
+    """The newest notices; each new one beyond the limit replaces the oldest."""
 
     def __init__(self) -> None:
         self._kept: deque[KeptNotice] = deque(maxlen=MOST_NOTICES)
@@ -396,5 +405,5 @@ class NoticeLog:
         self._kept.append(KeptNotice(self.count, at, severity, text[:MOST_CHARACTERS]))
 
     def __iter__(self) -> Iterator[KeptNotice]:
-        """Oldest first."""
+        """Returns the notices, oldest first."""
         return iter(tuple(self._kept))

@@ -1,4 +1,4 @@
-"""How much of a limit or of a time is used, as a line, and time that runs out."""
+"""Bars that show how much of a limit or of a time is used, and countdowns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """A bar of ``cells`` cells, ``part`` (0 to 1) of it heavy. Any use shows at least one cell."""
+    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy. A share
+    above 0 shows at least one heavy cell."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:
@@ -23,7 +24,8 @@ def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
 
 
 def gauge_line(used: int, limit: int, width: int, *, reset: str = "", label: str = "") -> Line:
-    """``used`` of ``limit`` in one unit; ``reset`` is a text as ``41s``."""
+    """Returns a bar with the numbers ``used`` of ``limit`` (in one unit), the share in percent, and
+    ``reset`` (a text as ``41s``) if there is room."""
     share = used * 100 // limit if limit > 0 else 100
     role = "accent" if share < WARN_PERCENT else "status-waiting"
     if share >= 100:
@@ -52,7 +54,8 @@ BOLD_BELOW = 60
 
 
 def countdown_spans(left: float, total: float = 0, bar: int = 0) -> Line:
-    """Seconds ``left`` of ``total``; ``bar`` cells of bar before the number, 0 for none."""
+    """Returns the time ``left`` of ``total``, both in seconds. ``bar`` is the width in cells of a
+    bar before the number, 0 for none."""
     text = countdown(left)
     if text == EXPIRED:
         return [Span(EXPIRED, "muted")]

@@ -1,6 +1,7 @@
-"""Finding keys: the help with every key that works here, and the palette of verbs.
+"""Panels to find keys with: the help with every key that works here, and the palette of verbs.
 
-Both are generated from the verbs of the screen and from the bindings of the focused widget.
+Both are generated from the verbs of the screen; the help also lists the bindings of the focused
+widget.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ TWO_FROM = 92
 
 
 class HelpGroup(Struct, frozen=True):
-    """``This screen``, ``Everywhere``, or the widget that has the focus. ``more`` names what says
-    more."""
+    """Keys under a title: ``This screen``, ``Everywhere``, or the widget that has the focus.
+    ``more`` is the command that prints more about the screen."""
 
     title: str
     rows: Sequence[tuple[str, str]]
-    """A key and what it does."""
+    """Pairs of a key and what it does."""
     more: str = ""
 
 
 class HelpOverlay(ReadingOverlay):
-    """``?`` opens it, ``?`` or ``esc`` closes it."""
+    """The panel with the help. ``?`` opens it, ``?`` or ``esc`` closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(KEYS.key, "leave", "close", show=False, id=KEYS.id),
@@ -51,7 +52,8 @@ class HelpOverlay(ReadingOverlay):
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
-    """Groups beside one another from 92 cells, else below one another."""
+    """Returns the rows of the help. From 92 cells on, the groups are in two columns, otherwise
+    below one another."""
     shown = [group for group in groups if group.rows]
     if width < TWO_FROM or len(shown) < 2:
         rows: list[Line] = []
@@ -91,11 +93,12 @@ _ACTS = {
     "word_left": "a word left",
     "word_right": "a word right",
 }
-"""The acts of ``EDITING`` in words."""
+"""The words for the editing acts of ``EDITING``."""
 
 
 def widget_help(widget: Widget | None) -> HelpGroup:
-    """One row per act, all its keys in front; empty for a widget without keys of its own."""
+    """Returns the keys of a widget, one row per act with all its keys; without rows if the widget
+    has no keys of its own."""
     rows: dict[str, tuple[list[str], list[str]]] = {}
     if isinstance(widget, TextField):
         for key, act in EDITING.items():
@@ -109,7 +112,8 @@ def widget_help(widget: Widget | None) -> HelpGroup:
 
 
 def _own_bindings(widget: Widget | None) -> Iterator[tuple[str, Binding]]:
-    """Those of the desk's widgets; what a widget has from the toolkit is not for the help."""
+    """Yields the keys that the desk's own widget classes bind. Bindings inherited from the toolkit
+    are not shown in the help."""
     for kind in type(widget).__mro__ if widget is not None else ():
         if kind.__module__.startswith("swapdesk."):
             for binding in Binding.make_bindings(kind.__dict__.get("BINDINGS", ())):
@@ -128,7 +132,8 @@ def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[tuple[str, str]]
 
 
 class PaletteEntry(Struct, frozen=True):
-    """``key`` is handed back, ``text`` and ``help`` are searched, ``shown_key`` is drawn."""
+    """A command in the palette. ``key`` is the result if it is chosen, ``text`` and ``help`` are
+    searched, ``shown_key`` is drawn."""
 
     key: str
     text: str
@@ -137,7 +142,8 @@ class PaletteEntry(Struct, frozen=True):
 
 
 class PaletteOverlay(Overlay[str]):
-    """Dismisses with the key of the chosen entry, None when left."""
+    """The panel that searches commands. Dismisses with the key of the chosen entry, or with None if
+    it is closed."""
 
     DEFAULT_CSS = """
     PaletteOverlay LineTable { height: 10; margin: 1 0 0 0; }
@@ -195,7 +201,8 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Beginning of the text, beginning of a word, inside the text, inside the help; else out."""
+    """Returns the entries that match ``query``, best first: at the beginning of the text, at the
+    beginning of a word, inside the text, inside the help."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

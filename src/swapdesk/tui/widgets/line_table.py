@@ -1,8 +1,8 @@
 """A table on Textual's line API: only visible rows are built, only changed cells are written.
 
-The cursor belongs to a row key: rows that move, come or go never move it to another row unless its
-own row is gone. ``KeyedRows`` keeps that rule; ``TableLayout`` keeps the cells of rows drawn
-lately.
+The cursor belongs to a row key. It stays on its row while rows move, come or go, and moves to
+another row only if its own row is gone. ``KeyedRows`` keeps that rule; ``TableLayout`` keeps the
+cells of rows drawn lately.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from swapdesk.tui.widgets.table_layout import (
 
 @dataclass
 class RowMessage(Message):
-    """About the row ``key`` of ``table``."""
+    """A message about the row ``key`` of ``table``."""
 
     table: Widget
     key: str
@@ -48,7 +48,8 @@ class RowMessage(Message):
 
 
 class KeyedRows:
-    """``cursor`` is a position from 0, -1 in a table without selectable rows."""
+    """The rows of a table by their keys, and the cursor. ``cursor`` is a position from 0, or -1 if
+    no row is selectable."""
 
     def __init__(self) -> None:
         self.all: list[TableRow] = []
@@ -60,17 +61,17 @@ class KeyedRows:
         return self.all[self.cursor] if self.cursor >= 0 else None
 
     def at(self, key: str) -> int:
-        """The position of a row. Raises KeyError."""
+        """Returns the position of a row. Raises KeyError if no row has this key."""
         return self._at[key]
 
     def selectable_at(self, key: str) -> int | None:
-        """The position of a row if the cursor may stand on it."""
+        """Returns the position of a row, or None if the cursor cannot be on it."""
         at = self._at.get(key)
         return at if at is not None and self.all[at].selectable else None
 
     def replace(self, rows: Iterable[TableRow]) -> None:
-        """Replaces all rows; the cursor stays on its key. Raises ValueError for a key used
-        twice."""
+        """Replaces all rows; the cursor stays on the row of its key. Raises ValueError if two rows
+        have the same key."""
         kept = self.current.key if self.current is not None else None
         self.all = list(rows)
         self._at = {row.key: at for at, row in enumerate(self.all)}
@@ -80,20 +81,21 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replaces the row of the same key; the cursor leaves it if it is not selectable now."""
+        """Replaces the row of the same key. If the cursor was on it and it is not selectable any
+        more, the cursor moves to a row nearby."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:
             self.cursor = self._near(at)
 
     def away(self, steps: int) -> int:
-        """The nearest selectable row from ``steps`` rows away on, in that direction, then back; -1
-        if there is none."""
+        """Returns the position of a selectable row about ``steps`` rows from the cursor: the next
+        one in that direction, otherwise the next one back; -1 if there is none."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """The first row to show with the cursor: its group's label comes into view with the
-        group's first row if ``room`` rows allow."""
+        """Returns the position of the first row to show. It is the cursor's row, or the group label
+        above it if ``room`` rows are enough for both."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -117,13 +119,14 @@ class KeyedRows:
 
 
 Change = tuple[int, TableRow | None, TableRow | None]
-"""Position, row before and row now."""
+"""Position of a row, the row before the change, and the row now."""
 
 _END = 10**9
 
 
 class LineTable(ScrollView, can_focus=True):
-    """Heads, a thin rule, rows. Fixed columns; 50,000 rows cost no more than 50."""
+    """A table: heads, a thin rule, and rows in fixed columns. A table of 50,000 rows costs no more
+    than one of 50."""
 
     DEFAULT_CSS = """
     LineTable {
@@ -150,13 +153,13 @@ class LineTable(ScrollView, can_focus=True):
     ]
 
     below: var[int] = var(0)
-    """Number of rows below those on the screen."""
+    """Number of rows below the visible ones."""
 
     class Highlighted(RowMessage):
-        """The cursor moved to another row."""
+        """The message that the cursor moved to another row."""
 
     class Chosen(RowMessage):
-        """``enter`` on a row."""
+        """The message that ``enter`` was pressed on a row."""
 
     def __init__(
         self,
@@ -166,15 +169,15 @@ class LineTable(ScrollView, can_focus=True):
         empty: LineLike = "",
         **place: Any,
     ) -> None:
-        """``empty``: the sentence shown while there are no rows."""
+        """``empty`` is the sentence that is shown while there are no rows."""
         super().__init__(**place)
         self._layout = TableLayout(columns)
         self.head_height = 2 if heads else 0
-        """Rows of the heads and the rule below them."""
+        """Number of lines that the heads and the rule below them take."""
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
         self._drawing: tuple[Style, TableView] | None = None
-        """Style and view shared by the lines that are rendered together."""
+        """Style and view that all lines of one rendering share; None between renderings."""
 
     # what stands in the table
 
@@ -184,7 +187,7 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def cursor_key(self) -> str:
-        """Empty in a table without selectable rows."""
+        """The key of the row under the cursor; empty if no row is selectable."""
         row = self._rows.current
         return "" if row is None else row.key
 
@@ -205,16 +208,18 @@ class LineTable(ScrollView, can_focus=True):
         self.refresh()
 
     def set_empty(self, sentence: LineLike) -> None:
-        """Sets the sentence for a table without rows: empty, loading, or the error."""
+        """Sets the sentence that is shown while there are no rows: that the table is empty or
+        loading, or an error."""
         before, self._empty = self._empty, line_of(sentence, "muted")
         if not self.rows and before != self._empty:
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
-        """Replaces all rows. The cursor stays on its key; visible rows that differ are repainted.
+        """Replaces all rows. The cursor stays on the row of its key; visible rows that differ are
+        repainted.
 
-        ``measured``: a layout of these columns that has measured the rows. Raises ValueError for a
-        key used twice.
+        ``measured`` is a layout of the same columns that has already measured the rows. Raises
+        ValueError if two rows have the same key.
         """
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
@@ -237,7 +242,7 @@ class LineTable(ScrollView, can_focus=True):
             self.post_message(self.Highlighted(self, self.cursor_key))
 
     def update_rows(self, rows: Iterable[TableRow]) -> None:
-        """Replaces rows by their keys. Raises KeyError."""
+        """Replaces rows by their keys. Raises KeyError if a key is not in the table."""
         cursor = self._rows.cursor
         changes: list[Change] = []
         for row in rows:
@@ -250,7 +255,7 @@ class LineTable(ScrollView, can_focus=True):
             self._repaint(changes)
 
     def move_to(self, key: str) -> bool:
-        """Moves the cursor to a row; False if there is no such selectable row."""
+        """Moves the cursor to a row; returns False if there is no selectable row with this key."""
         at = self._rows.selectable_at(key)
         if at is None:
             return False
@@ -323,7 +328,8 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def _shows_cursor(self) -> bool:
-        """A table driven by a field takes no focus and always shows its cursor."""
+        """True if the cursor is drawn. A table that cannot take the focus, because a field controls
+        it, always shows its cursor."""
         return self.has_focus or not self.can_focus or self.screen.focused is None
 
     @on(events.Focus)
@@ -332,7 +338,8 @@ class LineTable(ScrollView, can_focus=True):
         self._refresh_row(self._rows.cursor)
 
     def _line_beside(self, y: int, view: TableView) -> Line:
-        """A line that is no row: a head, the rule below it, or the sentence of an empty table."""
+        """Returns a line that is not a row: a head, the rule below it, or the sentence of an empty
+        table."""
         if y < view.head:
             return rule(view.row_width) if y else self._layout.head(view.row_width)
         sentence = [] if self.rows else wrapped(self._empty, view.row_width)
@@ -340,14 +347,15 @@ class LineTable(ScrollView, can_focus=True):
         return fill(sentence[below], view.row_width) if below < len(sentence) else []
 
     def _measure(self, rows: Iterable[TableRow | None]) -> bool:
-        """Grows the columns to these rows; True if one grew."""
+        """Widens the columns to fit these rows; returns True if one became wider."""
         grown = False
         for row in rows:
             grown = (row is not None and self._layout.measure(row)) or grown
         return grown
 
     def _seen(self, at: int) -> TableRow:
-        """The row with its cells; a sketch is drawn now."""
+        """Returns a row with its cells. If the row is still a :class:`Sketch`, it is drawn
+        first."""
         row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()
@@ -357,7 +365,7 @@ class LineTable(ScrollView, can_focus=True):
         return row
 
     def _catch_up(self) -> None:
-        """Draws rows that came into view before they are painted, so that columns fit them."""
+        """Draws rows that came into view, so that the columns fit them before they are painted."""
         view = self.view
         for at in range(view.top, min(view.top + view.room, len(self.rows))):
             self._seen(at)

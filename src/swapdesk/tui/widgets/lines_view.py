@@ -1,4 +1,4 @@
-"""The base of every widget that draws lines of spans and repaints only the cells that change, and
+"""The base of every widget that draws lines of spans and repaints only the cells that change. Also
 the widgets for text: labels with a rule, sentences, heads."""
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from swapdesk.tui.spans import (
 
 
 class LinesView(Widget):
-    """Draws :meth:`lines`. A subclass keeps its data and calls :meth:`redraw` after a change.
+    """A widget that draws the rows of :meth:`lines`. A subclass keeps its data and calls
+    :meth:`redraw` after a change.
 
-    Two cells at both sides stay free (the left one belongs to the cursor bar).
+    Two cells at both sides stay free (the left one is for the cursor bar).
     """
 
     DEFAULT_CSS = """
@@ -44,22 +45,23 @@ class LinesView(Widget):
     """
 
     def __init__(self, **place: Any) -> None:
-        """``place``: ``id``, ``classes`` and the other arguments of a Textual widget."""
+        """``place`` are ``id``, ``classes`` and the other arguments of a Textual widget."""
         super().__init__(**{"markup": False, **place})
         self._laid: list[Line] = []
         self._laid_width = -1
 
     def lines(self, width: int) -> list[Line]:
-        """The rows at this width, each at most ``width`` cells. Free of side effects."""
+        """Returns the rows at this width, each at most ``width`` cells. Has no side effects."""
         return []
 
     @property
     def laid_out(self) -> bool:
-        """True if the widget has the size of the rows that it draws."""
+        """True if the widget's size fits the rows that it draws."""
         return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
-        """Makes the lines again; repaints from the first to the last differing cell of each row."""
+        """Makes the rows again and repaints each changed row from its first to its last differing
+        cell."""
         if not self.is_mounted:
             return
         if self._laid_width <= 0:
@@ -99,18 +101,18 @@ class LinesView(Widget):
 
 
 def lay_out_again(widget: Widget) -> None:
-    """Asks for a layout because the widget has another height now.
+    """Requests a layout because the height of the widget changed.
 
-    Textual 8.2.8 merges requests while a layout is pending, and would keep the height of the
-    layout in between.
+    Textual 8.2.8 merges requests while a layout is pending and would keep a height from in between,
+    so the widget's cached sizes are cleared first.
     """
     widget._box_model_cache.clear()
     widget.refresh(layout=True)
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """The first differing cell and the one behind the last; None if the rows are equal. All cells
-    of a row with combining marks."""
+    """Returns the column of the first differing cell and the column after the last one; None if the
+    rows are equal. If a row has combining marks, all of its cells count as different."""
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
@@ -129,7 +131,7 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
-    """Character, role and weight of each cell; None if a combining mark shares a cell."""
+    """Returns character, role and weight of each cell; None if a combining mark shares a cell."""
     cells: list[tuple[str, str, bool]] = []
     for span in line:
         for char in span.text:
@@ -144,7 +146,7 @@ Shown = TypeVar("Shown")
 
 
 class StateView(LinesView, Generic[Shown]):
-    """Draws its ``state``."""
+    """A widget that draws its ``state``."""
 
     def __init__(self, state: Shown, **place: Any) -> None:
         super().__init__(**place)
@@ -157,11 +159,12 @@ class StateView(LinesView, Generic[Shown]):
 
 
 Fitted = Callable[[int], list[Line]]
-"""Makes rows for a width."""
+"""A function that makes rows for a width in cells."""
 
 
 class FittedLines(StateView[Fitted | None]):
-    """Draws what its function makes of the width; nothing without a function."""
+    """A widget that draws the rows its function returns for the width; without a function it draws
+    nothing."""
 
     def __init__(self, made: Fitted | None = None, **place: Any) -> None:
         super().__init__(made, **place)
@@ -171,7 +174,8 @@ class FittedLines(StateView[Fitted | None]):
 
 
 class SectionLabel(LinesView):
-    """``Open ───── 5``; with ``stale`` a mark before the word and the age behind it."""
+    """A label with a rule and a fact, as in ``Open ───── 5``. With ``stale`` there is a mark before
+    the label and the age after it."""
 
     DEFAULT_CSS = """
     SectionLabel { height: 1; }
@@ -184,7 +188,8 @@ class SectionLabel(LinesView):
         self.stale = ""
 
     def show(self, label: str, fact: LineLike = "", stale: str = "") -> None:
-        """``stale``: ``41s old`` or ``41s old, polling``; empty when fresh."""
+        """Shows another label and fact. ``stale`` is ``41s old`` or ``41s old, polling``; empty if
+        the data is fresh."""
         self.label, self.fact, self.stale = label, fact, stale
         self.redraw()
 
@@ -200,7 +205,7 @@ def section_line(label: str, fact: LineLike, width: int, stale: str = "") -> Lin
 
 
 class TextRows(StateView[Sequence[LineLike]]):
-    """Rows of words, each wrapped; an empty row stays."""
+    """A widget of wrapped sentences; an empty row is kept as a gap."""
 
     def __init__(self, rows: Sequence[LineLike] = (), **place: Any) -> None:
         super().__init__(rows, **place)
@@ -210,8 +215,9 @@ class TextRows(StateView[Sequence[LineLike]]):
 
 
 class HeadLine(LinesView):
-    """One row with a left and a right part. Of several right parts, the longest first, it shows
-    the first that leaves the left one whole; beside the last one the left part is cut."""
+    """A row with a left part and a right part. Of several right parts, given longest first, the
+    first one that leaves the left part whole is shown. If none does, the last right part is shown
+    and the left part is cut."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }
@@ -235,7 +241,7 @@ class HeadLine(LinesView):
 
 
 class RuleRow(LinesView):
-    """One thin rule between blocks."""
+    """A thin rule between blocks."""
 
     DEFAULT_CSS = """
     RuleRow { height: 1; }

@@ -1,7 +1,9 @@
-"""The match table (field, what is signed, mark, what was promised) and a signature's payments.
+"""The table that compares what is signed with what was confirmed, and the list of payments of a
+signature.
 
-Addresses are never cut: where both sides have no room in one row, the promise goes below. The
-number of a payment is counted from 1.
+Its columns are the field, the signed value, a mark, and the promised value (from the quote, the
+order, the chain or a bound of the desk). Addresses are never cut: if both values do not fit in one
+row, the promised one is put below. Payments are numbered from 1.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from swapdesk.tui.spans import Line, Span, fill, push_right, ruled, width_of, wr
 from swapdesk.wallet.answers import Match, ReviewLine
 
 TIGHT_BELOW = 90
-"""Cells below which everything but the address gives way."""
+"""Width in cells below which the other columns are narrowed in favour of the address."""
 
 
 class Places(Struct, frozen=True):
-    """Cells of a row: its number, the gaps, the mark with its gaps, whose deposit it is."""
+    """Widths in cells of the columns of a payment: its number, the gap, the mark with its gaps, and
+    the order that the deposit is for."""
 
     number: int
     gap: int
@@ -29,7 +32,7 @@ class Places(Struct, frozen=True):
     promised: int
 
     def address(self, width: int, amount: int) -> int:
-        """What is left for the address."""
+        """Returns the cells that are left for the address."""
         return width - self.number - 2 * self.gap - amount - self.mark - self.promised
 
 
@@ -39,7 +42,7 @@ TIGHT_PLACES = Places(2, 1, 3, 6)
 
 
 def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
-    """A label and a row for each; nothing for none."""
+    """Returns a label and a row for each payment; an empty list if there are none."""
     if not payments:
         return []
     amount = max(cell_len(payment.amount) for payment in payments)
@@ -66,7 +69,8 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
 
 
 def _shortened(promised: str, room: int) -> str:
-    """``order b7o4FU``, or ``b7o4FU`` alone, of an order that is named by its whole id."""
+    """Returns the name of an order, shortened if it does not fit in ``room`` cells: ``order
+    b7o4FU``, or ``b7o4FU`` alone."""
     if len(promised) <= room:
         return promised
     word, _, service_id = promised.partition(" ")
@@ -81,20 +85,23 @@ _MARKS = {
 }
 GAP = 2
 ADDRESS = 52
-"""Cells of an address of an EVM chain in groups."""
+"""Width in cells of an address of an EVM chain, in groups."""
 LONGEST_ADDRESS = 54
-"""Cells of an address of Solana in groups."""
+"""Width in cells of an address of Solana, in groups."""
 LEAST_LABEL, MOST_LABEL, NARROW_LABEL = 11, 16, 12
 ROOMY = 110
 LEAST_BESIDE = 23
-"""Cells for the promise beside what is signed; with less it goes below."""
+"""Least width in cells of the promised value beside the signed one. With less room the promised
+value is put below."""
 AGAINST = "Held against"
-"""What stands there is the quote or the order, what the chain says, or a bound of the desk."""
+"""Head of the column of promised values, which come from the quote or the order, the chain, or a
+bound of the desk."""
 STRONG = ("You sell", "You get")
 
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
-    """All rows at this width. Payments of which there are several have a row each, below."""
+    """Returns all rows at this width. If the signature makes several payments, they follow below,
+    one row each."""
     rows, payments = folded(fields)
     columns = _columns(rows, width)
     exact = width >= ROOMY
@@ -105,7 +112,7 @@ def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
 
 
 def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
-    """What the columns are called."""
+    """Returns the row with the names of the columns."""
     rows, _ = folded(fields)
     label, signed, beside = _columns(rows, width)
     also = width >= ROOMY and any(row.units is not None for row in rows)
@@ -117,7 +124,7 @@ def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
 
 
 def _columns(rows: Sequence[ReviewLine], width: int) -> tuple[int, int, int]:
-    """Cells of the label, of what is signed and of what it is held against."""
+    """Returns the widths in cells of the label, of the signed value and of the promised value."""
     label = max([len(row.field) for row in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP

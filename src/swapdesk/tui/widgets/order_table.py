@@ -1,6 +1,6 @@
-"""The tracker's table, its rows under their labels, and the pane about one order.
+"""The table of all orders, and the pane about one order.
 
-Rows are grouped: needs you, open, not signed, over.
+Rows are grouped under labels: needs you, open, not signed, put away, finished.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ _MARKS = {
 
 
 def order_columns(wide: bool) -> list[Column]:
-    """``wide``: a screen of 120 cells and more, with who acts next and long times."""
+    """Returns the columns of the table. With ``wide``, for a screen of 120 cells and more, one says
+    who acts next and times are long."""
     columns = [
         Column("mark", "", 1),
         Column("id", "Order", 6, gap=1),
@@ -111,8 +112,8 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
-    """Has two hues beside grey, of state and route; the word of the state is bold if you act
-    next."""
+    """Returns the row of an order. Colours mark the state and the route, and a late time; the word
+    of the state is bold if you act next."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
@@ -132,7 +133,7 @@ def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row
 
 
 def row_at(row: Row, summary: OrderStatus, time: Elapsed, *, wide: bool) -> Row:
-    """The same row with another time; ``summary`` is the status it was made of."""
+    """Returns the row with another time. ``summary`` is the status that the row was made from."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
 
@@ -141,7 +142,7 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """The role of cells without a hue of their own: brighter if you act next."""
+    """Returns the role of cells without a colour of their own: brighter if you act next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -160,8 +161,8 @@ def stage_mark(level: str) -> StageMark:
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """``0.5 BTC → 14.524108 ETH``; for an order without a payout what was promised or came
-    back."""
+    """Returns the pair, as in ``0.5 BTC → 14.524108 ETH``. For an order without a payout, the
+    second amount is the promised or the returned one."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
@@ -171,7 +172,8 @@ def pair_spans(tracked: TrackedOrder) -> Line:
 
 
 def empty_line(sentence: str, key: str, verb: str) -> Line:
-    """``No orders yet.`` and the key with its verb: ``n`` ``starts a swap``."""
+    """Returns a sentence such as ``No orders yet.`` followed by a key and what it does, as in ``n
+    starts a swap``."""
     return [
         Span(f"{sentence} ", "muted"),
         Span(key, "accent", bold=True),
@@ -182,29 +184,30 @@ def empty_line(sentence: str, key: str, verb: str) -> Line:
 PAST_COMES = "older ones are being read"
 UNREADABLE = "Cannot be read"
 STEP, FILTERED_STEP = 100, 25
-"""Rows laid out before the event loop has a turn, a few milliseconds; fewer with a filter, which
-reads every field of an order."""
+"""Rows that are laid out before other tasks run, which takes a few milliseconds. With a filter
+there are fewer, because a filter reads every field of an order."""
 
 
 class Shown(Struct, frozen=True):
-    """Orders in their sequence, and what their labels say."""
+    """The orders to show, in their sequence, and what the labels of their groups say."""
 
     orders: Sequence[TrackedOrder]
     kept: FilterLine = EVERYTHING
     counts: Mapping[Group, int] = field(default_factory=dict)
-    """How many of all orders stand in each group, without the filter."""
+    """Number of orders in each group, ignoring the filter."""
     stale: str = ""
     whole: bool = True
     """False while older orders are still being read."""
     skipped: int = 0
-    """Orders of the service that cannot be read."""
+    """Number of orders at the service that cannot be read."""
 
 
 class Drawn(Struct):
-    """An order with its row and the group it stands in.
+    """An order with its row and its group.
 
-    Out of view the row is a sketch. ``summary`` is the status that the row was made of, except for
-    the ``time``, which may be a later one."""
+    The row is a :class:`Sketch` until it comes into view. ``summary`` is the status that the row
+    was made from; only the ``time`` in the row may be newer.
+    """
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -214,10 +217,11 @@ class Drawn(Struct):
 
 
 class OrderList(LineTable):
-    """Rows keep their place while their cells change; the cursor stays on its order.
+    """The table of orders. Rows keep their place while their cells change, and the cursor stays on
+    its order.
 
-    A long list is measured in steps: :meth:`filling` is to be run to its end, with a breath
-    between its steps. Only rows in view are laid out.
+    A long list is measured in steps: the caller runs :meth:`filling` to its end and lets other
+    tasks run between the steps. Only rows in view are laid out.
     """
 
     def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
@@ -230,22 +234,23 @@ class OrderList(LineTable):
 
     @property
     def shown(self) -> list[TrackedOrder]:
-        """The orders that stand in the table, in their sequence."""
+        """The orders in the table, in their sequence."""
         shown = (self._drawn.get(row.key) for row in self.rows)
         return [drawn.tracked for drawn in shown if drawn is not None]
 
     @property
     def running(self) -> bool:
-        """True if an order among the rows is open."""
+        """True if an order in the table is open."""
         return any(drawn.group is Group.OPEN for drawn in self._drawn.values())
 
     def running_in_view(self) -> list[str]:
-        """Ids of the open orders that are on the screen now."""
+        """Returns the ids of the open orders that are visible now."""
         drawn = {key: self._drawn.get(key) for key in self.visible_keys()}
         return [key for key, order in drawn.items() if order and order.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
-        """Sets the columns for this width; returns True if they changed and the rows are due."""
+        """Sets the columns for a wide or a normal screen. Returns True if they changed; the caller
+        must then fill the table again."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -261,8 +266,9 @@ class OrderList(LineTable):
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Draws orders in place, those out of view once they come into it. Returns False if an
-        order belongs elsewhere or ``skipped`` changed: all rows are due then."""
+        """Redraws changed orders in their places; orders out of view are drawn when they come into
+        view. Returns False if an order is new or changed its group, or if ``skipped`` changed: the
+        caller must then fill the table again."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
@@ -287,8 +293,8 @@ class OrderList(LineTable):
             pass
 
     def filling(self, shown: Shown) -> Iterator[None]:
-        """Lays out all rows in steps. An empty table shows the first ones after the first step;
-        another one keeps its rows until the last."""
+        """Lays out all rows, yielding after each step. An empty table shows its first rows after
+        the first step; a filled one keeps its old rows until the last step."""
         kept: dict[str, Drawn] = {}
         measured = TableLayout(order_columns(wide=self._wide))
         first, now = not self._drawn, self._now()
@@ -311,17 +317,19 @@ class OrderList(LineTable):
         self._set(kept, shown, measured)
 
     def relabel(self, stale: str) -> None:
-        """Puts ``stale`` beside the open orders, while no stream reports their changes."""
+        """Shows ``stale`` beside the label of the open orders, for as long as no stream reports
+        their changes."""
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)
             self.update_rows([self._open_label])
 
     def _new(self, tracked: TrackedOrder) -> Drawn:
-        """An order whose row is drawn once it is in view.
+        """Returns an order whose row is drawn when it comes into view.
 
-        The sketch does not refer to the ``Drawn`` that holds it: as a cycle each change of an order
-        would wait for a full garbage collection, megabytes a minute while keys are pressed.
+        The sketch must not refer to the ``Drawn`` that contains it. With such a cycle, every change
+        of an order would leave memory that only a full garbage collection frees: megabytes a minute
+        while keys are pressed.
         """
         sketch = Sketch(tracked.service_id, partial(self._row_of, tracked))
         return Drawn(tracked, sketch, group_of(tracked))
@@ -334,7 +342,8 @@ class OrderList(LineTable):
         return self._current(drawn, self._now())
 
     def _current(self, drawn: Drawn, now: datetime) -> Row:
-        """Brings the row up to ``now``; only its time if nothing else changed with that."""
+        """Returns the row as of ``now``. If only the time changed, only the cell of the time is
+        made again."""
         time = time_at(drawn.summary, drawn.tracked, now) if drawn.summary is not None else None
         if drawn.summary is None or time is None or not isinstance(drawn.row, Row):
             drawn.summary = order_status(drawn.tracked, now)
@@ -391,7 +400,8 @@ LABEL = 9
 
 
 class OrderPane(FittedLines):
-    """A fixed number of rows, so that the table above never moves."""
+    """The pane about one order. Its number of rows is fixed, so that the table above does not
+    move."""
 
     DEFAULT_CSS = """
     OrderPane { height: 4; }
@@ -406,8 +416,8 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """The whole order beside the table of a wide screen; ``fact`` stands below the id, ``facts``
-    are those of the order's page."""
+    """Returns the rows about an order for the panel beside the table on a wide screen. ``fact`` is
+    shown below the id; ``facts`` are those of the order's page."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):
@@ -420,9 +430,10 @@ def side_lines(
 
 
 def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
-    """State, place of the money, who acts next and until when, and addresses if they fit.
+    """Returns exactly ``rows`` rows: state, place of the money, who acts next and until when, and
+    the addresses if they fit.
 
-    State and who acts next are never left out.
+    The state and who acts next are never left out.
     """
     last = wrapped([*_next(summary), *_by(summary, sentence=True)], width)
     first = wrapped([*_state(summary), Span(" "), *_funds(summary)], width)
@@ -476,7 +487,8 @@ def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[
 
 
 def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
-    """The memo the payout goes out with, under the word of its chain."""
+    """Returns the memo that the payout is sent with, labelled with the chain's word for memos. Says
+    so if the user chose to send none; otherwise empty."""
     kind = order.out_token.chain_data.kind if order.out_token is not None else None
     if kind is None:
         kind = intent.token_out.kind if intent is not None else ""

@@ -1,7 +1,7 @@
-"""Panels from the bottom, at most two thirds high; the money line below stays visible.
+"""Panels at the bottom of the screen, at most two thirds high; the money line below stays visible.
 
-Overlays to read a text, a row alone (for a screen reader), an exact value where there is no
-clipboard, and one to type a phrase before something that cannot be undone.
+There are panels to read a text or a single row (for a screen reader), to read an exact value if
+there is no clipboard, to type a text, and to type a phrase before something that cannot be undone.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ CLOSE = CommandState("esc", "close")
 
 
 class Overlay(ModalScreen[ScreenResultType]):
-    """``content`` is what stands in it, the first field with the focus; ``esc`` dismisses with
-    None."""
+    """A panel over the lower part of the screen. ``content`` are its widgets, of which the first
+    field gets the focus. ``esc`` dismisses it with None."""
 
     DEFAULT_CSS = """
     Overlay {
@@ -86,7 +86,7 @@ MOVE = CommandState("↑↓", "move")
 
 
 class ReadingOverlay(Overlay[None]):
-    """Rows to read. The keys that scroll are named only where something is out of view."""
+    """A panel with rows to read. The keys that scroll are named only if rows are out of view."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_panel(1)", "down", show=False),
@@ -113,8 +113,8 @@ class ReadingOverlay(Overlay[None]):
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
-    """The label, the value in full rows from the left edge on, so that a selection takes nothing
-    else along, and how to select it."""
+    """Returns the label, the value, and how to select it. The value is in full rows from the left
+    edge on, so that a selection contains nothing else."""
     rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
     rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
     how = (
@@ -125,8 +125,9 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
 
 
 class TextOverlay(Overlay[ScreenResultType]):
-    """Dismisses with what ``read`` makes of the text that is typed; None when left. The sentence of
-    a ValueError of it stands in place of the ``hint`` until something else is typed."""
+    """A panel with a field. Dismisses with the result of ``read`` for the typed text, or with None
+    if it is closed. If ``read`` raises ValueError, its message replaces ``hint`` until the text
+    changes."""
 
     def __init__(
         self,
@@ -157,10 +158,11 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 
 class Question(Struct, frozen=True):
-    """``what`` will happen in sentences, the ``phrase`` to type, the verb of ``enter``.
+    """A question that is answered by typing a phrase. ``what`` are sentences about what will
+    happen, ``phrase`` is the text to type, ``verb`` is the word for ``enter``.
 
-    ``asked`` stands in for the phrase where it must not be shown, ``wrong`` is then said of
-    anything else; ``folds``: large and small letters are the same.
+    If the phrase must not be shown, ``asked`` is shown instead of it, and ``wrong`` is the answer
+    to any other text. With ``folds`` upper and lower case are the same.
     """
 
     title: str
@@ -172,14 +174,15 @@ class Question(Struct, frozen=True):
     folds: bool = False
 
     def answers(self, typed: str) -> bool:
-        """Whether this is the phrase."""
+        """Returns True if ``typed`` is the phrase."""
         if self.folds:
             return typed.lower() == self.phrase.lower()
         return typed == self.phrase
 
 
 class TypedConfirm(Overlay[bool]):
-    """Dismisses with True when exactly the phrase was typed; None when left."""
+    """A panel that asks a :class:`Question`. Dismisses with True if the phrase was typed, or with
+    None if it is closed."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -204,7 +207,8 @@ class TypedConfirm(Overlay[bool]):
 
 
 def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
-    """The sentences above the field, and what is to be said of what stands in it."""
+    """Returns the rows above the field: the question, what to type, and ``said``, the message about
+    the typed text."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

@@ -1,7 +1,8 @@
-"""A code to scan, always black on white, and the panel that shows it beside its facts.
+"""A QR code, always black on white, and the panel that shows it beside a card with the facts.
 
-Two modules stand in one cell, one above the other; the white margin of two modules is part of
-the drawing. Level L: the screen is clean, and a smaller code is easier to scan (screens: QR).
+Two modules, one above the other, share one cell; the white margin of two modules is part of the
+drawing. The error correction level is L, because the screen is clean and a smaller code is easier
+to scan (screens: QR).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from swapdesk.tui.themes import BLACK, INK, WHITE
 from swapdesk.tui.widgets.lines_view import TextRows
 
 MARGIN = 2
-"""Modules of white around the code."""
+"""Width in modules of the white margin around the code."""
 
 COVERED = "Hidden; f9 shows the code."
 
@@ -34,12 +35,13 @@ Modules = tuple[tuple[bool, ...], ...]
 
 
 class CodeTooLong(ValueError):
-    """The text fits into no code."""
+    """The error that a text is too long for a code."""
 
 
 @lru_cache(8)
 def modules_of(text: str) -> Modules:
-    """The dark modules of the code with its margin, row by row. Raises CodeTooLong."""
+    """Returns the modules of the code with its margin, row by row; True is dark. Raises
+    CodeTooLong."""
     import segno
     from segno import DataOverflowError
 
@@ -51,13 +53,15 @@ def modules_of(text: str) -> Modules:
 
 
 def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
-    """Cells wide and high, margin included; without half blocks two cells a module."""
+    """Returns width and height of the code in cells, with its margin. Without half blocks a module
+    is two cells wide. Raises CodeTooLong."""
     count = len(modules_of(text))
     return (count, (count + 1) // 2) if halves else (2 * count, count)
 
 
 def code_rows(text: str) -> list[str]:
-    """The code in half blocks, ink on white: a full block is two dark modules."""
+    """Returns the rows of the code in half blocks, to be drawn in black on white; a full block is
+    two dark modules."""
     modules = modules_of(text)
     blank = (False,) * len(modules)
     rows = []
@@ -75,7 +79,7 @@ def _cell(above: bool, below: bool) -> str:
 
 
 class QrCode(Widget):
-    """Draws the code if it fits whole, else nothing."""
+    """A widget that draws a code if the whole code fits, otherwise nothing."""
 
     DEFAULT_CSS = """
     QrCode { width: auto; height: auto; }
@@ -84,7 +88,7 @@ class QrCode(Widget):
     def __init__(self, text: str = "", **place: Any) -> None:
         super().__init__(**{"markup": False, **place})
         self.text = text
-        """What a reader will read, exactly; empty for no code."""
+        """The exact text that the code contains; empty for no code."""
 
     def show(self, text: str) -> None:
         if text != self.text:
@@ -93,11 +97,11 @@ class QrCode(Widget):
 
     @property
     def halves(self) -> bool:
-        """False in plain ASCII, where modules are background colours."""
+        """True if half blocks are drawn; in plain ASCII modules are background colours instead."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
     def fits(self, text: str, room: Size) -> bool:
-        """True if the code can be drawn whole in ``room``; a part of one cannot be read."""
+        """Returns True if the whole code fits in ``room``; a part of a code cannot be read."""
         wide, high = self._cells(text)
         return 0 < wide <= room.width and high <= room.height
 
@@ -108,7 +112,8 @@ class QrCode(Widget):
         return self._cells(self.text)[1]
 
     def _cells(self, text: str) -> tuple[int, int]:
-        """Width and height of the code; 0 without one or if the text is too long."""
+        """Returns width and height of the code in cells; 0 if there is no text or the text is too
+        long."""
         try:
             return code_size(text, halves=self.halves) if text else (0, 0)
         except CodeTooLong:
@@ -133,14 +138,15 @@ class QrCode(Widget):
 
 
 CARD = 78
-"""Cells of the card beside it: an address in one row with label and margins."""
+"""Width in cells of the card beside the code: an address in one row, with label and margins."""
 LEAST = Size(120, 36)
 AROUND = Size(4, 11)
-"""Cells and rows of the screen that are neither card nor code."""
+"""Cells and rows of the screen that neither the card nor the code takes."""
 
 
 class CodePanel(Vertical):
-    """Shows the first code that fits whole; without one, or on a small screen, nothing."""
+    """A panel that shows the first code that fits, with a caption and lines below. It is hidden if
+    no code fits or the screen is small."""
 
     DEFAULT_CSS = """
     CodePanel { display: none; height: 100%; width: auto; padding: 1 0 0 0; }
@@ -161,12 +167,12 @@ class CodePanel(Vertical):
 
     @property
     def shown(self) -> str:
-        """The text of the code in view, empty for none."""
+        """The text of the visible code; empty if no code is visible."""
         return self._code.text if self.display else ""
 
     def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
-        """``codes``, the fullest first: text, caption above, lines below. ``screen``: the size of
-        the terminal."""
+        """Shows the first code that fits. ``codes`` are given with the most content first, each as
+        text, caption above, and lines below. ``screen`` is the size of the terminal."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
         fitting = next((code for code in codes if large and self._code.fits(code[0], room)), None)

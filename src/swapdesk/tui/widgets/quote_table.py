@@ -1,5 +1,5 @@
-"""Routes of one answer, best first, then unusable ones with their reasons; and the comparison of
-the best route of each kind."""
+"""The table of routes from one answer: usable ones, best first, then unusable ones with their
+reasons. Also the comparison of the best route of each kind."""
 
 from __future__ import annotations
 
@@ -56,28 +56,29 @@ if TYPE_CHECKING:
 
 PLAIN = Arrangement()
 SOON = 15
-"""Seconds of validity below which the countdown is bold."""
+"""Seconds before expiry from which the countdown is bold."""
 UNUSABLE = "unusable-"
-"""What the keys of unusable rows begin with; a place in the ranking's list follows."""
+"""Prefix of the row key of an unusable route; its position in ``Ranking.unusable`` follows."""
 BEFORE_REASON = 26
-"""Cells of place, route and provider with their gaps, before a reason begins."""
+"""Width in cells of place, route and provider with their gaps; the reason begins after them."""
 REASON_ROWS = 3
 WIDEST_PERCENT = 8
 
 
 def compared_symbol(wish: QuoteRequest) -> str:
-    """The token that routes are compared in: the one received, or the one sent if the amount to
-    receive is fixed."""
+    """Returns the symbol of the token in which routes are compared: the received one, or the sent
+    one if the amount to receive is fixed."""
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
 MOST_NOTE = 13
-"""Cells of the notes: as many as every screen has room for."""
+"""Greatest width in cells of the column of notes, for which every screen has room."""
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Cells of the column of notes: more than usual for ``approve``, which is never cut, or for a
-    note that nearly all other routes have."""
+    """Returns the width in cells of the column of notes. It is wider than usual for the note
+    ``approve``, which is never cut, and for a route that lacks a note of nearly all other
+    routes."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -91,8 +92,8 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Columns in the token compared. On narrow screens difference, gas, fees and notes go first;
-    notes wider than usual stay."""
+    """Returns the columns, with amounts in the compared token. Narrow screens drop difference, gas,
+    fees and notes first; notes wider than usual are kept."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
@@ -123,8 +124,9 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """``former``: by quote id the place before the last refresh, shown while it is new.
-    ``width``: that of a row, at which reasons are wrapped."""
+    """Returns the rows of an answer. ``former`` is the place before the last refresh by quote id;
+    such a place is shown as a note. ``width`` is the width of a row in cells, at which reasons are
+    wrapped."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
@@ -150,20 +152,21 @@ def quote_rows(
 
 
 def unusable_at(ranking: Ranking, key: str) -> UnusableQuote | None:
-    """The unusable route of a row key."""
+    """Returns the unusable route of a row key; None if the row is no unusable route."""
     if not key.startswith(UNUSABLE):
         return None
     return ranking.unusable[int(key.removeprefix(UNUSABLE))]
 
 
 def route_word(kind: str, *, muted: bool = False) -> Span:
-    """The route in its colour."""
+    """Returns the kind of a route in its colour."""
     known = kind in ("private", "standard", "dex")
     return Span(kind, f"route-{kind}" if known and not muted else "muted")
 
 
 def _left_out(rows: Sequence[PlacedQuote]) -> Row:
-    """How many routes are hidden here, what they pay, and the key that shows them."""
+    """Returns the row about hidden routes: how many there are, the range of their amounts, and the
+    key that shows them."""
     down = not rows[0].row.reverse
     figures = sorted({row.figure for row in rows if row.figure is not None}, reverse=down)
     text = f"{len(rows)} more"
@@ -222,7 +225,8 @@ def _row(
 
 
 def _figure(row: RankedQuote, figure: Decimal) -> str:
-    """What is sent is rounded up, what arrives down."""
+    """Returns an amount as text. An amount to send is rounded up, an amount to receive is rounded
+    down."""
     return table_amount(figure, "pay" if row.reverse else "receive")
 
 
@@ -244,7 +248,7 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
-    """The route and its reason, on up to three rows."""
+    """Returns the rows of an unusable route with its reason, at most three."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
     lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))
@@ -267,13 +271,14 @@ def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
 
 
 def reason_text(entry: UnusableQuote) -> str:
-    """The reason; a text of the service stands in quotation marks."""
+    """Returns the reason; a text from the service is in quotation marks."""
     return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Explains the notes of these rows, a line each; of a note on nearly every row it says on how
-    many. ``all_of_them`` False: only those."""
+    """Returns one line per note of these rows that explains the note. For a note on nearly every
+    row, the line also says on how many. If ``all_of_them`` is False, only notes of nearly every row
+    are explained."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []
@@ -292,8 +297,9 @@ _KNOWS_FROM = 104
 
 
 def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
-    """A label, heads (``head`` is that of the amounts: ``You get, net``), one row a way. Narrow
-    screens leave out who knows whom."""
+    """Returns the comparison of the ways: a label, the heads and one row for each way. ``head`` is
+    the head of the amounts, as ``You get, net``. Narrow screens leave out the column about who
+    knows who pays whom."""
     knows = width >= _KNOWS_FROM
     rest = width - _KIND - _AMOUNT - _TAKES - 3
     holds = rest // 2 + 4 if knows else rest

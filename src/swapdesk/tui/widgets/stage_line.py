@@ -1,4 +1,5 @@
-"""How far an order is: a line of 17 cells, the track of names, the timeline."""
+"""How far an order is, drawn as a line of 17 cells, as a track of named stages, or as a
+timeline."""
 
 from __future__ import annotations
 
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 
 CELLS = 17
 DRAWN_STAGES = (2, 3, 5, 9, 17)
-"""Numbers of stages that a line of so many cells takes."""
+"""Numbers of stages that can be drawn on a line of 17 cells."""
 
 
 class StageMark(GlyphState):
-    """What the current stage looks like."""
+    """Glyph and role of the current stage."""
 
     WAITING = (WAITING, "status-waiting")
     MOVING = (MOVING, "status-moving")
@@ -45,8 +46,9 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """``at`` is the current stage, from 0; ``of`` is 5 for a standard order, 9 for a private one,
-    and any other number in a track."""
+    """The stage that an order has reached. ``at`` is the current stage, from 0; ``of`` is the
+    number of stages: 5 for a standard order, 9 for a private one, any number in a track. Raises
+    ValueError if there is no such stage."""
 
     at: int
     of: int
@@ -58,10 +60,11 @@ class StageState(Struct, frozen=True):
 
 
 def stage_spans(state: StageState) -> Line:
-    """``●━━━●━━━◐───○───○``: what is done heavy, what is to come light.
+    """Returns the line of stages, as ``●━━━●━━━◐───○───○``: heavy up to the current stage, light
+    after it.
 
-    All in the hue of the state: the glyphs tell done from to come, and each change of colour
-    would cost 20 bytes in every row of a table.
+    The whole line has the colour of the state. The glyphs already tell past stages from future
+    ones, and each change of colour would cost 20 bytes in every row of a table.
     """
     cells, left = divmod(CELLS - 1, state.of - 1)
     if left:
@@ -73,7 +76,7 @@ def stage_spans(state: StageState) -> Line:
 
 
 def track_spans(state: StageState, gaps: list[int]) -> Line:
-    """Dots with the given numbers of cells between them."""
+    """Returns a dot for each stage, with the given numbers of cells between the dots."""
     past = "status-done"
     line: Line = []
     for stage in range(state.of):
@@ -92,8 +95,8 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
 def track_lines(
     stage: StageState, names: Sequence[str], short_names: Sequence[str], width: int
 ) -> list[Line]:
-    """Two rows, dots and names: each dot stands over the middle of its name, and the current one is
-    bold. ``names`` has one name per stage; ``short_names`` are used below 96 cells."""
+    """Returns two rows, dots and names. Each dot is above the middle of its name, and the current
+    name is bold. ``names`` has one name per stage; ``short_names`` are used below 96 cells."""
     names = list(short_names if width < 96 and short_names else names)
     sizes = [cell_len(name) for name in names]
     if sum(sizes) + stage.of - 1 > width:
@@ -129,8 +132,8 @@ _MARKS = {
 
 
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """One leg under its label, at whose end ``fact`` stands: one row per step; a time that nobody
-    saw is ``—``."""
+    """Returns one leg of an order: its label with ``fact`` at the end, then one row per step. A
+    time that nobody saw is ``—``."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 

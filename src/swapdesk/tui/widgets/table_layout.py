@@ -1,7 +1,7 @@
-"""Columns, rows and their arrangement in cells, and which rows are in view. Pure.
+"""Columns, rows, their arrangement in cells, and which rows are in view. Nothing here draws.
 
-A column keeps its width while rows change. When the screen is too narrow the columns with the
-lowest priority go, whole; a number is never cut.
+A column keeps its width while rows change. If the screen is too narrow, whole columns are dropped,
+those with the lowest priority first; a number is never cut.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from swapdesk.tui.widgets.lines_view import section_line
 
 Align = Literal["left", "right", "point"]
 KEEP = 1_000
-"""The priority of a column that never goes."""
+"""The priority of a column that is never dropped."""
 LEAST_WORD = 4
 
 
 class Column(Struct, frozen=True):
-    """``width`` in cells without the ``gap`` before it; ``priority``: the lowest goes first.
+    """A column of a table. ``width`` is in cells, without the ``gap`` before it. If the table is
+    too narrow, the column with the lowest ``priority`` is dropped first. With ``align`` ``point``
+    numbers align on the decimal point and the column grows to fit them.
 
-    ``point`` columns align on the decimal point and grow to what their rows need. ``unit`` is
-    the width of a symbol after the number: the cell text is then ``2,500 XRP``, the symbol
-    is muted in its own place, and the head ends with it. ``grow`` takes a share of free cells.
+    ``unit`` is the width of a symbol after the number. The cell text is then ``2,500 XRP`` and the
+    symbol is muted in its own place. ``grow`` is the column's share of free cells.
     """
 
     key: str
@@ -56,10 +57,10 @@ Cell = LineLike
 
 
 class Row(Struct):
-    """``cells`` by column key; a missing one is empty.
+    """A row of cells. ``cells`` are by column key; a missing one is empty.
 
     ``tail`` replaces all cells from column ``tail_from`` on (a reason over several columns).
-    ``role`` is that of every plain cell (an expired row: ``muted``).
+    ``role`` is the role of every plain cell (``muted`` for an expired row).
     """
 
     key: str
@@ -71,7 +72,8 @@ class Row(Struct):
 
 
 class Section(Struct):
-    """A label inside the table: ``Open ───── 5``; ``stale`` as in ``SectionLabel``."""
+    """A label inside the table, as in ``Open ───── 5``. ``stale`` is the same as in
+    ``SectionLabel``."""
 
     key: str
     label: str
@@ -81,7 +83,8 @@ class Section(Struct):
 
 
 class Prose(Struct):
-    """A row of running text: the second line of a reason, a sentence; empty between groups."""
+    """A row of text over the whole width, such as the second line of a reason. Without text it is
+    an empty row between groups."""
 
     key: str
     text: LineLike = ""
@@ -89,11 +92,13 @@ class Prose(Struct):
 
 
 Needs = tuple[tuple[str, int, int], ...]
-"""Column, and the cells a row needs before the point and from the point on."""
+"""For each point column: its key, the cells that a row needs before the decimal point, and the
+cells from the point on."""
 
 
 class Sketch(Struct):
-    """A row out of view: what its numbers need, and a function that draws it."""
+    """A row that is not drawn yet: the cells that its numbers need, and a function that draws
+    it."""
 
     key: str
     draw: Callable[[], Row]
@@ -105,7 +110,7 @@ TableRow = Row | Section | Prose | Sketch
 
 
 class Laid(NamedTuple):
-    """A row laid out: by column, and whole."""
+    """A row that is laid out: its parts by column, and the whole line."""
 
     row: TableRow
     pieces: list[Line]
@@ -113,25 +118,27 @@ class Laid(NamedTuple):
 
 
 KEPT = 128
-"""Laid out rows that are kept: more than a screen has."""
+"""Number of laid out rows that are kept, more than fit on a screen."""
 
 
 class TableLayout:
-    """Places of the columns at a width. Keeps rows laid out lately while the columns keep their
-    places."""
+    """The places of the columns at a width. Keeps the rows that were laid out lately until a column
+    moves."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
         self._points = {column.key: (0, 0) for column in columns if column.align == "point"}
-        """Cells needed before the point and from the point on."""
+        """By key of a point column, the cells needed before the decimal point and from the point
+        on."""
         self._width = -1
         self._placed: list[tuple[Column, int]] = []
         self._placed_for: list[int] = []
-        """The width, and the cells from the point on in the point columns."""
+        """The width that the places were made for, and the cells from the decimal point on in each
+        point column."""
         self._laid: dict[str, Laid] = {}
 
     def measure(self, row: TableRow) -> bool:
-        """Grows the point columns to this row; True if a width changed."""
+        """Widens the point columns to fit this row; returns True if one became wider."""
         needs: Needs = ()
         if isinstance(row, Sketch):
             needs = row.needs
@@ -159,12 +166,12 @@ class TableLayout:
         return tuple(needs)
 
     def forget(self) -> None:
-        """Starts measuring anew."""
+        """Discards what earlier rows needed, to measure anew."""
         self._points = dict.fromkeys(self._points, (0, 0))
         self._width = -1
 
     def placed(self, width: int) -> list[tuple[Column, int]]:
-        """The columns shown at this width, each with its own."""
+        """Returns the columns shown at this width, each with its width in cells."""
         if width == self._width:
             return self._placed
         shown = list(self.columns)
@@ -195,11 +202,13 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """Everything that the place of a cell depends on."""
+        """Returns everything that determines the place of a cell: the columns with their widths,
+        and the cells from the decimal point on."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:
-        """The heads; those of numbers end where their column ends, symbol included."""
+        """Returns the row of heads. The head of a number column ends where the column ends, symbol
+        included."""
         line: Line = []
         for at, (column, size) in enumerate(self.placed(width)):
             if at:
@@ -209,7 +218,7 @@ class TableLayout:
         return line
 
     def line(self, row: TableRow, width: int) -> Line:
-        """A row of any kind over the whole width."""
+        """Returns any kind of row, laid out over the whole width."""
         self.placed(width)
         former = self._laid.get(row.key)
         if former is not None and former.row is row:
@@ -228,8 +237,8 @@ class TableLayout:
         return line
 
     def _pieces(self, row: Row, width: int, former: Laid | None) -> list[Line]:
-        """The row by columns, each with the gap before it; a tail is the last. Cells equal to
-        those of the ``former`` row are not laid out again."""
+        """Returns the row's parts by column, each with the gap before it; a tail is the last part.
+        Cells equal to those of the ``former`` row are not laid out again."""
         same: dict[str, Line] = {}
         if former is not None and isinstance(former.row, Row) and former.row.role == row.role:
             before = {} if former.row.tail else former.row.cells
@@ -287,7 +296,7 @@ class TableLayout:
 
 
 def _number(column: Column, text: str) -> tuple[str, str]:
-    """The number, and the symbol behind it in a column with units."""
+    """Returns the number of a cell, and the symbol after it if the column has a unit."""
     if not column.unit or " " not in text:
         return text, ""
     number, _, unit = text.rpartition(" ")
@@ -299,8 +308,8 @@ MARGIN = 2
 
 
 class TableView(NamedTuple):
-    """What of a table is on the screen: ``width`` cells, ``height`` lines, ``head`` of them heads;
-    ``top`` is the first row below those."""
+    """The visible part of a table: ``width`` in cells, ``height`` in lines, of which ``head`` are
+    heads. ``top`` is the position of the first row below the heads."""
 
     width: int
     height: int
@@ -309,25 +318,25 @@ class TableView(NamedTuple):
 
     @property
     def row_width(self) -> int:
-        """``width`` without the margins."""
+        """``width`` without the margins, in cells."""
         return self.width - 2 * MARGIN
 
     @property
     def room(self) -> int:
-        """Rows that fit."""
+        """Number of rows that fit."""
         return max(0, self.height - self.head)
 
     def row_at(self, y: int) -> int | None:
-        """The position of the row on line ``y``; None on a head."""
+        """Returns the position of the row on line ``y``; None for a head."""
         return self.top + y - self.head if y >= self.head else None
 
     def shows(self, at: int) -> bool:
         return 0 <= at - self.top < self.room
 
     def cells(self, at: int, start: int, end: int) -> Region:
-        """Cells of a row on the screen, counted from the margin on."""
+        """Returns the region of cells ``start`` to ``end`` of a row, counted after the margin."""
         return Region(MARGIN + start, at - self.top + self.head, end - start, 1)
 
     def row(self, at: int) -> Region:
-        """A row on the screen, margins included."""
+        """Returns the region of a row, with its margins."""
         return Region(0, at - self.top + self.head, self.width, 1)

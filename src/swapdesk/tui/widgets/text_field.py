@@ -1,8 +1,7 @@
-"""One row to type in. The cursor does not blink, and a paste is never dropped silently.
+"""A field of one row to type in. The cursor does not blink, and a paste is never dropped silently.
 
-An address field shows groups of four while typing; its value has no spaces.
-
-A pass phrase is drawn as dots and forgotten once it is taken. No message carries it.
+An address field shows groups of four while typing; its value has no spaces. A pass phrase is drawn
+as dots and is forgotten as soon as it is taken. No message contains it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ class Edit(Struct, frozen=True):
         return Edit(value, self.cursor + len(text))
 
     def after(self, act: str) -> Edit:
-        """The result of one editing key; :class:`KeyError` for a name that is no key."""
+        """Returns the result of one editing act. Raises :class:`KeyError` if there is no such
+        act."""
         value, at = self.value, self.cursor
         left, right = self._word_left(), self._word_right()
         return {
@@ -72,10 +72,11 @@ class Edit(Struct, frozen=True):
 
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
-    """Returns what a paste inserts, and a sentence if that differs from what was pasted.
+    """Returns the text that a paste inserts, and a sentence about what was changed. Dropping blanks
+    at both edges is not mentioned.
 
-    Blank edges are dropped without one. Inner line ends become spaces (nothing in a grouped
-    field). Invisible characters are dropped.
+    Line ends inside become spaces (in a grouped field they are dropped). Invisible characters are
+    dropped.
     """
     inner = text.strip()
     rows = inner.splitlines()
@@ -110,12 +111,12 @@ EDITING = {
     "ctrl+left": "word_left",
     "ctrl+right": "word_right",
 }
-"""Key to act, of every field."""
+"""The editing act of each key, the same in every field."""
 
 
 @dataclass
 class FieldMessage(Message):
-    """About ``field``, with its value or a sentence."""
+    """A message about ``field``. ``value`` is the field's value, or a sentence."""
 
     field: TextField
     value: str
@@ -126,9 +127,11 @@ class FieldMessage(Message):
 
 
 class TextField(LinesView, can_focus=True):
-    """``grouped`` for addresses and hashes, ``secret`` draws dots, ``tall`` takes three rows.
+    """A field of one row. ``grouped`` is for addresses and hashes, ``secret`` draws dots, ``tall``
+    takes three rows.
 
-    ``leaves``: whether an empty or resting field leaves a key (Textual's name) to the screen.
+    ``leaves`` gets a key by Textual's name and returns True if an empty or resting field leaves the
+    key to the screen.
     """
 
     DEFAULT_CSS = """
@@ -139,13 +142,13 @@ class TextField(LinesView, can_focus=True):
     """
 
     class Changed(FieldMessage):
-        """The value changed."""
+        """The message that the value changed."""
 
     class Submitted(FieldMessage):
-        """``enter`` in the field."""
+        """The message that ``enter`` was pressed in the field."""
 
     class Refused(FieldMessage):
-        """Text was not taken; the value says why."""
+        """The message that text was refused or changed; ``value`` is a sentence that says why."""
 
     def __init__(
         self,
@@ -182,11 +185,12 @@ class TextField(LinesView, can_focus=True):
         return self._edit.cursor
 
     def set_value(self, value: str) -> None:
-        """Sets the value, with the cursor behind it."""
+        """Sets the value and puts the cursor after it."""
         self._take(Edit(value, len(value)))
 
     def rest(self) -> None:
-        """Leaves keys to the screen like an empty field, until the value is edited."""
+        """Makes the field leave keys to the screen, like an empty field, until the value is
+        edited."""
         self._rests = True
 
     def mark(self, positions: frozenset[int]) -> None:
@@ -201,7 +205,7 @@ class TextField(LinesView, can_focus=True):
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        """Rows over the whole width; column 0 has the bar of a focused field."""
+        """Returns rows over the whole width. Column 0 has the bar of a focused field."""
         bar = Span(CURSOR if self.has_focus else " ", "accent")
         room = width - 2 * MARGIN
         rows = self._grouped_rows(room) if self.grouped else [self._row(room)]
@@ -221,7 +225,8 @@ class TextField(LinesView, can_focus=True):
         return spread([*prompt, *self._window(text, space)], hint, room + width_of(prompt))
 
     def _window(self, text: str, space: int) -> Line:
-        """The text around the cursor; a cut end is marked."""
+        """Returns the part of the text around the cursor that fits, with a mark where the text is
+        cut."""
         start = 0
         while start < self.cursor and cell_len(text[start : self.cursor]) + 2 > space:
             start += 1
@@ -237,7 +242,7 @@ class TextField(LinesView, can_focus=True):
         return line
 
     def _grouped_rows(self, room: int) -> list[Line]:
-        """All groups, wrapped between groups; further rows are indented under the first group."""
+        """Returns all groups in rows; further rows are indented to begin under the first group."""
         if not self.value:
             return [self._row(room)]
         rows: list[Line] = [[]]
@@ -285,7 +290,8 @@ class TextField(LinesView, can_focus=True):
         return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handles editing keys here: bindings would act after characters typed behind them."""
+        """Handles editing keys here, because a binding would act only after characters that were
+        typed later."""
         act = EDITING.get(event.key)
         if act is not None or event.key == "enter":
             event.stop()
@@ -342,7 +348,7 @@ class TextField(LinesView, can_focus=True):
 
 
 def step_focus(fields: Sequence[TextField], by: int) -> None:
-    """Moves the focus by so many fields, around the end."""
+    """Moves the focus by ``by`` fields, wrapping around at the end."""
     at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
     fields[(at + by) % len(fields)].focus()
 
@@ -351,10 +357,12 @@ MOST = 1024
 
 
 class PassphraseField(TextField):
-    """Posts :class:`Complete` at ``enter``; :meth:`take` empties it."""
+    """A field for a pass phrase. ``enter`` posts :class:`Complete`; :meth:`take` returns the phrase
+    and empties the field."""
 
     class Complete(FieldMessage):
-        """``enter`` in the field; the value is empty, as no message carries the phrase."""
+        """The message that ``enter`` was pressed. Its value is empty, as no message contains the
+        phrase."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(secret=True, limit=MOST, **place)
@@ -374,7 +382,7 @@ class PassphraseField(TextField):
         self.post_message(self.Complete(self, ""))
 
     def _take(self, edit: Edit) -> None:
-        """As in every field, but no message carries the value."""
+        """Takes an edit like every field, but posts no message with the value."""
         self._edit = edit
         self.redraw()
 
