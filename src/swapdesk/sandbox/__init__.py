@@ -1,6 +1,7 @@
-"""Everything around a live service, local and deterministic.
+"""The sandbox: simulates everything around a live service, locally and deterministically.
 
-``world`` is its content, ``market`` the prices, ``exchange`` the exchanges, ``node`` their chains
-and books; ``supervisor`` starts all of it, ``control`` and ``faults`` break it on purpose.
-``repeatable`` is all of it in one process, every run of which is the same.
+``world`` is the content of the catalogue, ``market`` the prices, ``exchange`` the exchanges, and
+``node`` the chains and the exchanges' books. ``supervisor`` starts all these parts; ``control`` and
+``faults`` break them on purpose. ``repeatable`` runs the whole sandbox in one process, and every
+such run is the same.
 """

@@ -1,9 +1,10 @@
-"""``swapdesk serve --config``: a service over chains and venues that a file names.
+"""``swapdesk serve --config``: serves the chains and venues that a file names.
 
-One process without a supervisor, a node or a control, or several over one database: some answer,
-some work, and each may do both. Its catalogue is the program's own: the
-chains of the file and the tokens there that a pool of the file trades. It has no source of market
-prices, so no amount is told in dollars and no token is scanned.
+The service is one process without a supervisor, a node or a control, or several processes over one
+database. Each of these processes answers requests, carries out what is due, or does both. The
+catalogue has the chains of the file, and of their tokens those that a pool of the file trades.
+There is no source of market prices, so the service states no amounts in dollars and scans no
+tokens.
 """
 
 from __future__ import annotations
@@ -83,9 +84,9 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 class ServiceRefused(Exception):
-    """The service cannot be started as the file says; the message says why.
+    """Raised if the service cannot be started as the file says; the message says why.
 
-    ``key`` is the key or table at fault, if any.
+    ``key`` is the path of the key or table at fault, or empty.
     """
 
     def __init__(self, message: str, *key: str) -> None:
@@ -101,10 +102,9 @@ async def build_configured(
     rng: random.Random,
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds the service of a file over its chains and its store.
+    """Builds the service that a file describes, over its chains and its store.
 
-    Raises ServiceRefused for an intermediary that is not in the catalogue, and where payments
-    cannot be taken.
+    Raises ServiceRefused if an intermediary is not in the catalogue or payments cannot be taken.
     """
     wallets = _wallets(store)
     venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
@@ -136,7 +136,8 @@ WalletOf = Callable[[bytes], HotWallet]
 
 
 def _wallets(store: Store) -> WalletOf:
-    """One wallet for each key, since its transactions take their nonces in turn."""
+    """Returns a function that gives one wallet for each key, because the transactions of a key must
+    take their nonces in turn."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
@@ -153,10 +154,10 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Reads the payment terms from the token.
+    """Reads the payment terms from the token; returns None without an ``entry``.
 
-    Raises ServiceRefused where it does not answer or takes no such payments. An account without gas
-    can be funded later, so it is only reported.
+    Raises ServiceRefused if the node does not answer or the token takes no such payments. If the
+    settling account has no gas, only a warning is logged, because the account can be funded later.
     """
     if entry is None:
         return None
@@ -255,9 +256,9 @@ def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]
 
 
 async def check_nodes(readers: Iterable[OnchainReader]) -> None:
-    """Raises ServiceRefused for a node of another chain.
+    """Raises ServiceRefused if a node serves another chain than the file says.
 
-    One that does not answer may come later: until then its chain has no quotes.
+    A node that does not answer is only logged: its chain has no quotes until the node answers.
     """
     for reader in readers:
         try:
@@ -274,10 +275,10 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
-    """Serves until SIGTERM or SIGINT; a second one aborts what is still carried out.
+    """Serves until SIGTERM or SIGINT; a second signal aborts the requests that are still under way.
 
-    One JSON line says when it is ready. With ``workers``, this process only answers, and that many
-    others carry out what is due. Raises ServiceRefused.
+    Prints one JSON line when the service is ready. With ``workers``, this process only answers, and
+    that many other processes carry out what is due. Raises ServiceRefused.
     """
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
@@ -285,9 +286,9 @@ def serve_configured(file: Path, config: ServiceConfig, workers: int | None = No
 
 
 def work_configured(file: Path, config: ServiceConfig) -> None:
-    """Carries out what is due until SIGTERM or SIGINT, for every process over the same store.
+    """Carries out what is due for every process over the same store, until SIGTERM or SIGINT.
 
-    One JSON line says when it begins. Raises ServiceRefused.
+    Prints one JSON line when the work begins. Raises ServiceRefused.
     """
     write_log(config.log.level)
     uvloop.run(_serve(file, config, Role.WORKS, 0))
@@ -318,10 +319,10 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
 async def _opened(
     config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
 ) -> tuple[ServiceParts, str | None]:
-    """Returns the service over its chains and its store, closed by ``held``, and the address of its
-    metrics.
+    """Opens the service over its chains and its store; returns the service and the URL of its
+    metrics, None without metrics.
 
-    Raises ServiceRefused.
+    ``held`` closes what was opened. Raises ServiceRefused.
     """
     readers = open_readers(config.chains, clock)
     for reader in readers.values():
@@ -347,9 +348,9 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store of a file, which excludes services with another id for a chain of the same
-    name.
+    """Opens the store of a file.
 
+    A store that another service uses with another id for a chain of the same name is refused.
     Raises ServiceRefused.
     """
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
@@ -374,7 +375,7 @@ def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
 
 @asynccontextmanager
 async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
-    """Serves metrics on a port of their own; returns their URL. Raises ServiceRefused."""
+    """Serves the metrics on their own port; yields their URL. Raises ServiceRefused."""
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
@@ -439,7 +440,8 @@ async def _work(
 
 
 def _tell_left_out(config: ServiceConfig) -> None:
-    """Logs the omitted venues once the rest is ready: before, they would hide what prevents it."""
+    """Logs which venues were omitted, once the service is ready: an earlier warning would hide the
+    message about what prevents the start."""
     for entry in config.lacking:
         logger.warning("left out: venues.%s: %s", entry.code, entry.shortfall)
 
@@ -450,9 +452,8 @@ def _say(line: Mapping[str, object]) -> None:
 
 
 def _line(config: ServiceConfig, metrics: str | None) -> dict[str, object]:
-    """The ready line; ``leftOut`` are omitted venues, ``metrics`` the address of the metrics or
-    None.
-    """
+    """Returns the ready line: ``leftOut`` are the codes of the omitted venues, ``metrics`` is the
+    URL of the metrics or None."""
     return {
         "chains": [place.name for place in config.chains],
         "venues": [entry.code for entry in config.venues if not entry.lacks],
@@ -472,9 +473,9 @@ _REFUSED_SECONDS = 2.0
 async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
-    """Runs workers that are restarted when they die, and end with this process.
+    """Runs worker processes, restarts each one that dies, and ends them with this process.
 
-    Raises ServiceRefused where one does not begin.
+    Raises ServiceRefused if a worker does not begin.
     """
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
@@ -497,7 +498,8 @@ async def _beside(
 
 
 async def _kept(child: Child, clock: Clock) -> None:
-    """Also retries a worker that is refused: its database, or its file, may be right again."""
+    """Keeps a worker running until cancelled, and retries one that is refused, since its database
+    or its file may become usable again."""
     while True:
         try:
             await child.keep()

@@ -1,8 +1,8 @@
 """The control of a sandbox: its clock, its faucet and its faults (interfaces 2).
 
-Listens on its own port of this machine, needs its token, and checks ``Host`` and ``Origin``. The
-faucet pays the deposit of an order as its user would, and gives coins and tokens of the embedded
-chains to an address. ``WorldPace`` follows the time of the node.
+The control listens on its own port of this machine, requires its token, and checks ``Host`` and
+``Origin``. The faucet pays the deposit of an order as the user would, and gives coins and tokens of
+the embedded chains to an address. ``WorldPace`` follows the time of the node.
 """
 
 from __future__ import annotations
@@ -73,8 +73,11 @@ Amount = Annotated[BodyNumber, Field(gt=0)]
 
 
 class DepositBody(RequestModel):
-    """``payer`` names a customer of the sandbox, whose own account on the embedded EVM chain
-    pays in place of the faucet; the first payment makes and fills it."""
+    """Asks for the deposit of an order to be paid.
+
+    ``payer`` names a customer of the sandbox: the customer's own account on the embedded EVM chain
+    then pays in place of the faucet. The first payment creates and fills that account.
+    """
 
     service_id: OrderId
     amount: Amount | None = None
@@ -83,8 +86,11 @@ class DepositBody(RequestModel):
 
 
 class GiftBody(RequestModel):
-    """``token`` is an id, a contract or a symbol of the chain; absent it is the chain's coin.
-    ``amount`` is in units of the token."""
+    """Asks for coins or tokens to be given to an address.
+
+    ``token`` is an id, a contract or a symbol of a token on the chain; without it the chain's coin
+    is given. ``amount`` is in units of the token.
+    """
 
     chain: ChainName
     address: Address
@@ -93,9 +99,12 @@ class GiftBody(RequestModel):
 
 
 class FaultBody(FaultAdd):
-    """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
-    (1; what stays, as a node that is down, stays until faults are cleared); ``seconds`` how long
-    it lasts, or what ``retry-after`` says (2)."""
+    """A fault to set, with at most one selector.
+
+    ``times`` is how many requests, frames, legs or calls the fault spoils (default 1; a fault that
+    stays, such as a node that is down, lasts until faults are cleared). ``seconds`` is how long the
+    fault lasts, or the value of ``retry-after`` (default 2).
+    """
 
     operation: Annotated[str, Identity(200)] | None = None
     quote_id: QuoteId | None = None
@@ -104,7 +113,10 @@ class FaultBody(FaultAdd):
 
 
 class ControlRefused(Exception):
-    """An answer other than 200. ``fields`` name what is wrong, by input."""
+    """Raised to answer a control request with a status other than 200.
+
+    ``fields`` says what is wrong, by the name of the input.
+    """
 
     def __init__(
         self, status: int, code: str, message: str, fields: dict[str, str] | None = None
@@ -121,7 +133,7 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 
 
 class WorldPace:
-    """Clock and speed of the world, as the node stated them last."""
+    """The clock and the speed of the world, as the node last stated them."""
 
     def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -129,7 +141,7 @@ class WorldPace:
         self.follow(time)
 
     def follow(self, time: Mapping[str, Any]) -> None:
-        """Applies an answer of ``clock_get`` or ``clock_set``."""
+        """Sets clock and speed from an answer of ``clock_get`` or ``clock_set``."""
         self._clock.advance_to(float(str(time["offset"])))
         self.speed = Decimal(str(time["speed"]))
 
@@ -202,7 +214,7 @@ class Control:
             return _error(ControlRefused(503, "NODE_UNAVAILABLE", str(error)))
 
     async def _state(self, _: Request) -> dict[str, Any]:
-        """Clock, speed, heights, prices and active faults."""
+        """Returns the clock, the speed, the chains' heights, the prices and the active faults."""
         waiting = await self._ledger.call("fault_list")
         return {
             **await self._time(),
@@ -226,7 +238,7 @@ class Control:
         }
 
     async def _move_clock(self, request: Request) -> dict[str, Any]:
-        """Moves the clock on, or changes the speed; answers with the clock."""
+        """Moves the clock forward, or changes the speed; returns the clock."""
         asked = _given(await _body(ClockSet, request))
         if not asked:
             raise _invalid("advance", "give advance in seconds, or speed")
@@ -234,7 +246,7 @@ class Control:
         return await self._time()
 
     async def _deposit(self, request: Request) -> dict[str, Any]:
-        """Pays the deposit of an order, from the faucet or a customer's account; answers with the
+        """Pays the deposit of an order, from the faucet or a customer's account; returns the
         ``hash``."""
         body = await _body(DepositBody, request)
         order = await self._order(body.service_id)
@@ -259,8 +271,8 @@ class Control:
         return {"hash": str(paid["hash"])}
 
     async def _legs(self, request: Request) -> dict[str, Any]:
-        """What the exchanges know of the ``legs`` of the order ``?serviceId=``, which the API does
-        not tell: venue, tokens, amounts, hashes and status."""
+        """Returns the ``legs`` of the order ``?serviceId=`` as the exchanges know them, which the
+        API does not show: venue, tokens, amounts, hashes and status."""
         order = await self._order(request.query_params.get("serviceId", ""))
         positions: tuple[Literal["in", "out"], ...] = ("in", "out")
         wanted = [
@@ -271,34 +283,36 @@ class Control:
         return {"legs": [_leg(leg) for leg in legs]}
 
     async def _order(self, service_id: str) -> StoredOrder:
-        """Finds an order of any account, also of those who pay for each call."""
+        """Returns an order of any account, also of an account that pays for each call. Raises
+        ControlRefused if there is none."""
         order = await self._store.orders.current(service_id)
         if order is None:
             raise ControlRefused(404, "NOT_FOUND", "There is no such order.")
         return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
-        """The ``wallets`` that the exchanges pay from on ``?chain=``, as explorers label them."""
+        """Returns the ``wallets`` from which the exchanges pay on ``?chain=``, labelled as
+        explorers label them."""
         chain = request.query_params.get("chain", "")
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 
     async def _give(self, request: Request) -> dict[str, Any]:
-        """Gives coins or tokens of an embedded chain; answers with the ``hash``, on Solana with
-        the ``signature``."""
+        """Gives coins or tokens of an embedded chain; returns the ``hash``, on Solana the
+        ``signature``."""
         body = await _body(GiftBody, request)
         # Not to be repeated: it pays again.
         gift = gift_of(body.chain, body.address, body.token, body.amount)
         return dict(await self._ledger.call("fund", **gift))
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
-        """Finds a payment by its hash on the chains that are no embedded ones; ``transfer`` is
-        null where there is none."""
+        """Finds a payment by its hash on a chain that is not embedded; ``transfer`` is null if
+        there is none."""
         asked = _given(await _body(TransferOf, request))
         return {"transfer": await self._ledger.call("transfer_get", **asked)}
 
     async def _list_faults(self, _: Request) -> dict[str, Any]:
-        """Every fault that can be set: ``does``, its ``selectors`` (``unselected``: none will do),
-        what it ``takes``, and the ``chains`` where only some will do."""
+        """Returns every fault that can be set: what it ``does``, its ``selectors``, whether it may
+        be ``unselected``, what it ``takes``, and the ``chains`` it is restricted to, if any."""
         return {
             "faults": [
                 {
@@ -314,7 +328,8 @@ class Control:
         }
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
-        """Sets a fault."""
+        """Sets a fault; returns its name and ``times``. Raises ControlRefused if the fault cannot
+        apply."""
         body = await _body(FaultBody, request)
         given = _given(body)
         name = given.pop("fault")
@@ -339,7 +354,8 @@ class Control:
         return {"fault": name, "times": body.times}
 
     async def _require_known(self, body: FaultBody) -> None:
-        """Requires the selected order or quote to exist.
+        """Raises ControlRefused if the selected order, group, quote, exchange or chain does not
+        exist.
 
         A quote is deleted 15 minutes after it ended, unless it became an order.
         """
@@ -355,7 +371,7 @@ class Control:
             raise _invalid("chain", f"there is no chain {body.chain!r}")
 
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
-        """Clears every fault, and ends holds."""
+        """Clears every fault, and ends all holds."""
         self._faults.active.clear()
         self._layer.open_streams()
         await self._ledger.call("fault_clear")
@@ -372,7 +388,11 @@ def _operation(text: str, fault: Fault) -> str:
 
 
 def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
-    """Amounts are in units of their tokens; the one out is promised until it is paid."""
+    """Returns one leg for the answer of ``_legs``.
+
+    Amounts are in units of their tokens. Until the payout is made, the amount of ``out`` is the one
+    the exchange agreed to pay.
+    """
     tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
         {
@@ -397,7 +417,10 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
-    """Returns the payment for the node to make; ``token`` as in GiftBody. Raises ControlRefused."""
+    """Returns the parameters of the payment that the node shall make; ``token`` is as in GiftBody.
+
+    Raises ControlRefused.
+    """
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")
@@ -440,7 +463,7 @@ def _found(chain: str, token: str | None) -> WorldToken:
 
 
 def _names(token: WorldToken) -> tuple[str, str, str]:
-    """Returns names of a token, the most specific first."""
+    """Returns the token's id, contract and symbol, the most specific first."""
     return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
 
 

@@ -1,12 +1,12 @@
 """A simulated centralized exchange behind the service's venue protocol.
 
 Quotes are computed here, from seed, sandbox time, pair, amount and terms alone, so that every
-process computes the same. Deposits, payouts and refunds live in the node, keyed by the service's
-key, and are reached over its JSON-RPC, as a real exchange would be. Amounts there are in base
+process computes the same. Deposits, payouts and refunds are stored in the node under the service's
+key, and are reached over its JSON-RPC, as at a real exchange. Amounts in the node are in base
 units.
 
-A fixed rate is a promise that every process can check: its name carries the moment it was given
-and a digest of what was promised, so nothing is kept (contract 6.28).
+No fixed rate is stored. The name of a rate has the time it was given and a digest of its terms, so
+that every process can check it (contract 6.28).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 FIXED_VALID = timedelta(seconds=600)
-"""How long a fixed rate may be taken; a refund address has to be typed meanwhile."""
+"""How long a fixed rate may be taken; it leaves the user time to type a refund address."""
 
 _FORM = re.compile(r"[a-z]{1,8}-([0-9a-f]{1,14})-[0-9a-f]{20}")
 _MILLISECOND = timedelta(milliseconds=1)
@@ -77,7 +77,8 @@ def rate_name(
     terms: Terms,
     at: datetime,
 ) -> str:
-    """Returns the name of the promise to swap ``amounts`` (in, out) of ``pair`` at ``at``."""
+    """Returns the name of the fixed rate that swaps ``amounts`` (in, out) of ``pair``, given at
+    ``at``."""
     moment = (at - _EPOCH) // _MILLISECOND
     figures = (*(format(short(amount), "f") for amount in (*amounts, terms.markup)),)
     facts = (seed, venue, *pair, *figures, terms.receive, moment)
@@ -86,13 +87,14 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """Returns when a rate was given; None for a text that names none."""
+    """Returns when a rate was given; None if the text is not the name of a rate."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
 
 SLOW_SECONDS = 30
-"""Duration of a slow exchange's bad moment; about one in three is bad."""
+"""Length in seconds of the periods into which a slow exchange's time is divided; in about one of
+three the exchange answers slowly."""
 
 _SLOW_BELOW = Decimal("-0.34")
 _MINUTE = 60
@@ -100,7 +102,7 @@ _STEADY = Decimal("0.25")
 
 
 def closed(venue: VenueRow, at: datetime) -> bool:
-    """Returns True if the exchange takes neither questions nor orders now."""
+    """Returns True if the exchange accepts neither quote requests nor orders now."""
     outage = venue.outage
     if outage is None:
         return False
@@ -164,10 +166,10 @@ _CLOSED = "the exchange is closed for the moment"
 
 
 class SimulatedExchange:
-    """One exchange.
+    """A simulated exchange.
 
-    ``speed`` returns the speed of the world; each call of a client takes one of the ``faults`` of
-    the exchange.
+    ``speed`` returns the speed of the world. Each call of a client meets the ``faults`` that wait
+    for this exchange.
     """
 
     def __init__(
@@ -205,7 +207,8 @@ class SimulatedExchange:
 
     @cached_property
     def _traded(self) -> frozenset[str]:
-        """Asked for with every price: a row is looked up by all of its fields."""
+        """The ids of the tokens it trades; cached, because the lookup by venue hashes all fields of
+        the row."""
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
@@ -215,7 +218,8 @@ class SimulatedExchange:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices now; by amount received only with a fixed rate (contract 6.10)."""
+        """Returns a quote at current prices. An amount to receive requires a fixed rate (contract
+        6.10)."""
         await self._meet()
         await self._clock.sleep(latency_of(self._market.seed, self._row, self._clock.now()))
         # As the name of a rate tells it.
@@ -242,7 +246,8 @@ class SimulatedExchange:
         return VenueQuote(*amounts, minutes, limits, rate, now + FIXED_VALID)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """As in the protocol. A key that opened a leg before finds it, whatever applies now."""
+        """Opens a leg as the protocol says. A key that already opened a leg gets that leg, even if
+        a new one would be refused now."""
         await self._meet()
         try:
             params = self._opening(leg)
@@ -347,7 +352,8 @@ class SimulatedExchange:
         await self._call("venue_send_on", venue=code, key=key, address=address, tag=tag)
 
     async def _meet(self) -> None:
-        """Applies the next fault: slow, or unreachable. Raises Transient."""
+        """Applies the waiting faults: a delay, or an exchange that cannot be reached. Raises
+        Transient."""
         for fault in self._faults.waiting((DOWN, SLOW), {("venue", self._row.code)}):
             self._faults.spend(fault)
             if fault.name == DOWN:
@@ -370,9 +376,9 @@ class SimulatedExchange:
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
-    """Returns amounts in and out; None when the book lacks the amount to receive.
+    """Returns the amounts in and out; None if the book holds less than the amount to receive.
 
-    That amount is paid to the last unit of the token, never less.
+    An amount to receive is paid out to the last unit of the token, never less.
     """
     if terms.receive:
         wanted = quantize(amount, pair[1].row.decimals, up=True)

@@ -1,4 +1,4 @@
-"""The outermost layer of the sandbox's service: breaks answers and streams on demand."""
+"""The outermost layer of the sandbox's service, which breaks answers and streams on demand."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS, STREAM_PATH
 
 _LEAVING_SECONDS = 0.05
-"""Time for written bytes to leave the process before the connection is cut."""
+"""Seconds for written bytes to leave the process before the connection is cut."""
 _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 
 
 class BrokenRequest(Struct):
-    """A request that meets a fault of this many seconds, and its service."""
+    """A request that a fault applies to, and the service behind it; ``seconds`` is the fault's."""
 
     seconds: float
     clock: Clock
@@ -33,7 +33,7 @@ class BrokenRequest(Struct):
     send: Send
 
     async def carry_out(self, send: Send | None = None) -> None:
-        """Lets the service answer, to the client or to another receiver."""
+        """Lets the service answer; the answer goes to ``send``, by default to the client."""
         await self.app(self.scope, self.receive, self.send if send is None else send)
 
     def cut(self) -> None:
@@ -49,7 +49,7 @@ async def _lost(request: BrokenRequest) -> None:
 
 
 async def _nowhere(message: Message) -> None:
-    """An answer that never leaves."""
+    """Discards a message of the service."""
 
 
 async def _delayed(request: BrokenRequest) -> None:
@@ -96,11 +96,12 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""Answers in place of the service, by the name of the fault."""
+"""Functions that answer, by the name of the fault."""
 
 
 class BrokenStream:
-    """The frames of one stream. At most one is kept back, and follows the next one."""
+    """The frames of one stream. At most one frame is held back, and it is sent after the next
+    one."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send = send
@@ -109,14 +110,15 @@ class BrokenStream:
         self._timer: asyncio.Task[None] | None = None
 
     async def send(self, message: Message) -> None:
-        """Sends this frame, and after it the one that was kept; nothing follows a close."""
+        """Sends this frame, then the one that was held back; before a close, the held frame is sent
+        first."""
         if message["type"] == "websocket.close":
             await self._let_go()
         await self._send(message)
         await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
-        """Keeps a frame back for at most this long; one kept before is sent."""
+        """Holds a frame back for at most this long; a frame held before is sent now."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
@@ -138,13 +140,13 @@ class BrokenStream:
 
 
 STREAM = "stream"
-"""Name of the WebSocket among the operations a fault can select."""
+"""Name of the WebSocket among the operations that a fault can select."""
 DROP, TWICE, LATER = "ws_drop", "ws_duplicate", "ws_reorder"
 _UPDATE = '{"type":"order_update"'
 
 
 class FaultLayer:
-    """Pure ASGI around the service. Without an active fault nothing is touched."""
+    """Pure ASGI middleware around the service. Without an active fault, requests pass unchanged."""
 
     def __init__(self, app: ASGIApp, faults: ActiveFaults, clock: Clock) -> None:
         self._app = app
@@ -207,8 +209,10 @@ class FaultLayer:
             stream.forget()
 
     def _met_by(self, frame: str) -> ActiveFault | None:
-        """A drop without an order applies to every frame; a fault of an order to frames that name
-        it, and only updates are doubled or held back.
+        """Returns the fault that applies to a frame, and counts it.
+
+        A drop without an order applies to every frame, a fault of an order to the frames that name
+        the order. Only updates are sent twice or held back.
         """
         named = {fault.value for fault in self._faults.active if f'"{fault.value}"' in frame}
         about = {("operation", STREAM), *(("serviceId", order) for order in named)}
@@ -218,7 +222,7 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """Cuts every open stream if a fault drops all of them."""
+        """Cuts every open stream if a waiting fault drops all streams."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:
@@ -230,7 +234,8 @@ class FaultLayer:
         self._refused_until = None
 
     def refusing(self) -> list[dict[str, object]]:
-        """Returns the fault that refuses streams, and its remaining seconds."""
+        """Returns the fault that refuses new streams, with its remaining seconds; an empty list if
+        there is none."""
         left = self._refused_for()
         return [{"fault": DROP, "operation": STREAM, "seconds": round(left)}] if left > 0 else []
 
@@ -245,9 +250,8 @@ class FaultLayer:
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """Returns the operation at a path below ``/v2`` and the order or group in the path; None
-    without one.
-    """
+    """Returns the operation at a path below ``/v2``, with the order or group in the path; empty if
+    there is no such operation."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -262,7 +266,8 @@ def request_at(method: str, path: str) -> dict[str, str | None]:
 
 
 def operation_named(text: str) -> str | None:
-    """Returns the operation of a name or of ``METHOD /path``; None without one."""
+    """Returns the name of an operation from its name or ``METHOD /path``; None if there is no such
+    operation."""
     method, space, path = text.partition(" ")
     if not space:
         is_known = text == STREAM or any(operation.name == text for operation in OPERATIONS)
@@ -295,6 +300,7 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns what a fault does with the bundle of a group before it is sent; spends the fault."""
+    """Returns what a fault does with the bundle of a group before the bundle is sent, and counts
+    the fault; None without a fault."""
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

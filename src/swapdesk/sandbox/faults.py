@@ -1,6 +1,6 @@
-"""Active faults of one process, until they have happened as often as they should.
+"""The active faults of one process; each is removed once it has happened as often as asked.
 
-They end with the process. Faults of a leg of an order are in the books of the node.
+The faults end with the process. Faults of a leg of an order are stored in the node's books.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from msgspec import Struct
 from swapdesk.wire.faults import FAULTS
 
 About = Collection[tuple[str, str | None]]
-"""Pairs of a selector and its value that describe an event."""
+"""Pairs of a selector and its value that describe the event."""
 
 
 NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "drop_transaction"
 
 
 class ActiveFault(Struct):
-    """``times`` None: until faults are cleared. Without a ``selector`` it applies to everything."""
+    """A fault that was set.
+
+    If ``times`` is None, it lasts until faults are cleared. If ``selector`` is empty, it applies to
+    everything.
+    """
 
     name: str
     selector: str
@@ -36,7 +40,7 @@ class ActiveFault(Struct):
 
 
 class ActiveFaults:
-    """Oldest first."""
+    """The active faults of a process, the oldest first."""
 
     def __init__(self) -> None:
         self.active: list[ActiveFault] = []
@@ -58,7 +62,7 @@ class ActiveFaults:
         self.active.append(ActiveFault(name, selector, value, times, lasts, leg))
 
     def waiting(self, names: Collection[str], about: About) -> list[ActiveFault]:
-        """Returns those of these names that apply."""
+        """Returns the active faults with one of these names that apply to the event."""
         return [
             fault
             for fault in self.active
@@ -67,7 +71,8 @@ class ActiveFaults:
         ]
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
-        """Returns the oldest of these names that applies, and counts it."""
+        """Returns the oldest fault with one of these names that applies to the event, and counts
+        it; None if there is none."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)
@@ -80,11 +85,10 @@ class ActiveFaults:
                 self.active.remove(fault)
 
     def down(self) -> frozenset[str]:
-        """Chains whose nodes are down now."""
+        """Returns the chains whose nodes are down now."""
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Counts and returns whether a fault applies to the next request, receipt or transaction of
-        a chain.
-        """
+        """Returns True if a fault applies to the next request, receipt or transaction of a chain,
+        and counts it."""
         return self.take((name,), {("chain", chain)}) is not None

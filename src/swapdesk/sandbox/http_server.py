@@ -1,9 +1,9 @@
-"""The server every part of the sandbox listens with, and the protocols below an application.
+"""The server that every part of the sandbox listens with, and the protocols below an application.
 
-Whatever never reaches the application (a malformed request, too long a head, a request that does
-not come to its end) is answered with the error body and an ``x-request-id`` of its own, as the
-application answers (contract 1.20). Ages are the clock's: the server looks at every
-connection once a second. Node and control answer this machine alone, and only with their token.
+Some requests never reach the application, because they are malformed, have too long a head or do
+not end in time. They are answered with the error body and an ``x-request-id`` of their own, as the
+application answers (contract 1.20). The server checks every connection once a second against the
+clock. Node and control answer only this machine, and only with their token.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ logger = logging.getLogger(__name__)
 
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request for another host name, or None.
+    """Returns status and reason to refuse a request for a host name that is not served, or None.
 
-    A browser that another site led here by DNS rebinding carries that name in ``Host``. ``hosts``
-    are names served besides the loopback ones.
+    If another site led a browser here by DNS rebinding, ``Host`` has the name of that site.
+    ``hosts`` are names served besides the loopback ones.
     """
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
@@ -58,7 +58,7 @@ def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int,
 def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
     """Returns status and reason to refuse a request that another site sent, or None.
 
-    Neither another name in ``Host`` nor the page of another site in ``Origin`` passes.
+    A request is refused if ``Host`` has a name that is not served or ``Origin`` names another site.
     """
     refused = misdirected(headers, hosts)
     origin = headers.get("origin")
@@ -70,7 +70,8 @@ def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str]
 def refusal(
     headers: Mapping[str, str], token: str, hosts: frozenset[str]
 ) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request that is misled or lacks the token, or None."""
+    """Returns status and reason to refuse a request that another site sent or that lacks the token,
+    or None."""
     refused = misled(headers, hosts)
     given = headers.get(TOKEN_HEADER, "").encode()
     if refused is None and not hmac.compare_digest(given, token.encode()):
@@ -91,37 +92,40 @@ def _served(url: str, hosts: frozenset[str]) -> bool:
 
 
 CUT = "swapdesk.cut"
-"""Name in ``scope["state"]`` of a callable that aborts the connection."""
+"""Key in ``scope["state"]`` of a callable that aborts the connection."""
 FORWARDED_HOST = "swapdesk.host"
-"""Name there of the host that a caller used, where a proxy tells another one than in ``Host``."""
+"""Key in ``scope["state"]`` of the host that the caller used, if a trusted proxy states a host."""
 
 URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
 """Bytes of all header fields of a request."""
 FRAMING_LIMIT = 1024 * 1024
-"""Bytes of a body besides its content: chunk sizes and trailers."""
+"""Bytes of a body besides its content, that is chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
-"""Limit of the WebSocket library, which leaves a longer handshake without an answer."""
+"""Most header fields of a handshake; the WebSocket library leaves a longer handshake without an
+answer."""
 
 REQUEST_SECONDS = 20.0
-"""Time limit of a head, and again of its body."""
+"""Seconds in which the head of a request must arrive, and again its body."""
 STUCK_SECONDS = 30.0
-"""An answer that makes no progress for so long is aborted."""
+"""Seconds without progress after which an answer is aborted."""
 LEAVE_SECONDS = 5.0
-"""Time limit of the last bytes of a connection."""
+"""Seconds in which the last bytes of a closing connection must leave."""
 
 MOST_CONNECTIONS = 400
-"""Of a port, with streams: two ports of a process stay below the usual 1,024 descriptors."""
+"""Most connections of a port, including streams, so that two ports of a process stay below the
+usual limit of 1,024 descriptors."""
 MOST_STREAMS = 256
 MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
-"""Three quarters: many programs share one machine or stand behind one proxy, and whoever takes all
-that they can get leaves something to everybody else. Behind a proxy that is trusted, each caller is
-a peer of its own from the head of its request on."""
+"""Most connections and streams of one peer: three quarters of the total, since many programs may
+share one machine or stand behind one proxy, and one peer must leave some for everybody else. Behind
+a trusted proxy, each caller counts as a peer of its own once the head of its request has been
+read."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
-    """Returns headers and body of an answer without an application."""
+    """Returns headers and body of an error answer that no application produced."""
     request_id = str(uuid.uuid4())
     body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
     headers = {
@@ -142,7 +146,7 @@ async def refuse(
     code: ErrorCode,
     more_headers: Mapping[str, str] | None = None,
 ) -> None:
-    """Answers a request, or a handshake, in place of the application."""
+    """Sends an error answer to a request or a handshake in place of the application."""
     kind = "websocket.http" if scope["type"] == "websocket" else "http"
     headers, body = refusal_of(clock, code, message)
     headers |= more_headers or {}
@@ -152,18 +156,19 @@ async def refuse(
 
 
 class BoundedConfig(uvicorn.Config):
-    """uvicorn's configuration with the clock for ages, and the trusted proxies."""
+    """uvicorn's configuration, with the clock that measures ages and with the trusted proxies."""
 
     def __init__(self, app: Any, clock: Clock, front: Front, **settings: Any) -> None:
         super().__init__(_answering(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
         self.clock = clock
         self.front = front
         self.ending = False
-        """True once connections are no longer kept alive."""
+        """True once connections are no longer kept alive, because the server is ending."""
 
 
 def _answering(app: Any, clock: Clock) -> Any:
-    """Runs the application; if it fails before it answers, sends the error body."""
+    """Wraps an application so that the error body is sent if the application fails before it
+    answers."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         begun = False
@@ -191,9 +196,10 @@ class _Outflow:
         self._since = 0.0
 
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
-        """``waiting`` is the number of pending bytes.
+        """Returns True if the output of a connection has made no progress for too long.
 
-        ``ending``: no more follow, and a reader that takes a byte at a time gains no time.
+        ``waiting`` is the number of pending bytes. ``ending`` means that no more bytes follow; then
+        the time limit is not extended for a reader that takes the rest slowly.
         """
         seen = -1 if ending else waiting
         if seen != self._seen:
@@ -202,10 +208,11 @@ class _Outflow:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """Bounded requests, and a way for applications to abort their own connection.
+    """uvicorn's HTTP protocol with bounded requests, and a way for applications to abort their own
+    connection.
 
     uvicorn bounds neither heads nor the time of a request, and its refusals are plain text. Its
-    parser in Python (h11) bounds heads, at two thirds of the requests a second.
+    parser in Python (h11) bounds heads, but handles only two thirds of the requests a second.
     """
 
     config: BoundedConfig
@@ -214,9 +221,9 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self.url = b""
         self._due: float | None = self._in(REQUEST_SECONDS)
-        """Deadline of the rest of a request.
+        """Monotonic time by which the rest of a request must have arrived.
 
-        None while nothing is awaited, or uvicorn itself waits for the next request.
+        None if nothing is awaited, or if uvicorn itself waits for the next request.
         """
         self._fed = False
         self._room = self._fields = HEADER_LIMIT
@@ -311,7 +318,7 @@ class BoundedHttp(HttpToolsProtocol):
         raise ValueError(message)
 
     def sweep(self, now: float) -> None:
-        """Aborts what took too long."""
+        """Refuses or aborts what has taken too long."""
         closing = self.transport.is_closing()
         if self._outflow.is_stuck(self.transport.get_write_buffer_size(), closing, now):
             self.transport.abort()
@@ -328,9 +335,10 @@ class BoundedHttp(HttpToolsProtocol):
     # Handshakes
 
     def _should_upgrade(self) -> bool:
-        """True for a complete handshake (RFC 6455, 4.2.1) that the library reads.
+        """Returns True for a complete handshake (RFC 6455, 4.2.1) that the WebSocket library can
+        read.
 
-        Any other stays a plain request, which the application refuses in its own form.
+        Any other request stays a plain one, which the application refuses in its own form.
         """
         if not super()._should_upgrade() or self.scope["method"] != "GET":
             return False
@@ -366,10 +374,10 @@ class BoundedHttp(HttpToolsProtocol):
         self._refuse(*self._problem)
 
     def _refuse(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
-        """Answers and closes.
+        """Sends an error answer and closes the connection.
 
-        Where another answer is awaited, or begun, this one would be taken for it: then it only
-        closes.
+        If another answer is awaited or has begun, only closes, because the error would be taken for
+        that answer.
         """
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
@@ -404,7 +412,8 @@ def _is_nonce(key: bytes) -> bool:
 
 
 class BoundedStream(WebSocketsSansIOProtocol):
-    """A WebSocket that does not outlive its last frame, read or not."""
+    """A WebSocket connection that ends with its last frame, whether or not the peer reads the
+    frame."""
 
     config: BoundedConfig
 
@@ -443,7 +452,8 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.shutdown()
 
     def sweep(self, now: float) -> None:
-        """Aborts what was closed and does not leave; the application times slow readers before."""
+        """Aborts a connection that was closed but does not end. Slow readers before the close are
+        timed by the application."""
         if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
@@ -463,25 +473,28 @@ class _Handshake(ServerProtocol):
 
 SHUTDOWN_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
-"""Time for a replaced service to finish what it began."""
+"""Seconds that a replaced service has to finish what it began."""
 IDLE_SHARE = 0.1
-"""Share of that time for which idle connections are kept, for a request that may be under way.
+"""Share of the drain time for which idle connections are kept open, in case a request is already
+under way.
 
-Whoever sends one to a closed connection cannot know whether it was carried out.
+A caller that sends a request on a closed connection cannot know whether it was carried out.
 """
 HANDSHAKE_SECONDS = 0.25
-"""For connections that are being opened when the process is told to end."""
+"""Seconds that are waited, when the process is told to end, for connections that are being
+opened."""
 SWEEP_SECONDS = 1.0
 PING_SECONDS = 30.0
 PONG_SECONDS = 2 * PING_SECONDS
-"""A connection that missed two pings is dropped (contract 11.7)."""
+"""Seconds without an answer to a ping after which a connection is dropped, that is after two missed
+pings (contract 11.7)."""
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
-    """Filters uvicorn's log.
+    """Returns False for log records of uvicorn that report no defect.
 
-    It reports requests that were cut off by the end of the server with their whole stack, and
-    handshakes that were refused with plain HTTP as incomplete; neither is a defect.
+    uvicorn logs a request that was cut off by the end of the server with its whole stack, and a
+    handshake that was refused with plain HTTP as incomplete. Neither is a defect.
     """
     raised = record.exc_info[1] if record.exc_info else None
     refused = record.msg == "ASGI callable returned without completing handshake."
@@ -500,7 +513,8 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals belong to the process, which may run several servers."""
+        """Installs no signal handlers: signals belong to the process, which may run several
+        servers."""
         yield
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
@@ -512,7 +526,7 @@ class _Server(uvicorn.Server):
             await asyncio.gather(sweeping, return_exceptions=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stops accepting, finishes what was begun, and aborts what takes too long."""
+        """Stops accepting connections, finishes what was begun, and aborts what takes too long."""
         if self._drain_seconds > SHUTDOWN_SECONDS:
             for listener in sockets or ():
                 _turn_away(listener)
@@ -530,7 +544,8 @@ class _Server(uvicorn.Server):
         await self.lifespan.shutdown()
 
     async def _drain(self) -> None:
-        """Returns when nothing is left, the time is over, or the process is told to hurry."""
+        """Waits until no connection or request is left, the time is up, or the process is told to
+        hurry."""
         state, clock = self.server_state, self.config.clock
         self.config.ending = True
         for connection in state.connections:
@@ -562,12 +577,12 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Refuses new connections and accepts pending ones.
+    """Refuses new connections, while pending ones are still accepted.
 
-    Closing a socket resets every connection that nobody accepted yet, with the request that its
-    caller has sent by then. Without an answer to its first packet a caller tries again after a
-    second, and is then refused: that request was never sent, so a proxy hands it to another
-    process.
+    Closing a listening socket resets every connection that was not yet accepted, together with a
+    request that its caller may have sent by then. A filter therefore drops the first packet of new
+    connections. The caller tries again after a second and is then refused. As the request was never
+    sent, a proxy hands it to another process.
     """
     if sys.platform != "linux":
         return
@@ -588,7 +603,7 @@ def _turn_away(listener: socket.socket) -> None:
 
 
 _ATTACH_FILTER = 26
-"""SO_ATTACH_FILTER of Linux, which Python does not name."""
+"""``SO_ATTACH_FILTER`` of Linux, for which Python has no name."""
 
 
 def build_server(
@@ -599,10 +614,10 @@ def build_server(
     front: Front | None = None,
     drain_seconds: float = SHUTDOWN_SECONDS,
 ) -> uvicorn.Server:
-    """Builds a server for one ASGI application; its ``should_exit`` ends it.
+    """Builds a server for one ASGI application; setting its ``should_exit`` ends it.
 
-    Without a ``front`` no proxy is trusted. Longer ``drain_seconds`` are for one that shares its
-    socket with nobody.
+    Without a ``front`` no proxy is trusted. Use longer ``drain_seconds`` only for a server that
+    shares its listening socket with no other process.
     """
     return _Server(
         BoundedConfig(
@@ -636,8 +651,8 @@ async def serve_until(
 ) -> None:
     """Runs all servers until ``stop`` is set or one of them ends.
 
-    Requests still under way are aborted when ``hurry`` is set. ``before_exit`` tells open
-    connections first, so that they close with a code of their own.
+    Requests still under way are aborted if ``hurry`` is set. ``before_exit`` is called first and
+    can tell open connections, so that they close with their own code.
     """
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     stopping = asyncio.create_task(stop.wait())
@@ -658,7 +673,7 @@ async def serve_until(
 
 
 async def started(server: uvicorn.Server, stop: asyncio.Event) -> bool:
-    """Waits until a server accepts connections; returns False when it is told to stop before."""
+    """Waits until a server accepts connections; returns False if ``stop`` is set before that."""
     while not server.started:
         if stop.is_set():
             return False

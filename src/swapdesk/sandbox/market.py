@@ -1,8 +1,8 @@
-"""Prices of the sandbox, and prices of its simulated exchanges.
+"""Prices of the sandbox's market, and prices of its simulated exchanges.
 
-The market is a pure function of the seed and of sandbox time: every process computes the same price
-without asking anybody. A price drifts smoothly around its base and never leaves the asset's swing.
-An exchange's price is a pure function of seed, time, pair, amount and terms.
+A market price is a pure function of the seed and of sandbox time, so that every process computes
+the same price by itself. A price drifts smoothly around its base price and never leaves the asset's
+swing. An exchange's price is a pure function of seed, time, pair, amount and terms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH, short
 
 _LAYERS = ((7200, Decimal("0.7")), (420, Decimal("0.3")))
-"""Seconds between two knots of a drift, and its share of the whole swing."""
+"""Seconds between two knots of a drift, and the drift's share of the whole swing."""
 
 _SPAN = 1 << 32
 _BASIS_POINT = Decimal("0.0001")
@@ -29,20 +29,21 @@ _DIGITS = 10
 
 @lru_cache(maxsize=4096)
 def noise(seed: int, *path: str | int) -> Decimal:
-    """Returns a number in [-1, 1) from a seed and a path of names."""
+    """Returns a number in [-1, 1) that depends only on the seed and the ``path``."""
     text = "\0".join(map(str, (seed, *path)))
     word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return ROUGH.subtract(ROUGH.divide(Decimal(2 * word), Decimal(_SPAN)), Decimal(1))
 
 
 class Market:
-    """Mid prices in US dollars per unit."""
+    """Mid prices of all assets, in US dollars per unit."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
     def price(self, code: str, at: datetime) -> Decimal:
-        """Returns the price of an asset at a moment of sandbox time. Raises KeyError."""
+        """Returns the price of an asset at a moment of sandbox time. Raises KeyError for an unknown
+        asset."""
         return _price(self.seed, code, at)
 
     def prices(self, at: datetime) -> dict[str, Decimal]:
@@ -77,11 +78,11 @@ def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
 
 
 BUCKET_SECONDS = 10
-"""Sandbox time for which a price stands."""
+"""Seconds of sandbox time for which an exchange's price stays the same."""
 
 KEPT = 16_384
-"""Answers that are remembered of each kind: two legs over an intermediary ask for the same pair
-with many amounts."""
+"""Most answers that each cache here keeps: two legs over an intermediary ask for the same pair with
+many amounts."""
 
 PAYOUT_DECIMALS = 8
 PAYOUT_CONFIRMATIONS = 1
@@ -101,9 +102,9 @@ def bucket_of(at: datetime) -> datetime:
 class OrderBook(Struct, frozen=True):
     """One side of an exchange's book for one bucket of time.
 
-    ``kept`` is the share of the dollars that spread and markup leave; the book gets thinner with
-    every dollar taken, as with a constant product. Amounts out are rounded at ``places_out`` digits
-    in favour of the exchange, amounts in at ``places_in``.
+    ``kept`` is the share of the dollars that remains after spread and markup. The price worsens
+    with every dollar taken, as with a constant product. Amounts out are rounded at ``places_out``
+    digits and amounts in at ``places_in``, in favour of the exchange.
     """
 
     price_in: Decimal
@@ -114,11 +115,11 @@ class OrderBook(Struct, frozen=True):
     places_out: int
 
     def bought(self, amount_in: Decimal) -> Decimal:
-        """Returns units of the token bought for an amount sent, rounded down; may be 0."""
+        """Returns the units bought for an amount sent, rounded down; may be 0."""
         return _cut(self._exact(amount_in), self.places_out, ROUND_FLOOR)
 
     def needed(self, amount_out: Decimal) -> Decimal | None:
-        """Returns the smallest amount that buys this much; None when the book is too thin."""
+        """Returns the smallest amount in that buys ``amount_out``; None if the book is too thin."""
         dollars = ROUGH.divide(ROUGH.multiply(amount_out, self.price_out), self.kept)
         left = ROUGH.subtract(self.depth, dollars)
         if left <= 0:
@@ -150,9 +151,9 @@ def book_of(
     at: datetime,
     terms: Terms = FLOATING,
 ) -> OrderBook:
-    """Returns the book of a pair at a moment.
+    """Returns the order book of a pair at a moment.
 
-    Raises ValueError for fixed terms where there are none.
+    Raises ValueError for fixed terms if the exchange has no fixed rates.
     """
     return _book(market, venue, token_in, token_out, bucket_of(at), terms)
 
@@ -195,7 +196,8 @@ def _book(
 
 @lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
-    """Computes bounds from base prices, so that they stay while prices move."""
+    """Returns the exchange's bounds for an amount in, computed from base prices, so that they stay
+    the same while prices move."""
     asset = asset_of(token_in)
     # Of what is traded thinly an exchange takes less, but always some times its minimum.
     most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)
@@ -210,11 +212,11 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
 def minutes_of(
     venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
 ) -> Decimal:
-    """Returns the exchange's estimate from the deposit on, in minutes of sandbox time.
+    """Returns the exchange's estimate of the time from the deposit on, in minutes of sandbox time.
 
-    It is more than the exchange needs: 9 to 21 where the world runs at speed 1. A faster world
-    needs less, but for slots, which ignore the speed, and for polls, which have a shortest
-    interval.
+    The estimate exceeds what the exchange needs; at speed 1 it is 9 to 21 minutes. At a higher
+    speed it is shorter, except for the share of chains whose slots ignore the speed, and of polls,
+    which have a shortest interval.
     """
     phases = (
         (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
@@ -233,7 +235,7 @@ def minutes_of(
 
 
 def poll_seconds(speed: Decimal) -> float:
-    """Seconds between two looks at a leg."""
+    """Returns the seconds between two polls of a leg."""
     return min(max(_POLL / float(speed), _FASTEST_POLL), _SLOWEST_POLL)
 
 

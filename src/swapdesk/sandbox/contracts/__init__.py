@@ -1,6 +1,6 @@
-"""The contracts of the embedded EVM chains: Vyper sources and what they compile to.
+"""The contracts of the embedded EVM chains: Vyper sources and their compiled artefacts.
 
-Genesis puts the runtime code at fixed addresses and writes the storage that a constructor
-would; ``artefact`` reads the compiled files and says where a variable lies, and
-``python -m swapdesk.sandbox.contracts.build`` compiles anew after a source has changed.
+Genesis puts the runtime code at fixed addresses and writes the storage that a constructor would
+write. ``artefact`` reads the compiled files and says where a variable is stored. ``python -m
+swapdesk.sandbox.contracts.build`` compiles the sources again after a change.
 """

@@ -1,8 +1,8 @@
-"""Compiled contracts as shipped, and the layout of their storage by Vyper.
+"""Reads the compiled contracts, and computes where Vyper stores their variables.
 
-Genesis writes the storage that a constructor would. A value takes its slot; a text its length and
-then 32 bytes a slot; an entry of a map is at ``keccak256(slot ‖ key)``, and a map of maps does that
-again.
+Genesis writes the storage that a constructor would write. A value takes its slot. A text takes its
+slot for the length and then one slot for every 32 bytes. An entry of a map is at ``keccak256(slot ‖
+key)``; for a map of maps this is applied once for each key.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from swapdesk.chain.addresses.evm import keccak
 
 
 class Artefact(Struct, frozen=True):
-    """One contract.
+    """A compiled contract.
 
-    ``code`` is its runtime code; ``slots`` are the first slots of its variables, named as in the
-    source, those of a module as ``module.variable``.
+    ``code`` is its runtime code. ``slots`` maps each variable to its first slot; variables are
+    named as in the source, those of a module as ``module.variable``.
     """
 
     code: bytes
@@ -31,7 +31,7 @@ class Artefact(Struct, frozen=True):
 
 @cache
 def artefact(name: str) -> Artefact:
-    """Returns the compiled contract. Raises FileNotFoundError for one that is not shipped."""
+    """Returns the compiled contract of this name. Raises FileNotFoundError if none is shipped."""
     text = files(__package__).joinpath("artefacts", f"{name}.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return Artefact(
@@ -47,7 +47,8 @@ Storage = dict[int, int]
 
 @lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
-    """Returns the slot of ``map[key]…[key]`` for a map at ``slot``; keys: numbers or addresses."""
+    """Returns the slot of ``map[key]…[key]`` for a map at ``slot``; keys are numbers or
+    addresses."""
     for key in keys:
         slot = int.from_bytes(
             keccak(slot.to_bytes(32, "big") + number(key).to_bytes(32, "big")), "big"

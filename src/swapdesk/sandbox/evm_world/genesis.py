@@ -1,12 +1,11 @@
 """Block 0 of an embedded chain: accounts, tokens, pools, venues, canonical contracts and
 inventories, each with its storage.
 
-Basalt has a pool for everything that is traded: volatile tokens against the wrapped coin,
-steady ones against USDC. Fathom has few and thin ones, around the tokens that take permits.
-
-A contract's own name is often another than the catalogue's, and it is part of what a permit
-signs. Only tokens whose permits are known to follow EIP-2612 with the common domain (name,
-version, chain id, contract) have them here; all others take approvals.
+Basalt has a pool for everything that is traded: volatile tokens against the wrapped coin, steady
+ones against USDC. Fathom has a few thin pools, mainly of the tokens that take permits. The name in
+a contract often differs from the name in the catalogue, and the contract's name is part of what a
+permit signs. A token has permits here only if its permits are known to follow EIP-2612 with the
+common domain (name, version, chain id, contract); all other tokens take approvals.
 """
 
 from __future__ import annotations
@@ -37,30 +36,31 @@ from swapdesk.sandbox.tables import HONEST_ROWS, AssetRow, pooled
 from swapdesk.sandbox.world import WorldToken, asset_of, find_token, seed_bytes, world_tokens
 
 TREASURY = "treasury"
-"""Holds every token that nobody else does, and gives them away."""
+"""Account that holds every token that nobody else holds, and gives tokens away."""
 SOLVER = "isthmus"
-"""Settles orders of Isthmus from its inventory."""
+"""Account that settles orders of Isthmus from its inventory."""
 RELAYER = "meridian"
-"""Pays out what Meridian's portal took on another chain."""
+"""Account that pays out on one chain what Meridian's portal received on another."""
 BUNDLER = "bundler"
-"""Sends bundles of UserOperations, and is refunded their gas."""
+"""Account that sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR
-"""Moves pools with the market."""
+"""Account that moves the pools with the market."""
 
 COINS = 10**6 * 10**18
-"""Wei that each of them has for gas in block 0."""
+"""Wei that each of these accounts has for gas in block 0."""
 
 
 PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
 
 
 def parties_of(key: bytes) -> dict[str, str]:
-    """Returns their addresses by name for this sandbox key; the same on every chain."""
+    """Returns the addresses of ``PARTIES`` by name for this ``sandbox.key``; they are the same on
+    every chain."""
     return {name: checksummed("0x" + sandbox_key(key, name).address.hex()) for name in PARTIES}
 
 
 class TokenContractKind(StrEnum):
-    """Token contracts; the value is the artefact's name."""
+    """The kinds of token contracts; the value is the name of the artefact."""
 
     TOKEN = "Token"
     PERMIT = "PermitToken"
@@ -74,7 +74,10 @@ class TokenContractKind(StrEnum):
 
 
 class TokenContract(Struct, frozen=True):
-    """``name`` and ``version`` of the contract; ``version`` is empty without a domain."""
+    """The contract of a token: its kind, and the ``name`` and ``version`` it is deployed with.
+
+    ``version`` is empty if the contract has no domain for permits.
+    """
 
     kind: TokenContractKind
     name: str
@@ -88,7 +91,7 @@ WRAPPED_NATIVE = {
     "polygon": "WPOL",
     "bsc": "WBNB",
 }
-"""The wrapped native token, by chain."""
+"""Symbol of the wrapped native token, by chain."""
 
 
 def _dollar(name: str, version: str = "2") -> TokenContract:
@@ -134,7 +137,8 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 def contract_of(token: WorldToken) -> TokenContract:
     """Returns the contract of a token that is not native.
 
-    A namesake of a known token at another address has a plain contract.
+    A token whose row has no address of its own gets a plain contract, even if it shares its symbol
+    with a known token.
     """
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
@@ -148,25 +152,26 @@ BASALT, FATHOM = "ba", "fa"
 """Codes of the venues that have pools."""
 
 STEADY_SWING = 30
-"""Basis points; tokens that drift less are traded against USDC."""
+"""Largest drift of a steady token, in basis points (exclusive); steady tokens are traded against
+USDC."""
 
 _FEES = {(BASALT, False): 30, (BASALT, True): 5, (FATHOM, False): 25, (FATHOM, True): 4}
-"""Parts of 10,000, by venue and by whether both tokens are steady."""
+"""Fees in parts of 10,000, by venue and by whether both tokens are steady."""
 _DEPTHS = ((10, 40_000_000), (40, 12_000_000), (100, 4_000_000))
 _SHALLOW = 1_500_000
-"""Dollars on each side of a pool of Basalt on Ethereum, up to a rank."""
+"""Dollars on each side of a Basalt pool on Ethereum if the asset ranks below all of ``_DEPTHS``."""
 _CHAIN_PARTS = {"ethereum": 1, "base": 2, "arbitrum": 2, "bsc": 2, "polygon": 8}
 _FATHOM_PARTS = 25
 _SUPPLY_PARTS = 20
-"""Divisor of a token's supply that bounds a pool."""
+"""A pool holds at most the token's supply divided by this."""
 _FATHOM_BOUGHT = 5
-"""Volatile tokens without permits that Fathom has pools for, on each chain."""
+"""How many volatile tokens without permits Fathom has pools for, on each chain."""
 
 
 class Pool(Struct, frozen=True, dict=True):
-    """One pool; ``token0`` has the lower address.
+    """A pool of two tokens; ``token0`` has the lower address.
 
-    ``fee`` is in parts of 10,000 and ``depth`` in dollars on each side at base prices.
+    ``fee`` is in parts of 10,000; ``depth`` is in dollars on each side at base prices.
     """
 
     chain: str
@@ -188,7 +193,7 @@ class Pool(Struct, frozen=True, dict=True):
 
 
 def address_of(token: WorldToken) -> str:
-    """Returns the contract's address. Raises ValueError for a coin."""
+    """Returns the token's contract address. Raises ValueError if the token is a native coin."""
     if token.address is None:
         raise ValueError(f"{token.row.symbol} on {token.row.chain} has no contract")
     return token.address
@@ -277,7 +282,7 @@ def _most(asset: AssetRow) -> int:
 
 
 Allowances = Mapping[tuple[str, str], int]
-"""Units that an owner allows to a spender."""
+"""Units that an owner allows to a spender, by (owner, spender)."""
 
 
 def token_storage(
@@ -287,9 +292,9 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """Returns the storage of a token of any kind with its ``units`` by holder.
+    """Returns the storage of a token contract of any kind; ``units`` are by holder.
 
-    The supply of a wrapped coin is its coin balance, not a word.
+    A wrapped coin stores no supply: its supply is the contract's coin balance.
     """
     slots = artefact(contract.kind).slots
     storage: Storage = {
@@ -308,7 +313,7 @@ def token_storage(
 
 
 def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: int) -> Storage:
-    """``fee`` is in parts of 10,000."""
+    """Returns the storage of a pool; ``fee`` is in parts of 10,000."""
     slots = artefact("Pool").slots
     return {
         slots["token0"]: number(token0),
@@ -322,7 +327,7 @@ def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: in
 def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
-    """Of ``Router`` or ``PermitRouter``; ``pools`` are (token, token, pool)."""
+    """Returns the storage of ``Router`` or ``PermitRouter``; ``pools`` are (token, token, pool)."""
     slots = artefact(name).slots
     storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
     slot = slots["routing.poolOf"]
@@ -332,7 +337,8 @@ def router_storage(
 
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
-    """Returns the storage of a contract that holds only addresses, by variable."""
+    """Returns the storage of a contract that stores only addresses; ``addresses`` are by
+    variable."""
     slots = artefact(name).slots
     return {slots[variable]: number(address) for variable, address in addresses.items()}
 
@@ -342,18 +348,19 @@ def balance_slot(token: WorldToken, holder: str) -> int:
 
 
 ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
-"""The keeper's contract, on every chain."""
+"""Address of the keeper's contract, the same on every chain."""
 SENDER_CREATOR = checksummed("0x" + seed_bytes("contract", "sender creator")[:20].hex())
-"""Calls factories for the EntryPoint."""
+"""Address of the contract that calls account factories for the EntryPoint."""
 NOBODY = "0x000000000000000000000000000000000000dEaD"
-"""Owns the code that smart accounts are proxies of, so that nobody else ever does."""
+"""Owner of the implementation behind the smart accounts' proxies, so that nobody can ever control
+that implementation."""
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
-"""Dollars that solver and relayer hold of every traded token."""
+"""Dollars of every traded token that the solver and the relayer each hold."""
 _INVENTORY_PARTS = 25
 _KEEPER_TIMES = 3
-"""Holdings of the keeper's contract, as a multiple of what is in the pools."""
+"""How much the keeper's contract holds, as a multiple of what is in the pools."""
 _WRAPPED = 10**6
 _UNKNOWN_SUPPLY = 10**9
 
@@ -361,11 +368,12 @@ _VENUES = {venue.role: venue.address for venue in SANDBOX_VENUES}
 
 
 Contracts = dict[str, tuple[str, Storage]]
-"""Artefact and storage of contracts by address."""
+"""Artefact name and storage of each contract, by address."""
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
-    """Returns the tokens with a contract on an embedded chain: every enabled one of the table."""
+    """Returns the tokens that have a contract on an embedded chain: every enabled one of the
+    table."""
     return tuple(
         token
         for token in world_tokens().values()
@@ -380,7 +388,7 @@ _HONEST = frozenset(HONEST_ROWS)
 
 
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
-    """Returns contracts and accounts of a chain by address, for the sandbox with this key."""
+    """Returns the contracts and accounts of a chain by address, for the sandbox with this key."""
     parties = parties_of(key)
     allocations = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
@@ -421,7 +429,8 @@ def _contracts(chain: str, parties: Mapping[str, str]) -> Contracts:
 
 
 def account_contracts() -> Contracts:
-    """Returns what UserOperations need: the EntryPoint, and smart accounts with their factory."""
+    """Returns the contracts that UserOperations need: the EntryPoint, and smart accounts with their
+    factory."""
     return {
         ENTRY_POINT: _of("EntryPoint", creator=SENDER_CREATOR),
         SENDER_CREATOR: ("SenderCreator", {}),
@@ -443,7 +452,8 @@ def _router(chain: str, name: str, venue: str) -> tuple[str, Storage]:
 
 
 def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, Allocation]:
-    """The contract of a wrapped coin owns coins for all holdings."""
+    """Returns the token contracts. The contract of a wrapped coin holds enough coins to cover all
+    holdings."""
     pooled = _pooled(chain)
 
     @cache
@@ -475,10 +485,10 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the holders of a token in block 0.
+    """Returns the holders of a token in block 0, and the allowances.
 
-    Of what circulates the treasury has what nobody else holds; what the exchanges trade with is
-    added, as their books have it.
+    The treasury holds the part of the circulating supply that nobody else holds. What the exchanges
+    trade with is added on top, as their books state it.
     """
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
@@ -498,7 +508,7 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Returns the units in circulation: those of the asset, on every chain."""
+    """Returns the units in circulation: the supply of the asset, on every chain."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 

@@ -1,8 +1,9 @@
-"""Keeps the pools of the embedded chains at the market: one transaction at a time on each.
+"""Keeps the pools of the embedded chains at the market, with one transaction at a time on each
+chain.
 
-Which pools move, and by how much, is a pure function of reserves and prices (``plan``). An unused
-chain is left alone, so that an idle sandbox does not grow; a request wakes the keeper. ``give``
-pays tokens out of the treasury.
+``plan`` decides which pools move and by how much, as a pure function of reserves and prices. The
+keeper leaves a chain alone while nobody uses it, so that an idle sandbox does not grow; a request
+wakes the keeper. ``give`` pays tokens out of the treasury.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> i
     """Returns the amount to swap in so that ``reserve_in`` over ``reserve_out`` becomes ``ratio``,
     fee included.
 
-    Rounded down; 0 when the ratio is reached or exceeded already. With ``a`` swapped in, ``(x +
-    a)(10000 x + k a) = ratio * y * 10000 x`` for ``k`` the parts that are kept: a quadratic in
-    ``a``.
+    The amount is rounded down; 0 if the ratio is already reached or exceeded. With ``a`` swapped
+    in, ``(x + a)(10000 x + k a) = ratio * y * 10000 x``, where ``k`` is 10,000 less the fee: a
+    quadratic in ``a``.
     """
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
@@ -64,9 +65,9 @@ def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 BAND = Fraction(15, 10_000)
-"""A pool further than this from the market is moved back."""
+"""Distance from the market beyond which a pool is moved back."""
 MOST_STEPS = 32
-"""Most steps of a transaction of ``contracts/sources/Arbitrage.vy``."""
+"""Most steps in one transaction of ``contracts/sources/Arbitrage.vy``."""
 
 
 class PoolState(Struct, frozen=True):
@@ -76,11 +77,12 @@ class PoolState(Struct, frozen=True):
 
 
 PoolSwap = tuple[str, str, int]
-"""The pool, the token that is swapped in there, and its units."""
+"""The pool's address, the contract of the token that is swapped in, and its units."""
 
 
 def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
-    """Returns ``reserve0`` over ``reserve1`` at the market's prices, by asset."""
+    """Returns ``reserve0`` over ``reserve1`` as it would be at the market's prices; ``prices`` are
+    by asset."""
     return Fraction(_unit_price(pool.token1, prices)) / _unit_price(pool.token0, prices)
 
 
@@ -94,9 +96,10 @@ def plan(
 ) -> list[PoolSwap]:
     """Returns the steps that bring pools outside the band back to the market, the furthest first.
 
-    ``prices`` are dollars by asset, ``held`` the balances of the keeper's contract by token
-    contract: a pool it has too little for is moved as far as it goes. Payouts of steps are not
-    reused. A step that would not bring its pool nearer is omitted.
+    ``prices`` are dollars by asset; ``held`` are the balances of the keeper's contract, by token
+    contract. If the keeper holds too little for a pool, the pool is moved as far as possible. The
+    tokens that a step pays out are not used in later steps. A step that would not bring its pool
+    nearer to the market is omitted.
     """
     left = dict(held)
     off = [
@@ -141,23 +144,26 @@ def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
 
 
 EVERY_SECONDS = 5.0
-"""Interval of looks at a chain."""
+"""Seconds between two checks of a chain's pools."""
 STALE_SECONDS = 15.0
-"""Age from which pools are brought to the market before a request is answered: a quote from them
-must hold a moment later.
-"""
+"""Seconds since the last check after which the pools are moved before a request is answered, so
+that a quote from them is still valid a moment later."""
 BEAT_SECONDS = 3.0
-"""A block that is further ahead than this is not waited for: where blocks are slow, requests are
-answered as the pools stand. While one is made they wait, on a busy machine too."""
+"""If the next block is more than this many seconds away, requests do not wait for it and are
+answered from the current state of the pools. While a block is being made, requests wait for it."""
 WAKING_SECONDS = 10.0
-"""Longest wait for pools: a chain that cannot make a block answers as it is."""
+"""Longest time in seconds that a request waits for the pools; after it the chain answers from its
+current state."""
 _GAS, _STEP_GAS = 100_000, 160_000
-"""Bounds of one transaction; unused gas is not paid."""
+"""Gas limit of one transaction, and of each of its steps on top; unused gas is not paid."""
 
 
 class _Watched(Struct):
-    """One chain as the keeper sees it. ``places`` are slots of the keeper's balances; requests
-    wait for ``moving`` until ``patient_until``."""
+    """The keeper's record of one chain.
+
+    ``places`` are the storage slots of the balances of the keeper's contract, by token contract.
+    Requests wait for the task ``moving`` until ``patient_until``.
+    """
 
     live: LiveChain
     pools: tuple[Pool, ...]
@@ -170,7 +176,7 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Moves the pools of a node's chains, each while it is used."""
+    """Moves the pools of a node's chains with the market, each chain while it is used."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -179,9 +185,10 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records the use of a chain: its pools are checked, unless they were just now.
+        """Records the use of a chain and checks its pools, unless they were checked just now.
 
-        Waits for stale ones, as far as the blocks that are due now bring them to the market.
+        If the pools are stale, waits until the blocks that are due now have brought them to the
+        market.
         """
         watched = self._chains[chain]
         now = self._clock.monotonic()
@@ -218,9 +225,11 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Moves the pools of a chain that are outside the band; returns the hash.
+        """Moves the pools of a chain that are outside the band; returns the hash of the
+        transaction.
 
-        None when nothing is to do or the transaction before still waits. Raises Problem.
+        Returns None if there is nothing to do or the previous transaction is still pending. Raises
+        Problem.
         """
         watched = self._chains[chain]
         async with watched.stepping:
@@ -276,7 +285,7 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
     """Sends units of the token with this contract; returns the hash at once.
 
-    Raises Problem, also when the treasury holds less.
+    Raises Problem, for example if the treasury holds too little.
     """
     return await node.account(chain, TREASURY).send(
         bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)

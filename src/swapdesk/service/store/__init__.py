@@ -1,4 +1,5 @@
-"""Durable state: the subjects of ``Store``, over SQLite or PostgreSQL (``database``).
+"""Durable state of the service: the subjects of ``Store``, over SQLite or PostgreSQL
+(``database``).
 
-One set of statements serves both. The order stream reads the outbox.
+Both databases run the same statements. The order stream reads the outbox.
 """

@@ -1,9 +1,9 @@
 """The books of partners: sums by UTC day, and the entries of their commissions.
 
-A sum moves in the transaction that finishes the order (contract 12.6). Entries are only added: what
-an order earned, a reversal and a payout, the last two negative. All of it follows from the orders
-and the other entries, so it can be recounted and compared. Dollars are exact: ``exact_plus`` and
-``exact_sum`` add without rounding in both databases.
+A sum changes in the transaction that finishes the order (contract 12.6). Entries are only added:
+what an order earned, a reversal or a payout; the amounts of the last two are negative. Sums and
+earnings follow from the orders and the other entries, so they can be recounted and compared.
+Dollars are exact: ``exact_plus`` and ``exact_sum`` add without rounding in both databases.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from swapdesk.service.store.rows import order_of
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
 PENDING = timedelta(days=30)
-"""Time from the entry until it may be paid out (contract 12.8)."""
+"""Time from the entry of an earning until it may be paid out (contract 12.8)."""
 
 
 class NothingDue(Exception):
-    """There is nothing to pay out or to reverse; the message says why."""
+    """Raised if there is nothing to pay out or to reverse; the message says why."""
 
 
 class Recount(Struct, frozen=True):
-    """Differences between books and orders: days that differ, by partner and day, and finished
-    orders without an entry.
+    """The differences that a recount found between books and orders.
+
+    ``sums`` is the number of daily sums compared, ``differing`` lists the wrong ones by partner id
+    and day, and ``unentered`` is the number of finished orders without an entry.
     """
 
     sums: int
@@ -52,11 +54,12 @@ class Recount(Struct, frozen=True):
 
 
 class Books(Subject):
-    """Commissions of partners, as shown to them and as the operator books them."""
+    """Commissions of partners: what partners are shown, and what the operator books."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """Reads, from one snapshot, a partner's active days, oldest first, and payouts by month of
-        the earnings (``YYYY-MM``), in dollars.
+        """Returns a partner's daily sums, oldest first, and payouts, both from one snapshot.
+
+        Payouts are in dollars, by the month of the earnings (``YYYY-MM``).
         """
         values = {"partner_id": partner_id}
 
@@ -90,8 +93,9 @@ class Books(Subject):
         """Books the payout of a month's (``YYYY-MM``) earnings that are no longer pending; returns
         dollars.
 
-        Raises NothingDue. A reversal counts at once, together with what it reverses, and that of
-        another month too where more was paid than earned. What was paid before is not paid again.
+        The payout is at most what is due over all months, so that a month with more payouts than
+        earnings is made up for first. An earning that was reversed counts at once, together with
+        its reversal. Earlier payouts are subtracted. Raises NothingDue.
         """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
@@ -114,8 +118,10 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Books that an order earned nothing after all, in the month of the act; returns its former
-        earnings in dollars. Raises NothingDue.
+        """Books the reversal of an order's commission in the month of the act; returns the former
+        commission in dollars.
+
+        Raises NothingDue if the order has no commission.
         """
 
         async def reversed_(db: Transaction) -> Decimal:
@@ -140,7 +146,8 @@ class Books(Subject):
         return await self._database.write(reversed_)
 
     async def recount(self) -> Recount:
-        """Recounts everything and compares; writes nothing, and takes no locks."""
+        """Recounts all sums and entries from the orders and compares; writes nothing and takes no
+        locks."""
 
         async def counted(db: Transaction) -> Recount:
             await db.take_time()
@@ -154,8 +161,10 @@ class Books(Subject):
         return await self._database.snapshot(counted)
 
     async def rebuild(self, recount: Recount) -> None:
-        """Rewrites what a recount found to differ, a day per transaction, so that a running service
-        does not wait for all of it.
+        """Rewrites the daily sums, and adds the entries, that a recount found wrong or missing.
+
+        Each day is a transaction of its own, so that a running service does not wait for all of
+        them. Raises StoreUnavailable, always ``in_doubt``: some days may be committed.
         """
 
         async def entered(db: Transaction) -> None:
@@ -190,7 +199,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Counts a finished order, once however often it is written, and not before it is announced."""
+    """Adds a finished order to the books: once, however often the order is written, and only if its
+    create is paid."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -236,10 +246,11 @@ def _line(partner_id: str) -> str:
 
 
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
-    """Computes the sums from the orders and the reversals.
+    """Returns the SELECT that computes the daily sums from the orders and the reversals.
 
-    Earnings are recognized by their digits: as a number they would pass through SQLite's floating
-    point, which reads the first one as 0 where Solana's machine has left the registers full.
+    Whether an order earned anything is decided by the digits of its commission, as text. As a
+    number the commission would pass through SQLite's floating point, which reads the first value as
+    0 if the Solana machine has left the registers full.
     """
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours
@@ -258,7 +269,7 @@ def _counted(of_orders: str = "", of_reversals: str = "") -> str:
 
 
 _TOLD = " AND told"
-"""The books omit an order whose create is not paid."""
+"""Condition that excludes an order whose create is not paid."""
 
 _COLUMNS = "partner_id, day, orders, private, volume, commission, entries"
 _UNENTERED = (

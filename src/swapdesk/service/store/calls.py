@@ -1,4 +1,4 @@
-"""Counts of calls: in the windows of partners, and in months."""
+"""Counts of calls: by rate-limit window of a partner, and by month."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _USAGE = (
 
 class Calls(Subject):
     async def count(self, call: Counting) -> None:
-        """Replaces the counts by what ``call`` makes of them; nobody else counts in between.
+        """Replaces the counts by the result of ``call.take``; no other call is counted in between.
 
-        Raises what refuses the call.
+        Raises what ``call.take`` raises to refuse the call.
         """
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
-        """Takes calls that were counted but never made out of their windows.
+        """Subtracts calls that were counted but never made from their windows.
 
-        Windows that have ended since have no row any more, and nothing to give back to.
+        Windows that have ended since have no row any more and are skipped.
         """
         rows = [asdict(row) for row in unused]
         # In one order everywhere, so that two who give back do not wait for each other.
@@ -51,7 +51,7 @@ class Calls(Subject):
         return [Usage(*row) for row in await self._database.look(_USAGE, values)]
 
     async def add_to_month(self, month: str, counts: Mapping[str, int]) -> None:
-        """Adds to the request counters of partners for a month ``YYYY-MM``."""
+        """Adds ``counts``, requests by partner id, to the counters of a month (``YYYY-MM``)."""
         rows = [
             {"partner_id": partner_id, "month": month, "count": count}
             for partner_id, count in sorted(counts.items())
@@ -84,7 +84,8 @@ async def count_opened(
 ) -> None:
     """Counts the call that begins the order or group ``opened``, and records its payment.
 
-    Raises what refuses the call. The transaction holds its line.
+    The transaction holds the lock that ``line_of`` names. Raises what ``call.take`` raises to
+    refuse the call.
     """
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
@@ -93,10 +94,10 @@ async def count_opened(
 
 
 class _Counts(Struct, frozen=True):
-    """The windows behind a line during a transaction.
+    """The counts of one partner and rate class during a transaction.
 
-    They are read once and written once, however many calls count: nobody else passes the line
-    before the commit.
+    They are read once and written once, however many calls are counted, because no other
+    transaction gets their lock before the commit.
     """
 
     used: list[Usage]
@@ -123,8 +124,10 @@ async def _count(db: Transaction, call: Counting) -> None:
 
 
 def line_of(call: Counting | None) -> str | None:
-    """Returns the line to hold from the beginning of the transaction: works that took it later,
-    holding something else already, could wait for each other.
+    """Returns the name of the lock that protects the counts of a call; None without a call.
+
+    A transaction takes this lock first. Transactions that took it while they hold another lock
+    could wait for each other.
     """
     return None if call is None else _line(call.counted, call.rate_class)
 

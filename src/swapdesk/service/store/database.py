@@ -1,10 +1,12 @@
-"""The interface of a database to the store, whichever stands behind it.
+"""The interface between the store and its database, SQLite or PostgreSQL.
 
-There is one set of statements, in the SQL that SQLite and PostgreSQL have in common; their values
-are named (``:name``). A piece of work is a coroutine over a ``Transaction``: PostgreSQL answers it
-over the network, SQLite at once, in the thread of its one writer. Differences are in ``Wording``
-and in the column types of ``schema``. Times are integers, microseconds since 1970 UTC. Amounts are
-exact: decimal text in SQLite, NUMERIC in PostgreSQL; either is read as ``Decimal``.
+Both databases run the same statements, in the SQL that they have in common, with named values
+(``:name``). Differences are in ``Wording`` and in the column types of ``schema``. A piece of work
+is a coroutine over a ``Transaction``: PostgreSQL answers it over the network, SQLite at once, in
+the thread of its one writer. A line is a named lock, which a transaction holds to its end.
+
+Times are integers, microseconds since 1970 UTC. Amounts are exact: decimal text in SQLite, NUMERIC
+in PostgreSQL; both are read as ``Decimal``.
 """
 
 from __future__ import annotations
@@ -25,15 +27,16 @@ from msgspec import Struct
 T = TypeVar("T")
 
 Values = Mapping[str, Any]
-"""By name: text, integers, booleans, bytes, ``Decimal`` or None."""
+"""The values of a statement by name: text, integers, booleans, bytes, ``Decimal`` or None."""
 NO_VALUES: Values = {}
 
 
 class Place(Struct, frozen=True):
-    """Location of a PostgreSQL database: a URL without a password, which no message shows either.
+    """How to connect to a PostgreSQL database.
 
-    ``tls`` None takes what the server offers; ``ca_file`` are the certificates that verify the
-    server's, by default those of the system.
+    ``url`` has no password, and no message shows ``password``. ``connections`` is the size of the
+    pool. ``tls`` None accepts what the server offers. ``ca_file`` holds the certificates that
+    verify the server's certificate, None those of the system.
     """
 
     url: str
@@ -47,9 +50,10 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """The store did not answer, and nothing has changed.
+    """Raised if the store did not answer. Nothing has changed, unless ``in_doubt``.
 
-    ``in_doubt``: the commit was requested and not confirmed, so that everything may have changed.
+    ``in_doubt`` is True if the commit was requested and not confirmed, so that everything may have
+    changed.
     """
 
     def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
@@ -58,12 +62,14 @@ class StoreUnavailable(Exception):
 
 
 class Taken(Exception):
-    """A row with this key exists already; nothing was written."""
+    """Raised if a row with this key exists already; nothing was written."""
 
 
 class ClockDiffers(Exception):
-    """The clock of this process differs too much from the database's: times of one cannot be
-    compared with the other.
+    """Raised if the clock of this process differs too much from the database's to compare their
+    times.
+
+    ``ahead`` is how far this process is ahead, negative if it is behind.
     """
 
     def __init__(self, ahead: timedelta) -> None:
@@ -74,7 +80,8 @@ class ClockDiffers(Exception):
 
 
 class SchemaError(Exception):
-    """The database cannot be used: damaged, of another program or world, or of an unknown schema.
+    """Raised if the database cannot be used: it is damaged, belongs to another program or service,
+    or has an unknown schema.
 
     The message says which.
     """
@@ -89,22 +96,24 @@ class Row(Protocol):
 
 
 class Tally(Protocol):
-    """A sum that works of one transaction share, behind a line."""
+    """A sum that several pieces of work in one transaction share, protected by a line (a named
+    lock)."""
 
     async def write(self, db: Transaction) -> None: ...
 
 
 class Transaction(ABC):
-    """A transaction on one connection, as a piece of work sees it. Work awaits nothing else."""
+    """A transaction on one connection, as a piece of work uses it.
+
+    Work awaits nothing but the methods of this class.
+    """
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.tells = False
         self.tallies: dict[str, Tally] = {}
-        """By line. Written once, after the last work and before the commit.
-
-        A work that fails leaves them unchanged.
-        """
+        """Shared sums by line, written once, after the last piece of work and before the commit.
+        Work that fails leaves them unchanged."""
 
     @abstractmethod
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]: ...
@@ -114,26 +123,26 @@ class Transaction(ABC):
 
     @abstractmethod
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
-        """Returns the number of rows changed. Raises Taken."""
+        """Runs the statement; returns the number of rows changed. Raises Taken."""
         ...
 
     @abstractmethod
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
-        """Runs the statement with each of these values. Raises Taken."""
+        """Runs the statement once for each of these values. Raises Taken."""
         ...
 
     @abstractmethod
     async def alone(self, name: str) -> None:
-        """Waits for the line of this name and holds it to the end of the transaction."""
+        """Waits for the line (the lock) of this name and holds it to the end of the transaction."""
         ...
 
     @abstractmethod
     async def take_time(self) -> None:
-        """Lets later statements take minutes: for work over all rows."""
+        """Lets later statements of the transaction take minutes, for work over all rows."""
         ...
 
     def tell(self) -> None:
-        """Wakes those who wait for ``growth``, in every process, after the commit."""
+        """Wakes everybody who waits for ``growth``, in every process, after the commit."""
         self.tells = True
 
 
@@ -148,26 +157,27 @@ Work = Callable[[Transaction], Awaitable[T]]
 NO_LINE = ""
 
 Still = Callable[[], Awaitable[None]]
-"""Raises StoreUnavailable if the exclusion may have been lost."""
+"""A function that raises StoreUnavailable if the exclusion by ``exclusive`` may have been lost."""
 
 
 async def nobody_else() -> None:
-    """The ``Still`` of a process that is alone anyway."""
+    """Does nothing: the ``Still`` of a process that competes with no other."""
 
 
 class Wording(Struct, frozen=True):
-    """Clauses that the two databases word differently."""
+    """The clauses that the two databases word differently."""
 
     skip_leased: str
-    """After a SELECT of rows to change: skips rows that others are changing."""
+    """Suffix of a SELECT of rows to change: skips rows that others are changing."""
     settled: str
-    """Condition on an outbox row: nothing can be committed before it any more."""
+    """Condition on an outbox row: True once no other row can be committed before it any more."""
     among: str
-    """After a column: equals one of the texts of ``:among``, a JSON list."""
+    """Condition after a column name: the value is one of the texts of ``:among``, a JSON list."""
     first_rows: str
-    """The first ``:limit`` rows by ``sequence``, and those with the same number as the last."""
+    """Suffix that keeps the first ``:limit`` rows by ``sequence``, and rows with the same
+    ``sequence`` as the last of them."""
     clock: str
-    """SELECT of ``now``, by the database's own clock."""
+    """SELECT that returns ``now``, microseconds since 1970 by the database's own clock."""
     newest: str
 
 
@@ -178,29 +188,29 @@ class Pool(Struct, frozen=True):
 
 
 class Database(Protocol):
-    """Every method raises StoreUnavailable when it cannot answer."""
+    """A database as the store uses it. Every method raises StoreUnavailable if it cannot answer."""
 
     wording: Wording
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Returns the result of ``work`` once it is durable, all of it or nothing; raises what it
-        raises.
+        """Runs ``work`` in a transaction; returns its result once all changes are durable.
 
-        It may run more than once; its last run counts. It holds the line ``behind`` from its
-        beginning, as after ``alone``. Works of one line, and those with ``NO_LINE``, may be
-        committed together; the latter wait for nobody: each changes a row of its own, and passes no
-        line that others wait at.
+        If ``work`` raises, nothing is changed and the exception is raised here. ``work`` may run
+        more than once; the last run counts. With ``behind`` the transaction holds the line of that
+        name from its beginning, as after ``alone``. Works with the same line may be committed
+        together, and so may works with ``NO_LINE``. The latter wait for nobody: each changes only a
+        row of its own, and takes no line that others wait for.
         """
         ...
 
     async def read(self, work: Work[T]) -> T: ...
 
     async def snapshot(self, work: Work[T]) -> T:
-        """Like ``read``, with all statements at one moment."""
+        """Like ``read``, but all statements see the database at one moment."""
         ...
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]:
-        """Reads a few rows that an index finds at once."""
+        """Returns a few rows that an index finds at once."""
         ...
 
     def sortable(self, amount: Decimal) -> str | Decimal:
@@ -208,20 +218,22 @@ class Database(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Excludes other processes with the same name while inside, whatever is awaited there.
+        """Excludes other processes that use the same name until the block ends, whatever is awaited
+        inside.
 
-        A process that is killed inside has left.
+        If the process is killed, the exclusion ends.
         """
         ...
 
     def pool(self) -> Pool | None:
-        """None for a database inside the process."""
+        """Returns the state of the connection pool; None for a database inside the process."""
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
-        """An event that is set after each commit that tells, of any process.
+        """Yields an event that is set after each commit of any process that called
+        ``Transaction.tell``.
 
-        Also set now and then, in case one was missed.
+        The event may also be set without such a commit, in case a notification was missed.
         """
         ...
 
@@ -243,7 +255,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970 UTC, exact."""
+    """Returns microseconds since 1970 UTC, exactly."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
@@ -256,14 +268,15 @@ _NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 @lru_cache(maxsize=512)
 def numbered(statement: str, mark: str) -> tuple[str, tuple[str, ...]]:
-    """Replaces names by ``mark`` and 1, 2, …; returns the statement and the names in that order."""
+    """Replaces each ``:name`` by ``mark`` and a number from 1; returns the statement and the names
+    in that order."""
     names = tuple(dict.fromkeys(_NAMED.findall(statement)))
     places = {name: f"{mark}{number}" for number, name in enumerate(names, start=1)}
     return _NAMED.sub(lambda match: places[match[1]], statement), names
 
 
 def insertion(table: str, columns: Sequence[str]) -> str:
-    """INSERT of one row with values of these names."""
+    """Returns the INSERT of one row; its values have the names of the columns."""
     names = ", ".join(columns)
     marks = ", ".join(f":{name}" for name in columns)
     return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names

@@ -1,7 +1,7 @@
-"""Orders that were created together, and the bundles that fund them.
+"""Orders that were created together (a group), and the bundles that pay their deposits.
 
-A bundle moves by compare-and-set on its state alone, so that one of any number of submissions
-succeeds (contract 17.2).
+A bundle changes its state by compare-and-set on the state alone, so that only one of several
+submissions succeeds (contract 17.2).
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ class Groups(Subject):
         """Inserts a group and its orders, which have no stored quote, and counts the call, in one
         commit.
 
-        Raises PayoutsChanged and what refuses the call; ``payment`` as for an order. After a commit
-        in doubt the same call is repeated with ``in_doubt``, and accepts its own rows.
+        With a ``payment`` nothing is announced until the payment is settled. After a commit in
+        doubt the same call is repeated with ``in_doubt``, which accepts the rows of the first
+        attempt. Raises PayoutsChanged, and what ``call.take`` raises to refuse the call.
         """
         is_told = payment is None
         rows = [
@@ -81,7 +82,7 @@ class Groups(Subject):
             self._report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        """Returns None also while its create is not paid."""
+        """Returns a group of the partner; None if it is unknown or its create is not paid."""
         rows = await self._database.look(
             "SELECT multi_id, partner_id, created, chain FROM groups"
             " WHERE partner_id = :partner_id AND multi_id = :multi_id AND told",
@@ -95,7 +96,10 @@ class Groups(Subject):
         )
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """Returns the orders as requested, for callers that found or made the group."""
+        """Returns the orders of a group in the order of the request.
+
+        Whether the create is paid is not checked: callers have found or made the group before.
+        """
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
         async def found(db: Transaction) -> list[StoredOrder]:
@@ -111,7 +115,8 @@ class Groups(Subject):
     async def save_bundle(self, bundle: StoredBundle) -> None:
         """Stores a pending bundle in place of the group's other pending one.
 
-        Raises BundleUnderWay when one that was submitted, or paid, has an order in common.
+        Raises BundleUnderWay if a bundle that was submitted or paid has an order in common with
+        this one.
         """
         values = _values(bundle)
 
@@ -133,13 +138,15 @@ class Groups(Subject):
         return await self._bundles(_BUNDLES, {"partner_id": partner_id, "multi_id": multi_id})
 
     async def bundles_under_way(self) -> list[StoredBundle]:
-        """Everybody's submitted bundles without an outcome, oldest first."""
+        """Returns the bundles of all partners that were submitted and have no outcome yet, oldest
+        first."""
         return await self._bundles(
             "SELECT * FROM bundles WHERE state = 'submitted' ORDER BY number", {}
         )
 
     async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
-        """Writes the outcome of a bundle; returns False if its state had changed."""
+        """Writes the new state and outcome of a bundle; returns False if the stored state is not
+        ``expected``."""
         values = _values(bundle) | {"number": bundle.number, "expected": expected}
 
         async def moved(db: Transaction) -> bool:

@@ -1,6 +1,6 @@
-"""Migration of files of earlier releases, schema 1 to 12, to this one.
+"""Migrates SQLite files of earlier releases, schema 1 to 12, to the schema of this release.
 
-SQLite alone: PostgreSQL begins with schema 13.
+PostgreSQL needs no such migration: its first schema is 13.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ _FILLED = {
 
 
 def to_last(connection: sqlite3.Connection, version: int) -> None:
-    """Migrates an older file to schema 12, each step whole or not at all."""
+    """Migrates an older file to schema 12, each step in a transaction of its own."""
     for before in range(version, LAST):
         connection.executescript(
             f"BEGIN IMMEDIATE;{UPDATES[before]}PRAGMA user_version = {before + 1};COMMIT;"
@@ -248,7 +248,8 @@ def to_last(connection: sqlite3.Connection, version: int) -> None:
 
 
 def to_newest(connection: sqlite3.Connection, tables: str, version: int) -> None:
-    """Moves every row of a file of schema 12 into ``tables`` of ``version``, as one transaction."""
+    """Moves every row of a file of schema 12 into new ``tables`` of schema ``version``, in one
+    transaction."""
     named = "SELECT type, name FROM sqlite_master WHERE sql IS NOT NULL AND type IN (%s)"
     script = ["BEGIN IMMEDIATE;"]
     for kind, name in connection.execute(named % "'index', 'trigger'"):

@@ -1,7 +1,8 @@
-"""Quotes, and the orders they become.
+"""Quotes, and the orders that are created from them.
 
-``partner_id`` is in every WHERE that serves a partner, and the forward-only rule is the predicate
-``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
+Every statement that serves a partner has ``partner_id`` in its WHERE. An order never moves
+backward: an update requires ``rank <= :rank`` beside the compare-and-set on ``version`` (contract
+8.7).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from swapdesk.wire.quotes import SortOrder
 
 
 class Quotes(Subject):
-    """Kept until 15 minutes after they expire."""
+    """The stored quotes, kept until 15 minutes after they expire."""
 
     async def save(self, quotes: Sequence[StoredQuote]) -> None:
         rows = [values_of(quote) for quote in quotes]
@@ -65,7 +66,8 @@ class Quotes(Subject):
         return quote_of(rows[0]) if rows else None
 
     async def owner(self, quote_id: str) -> str | None:
-        """Returns the partner id of a quote, also after it became an order."""
+        """Returns the id of the partner who owns a quote, also after the quote became an order;
+        None if unknown."""
         return await self._value(
             str,
             "SELECT partner_id FROM quotes WHERE quote_id = :quote_id"
@@ -81,7 +83,7 @@ class Quotes(Subject):
 
 
 Listener = Callable[[StoredOrder, int | None], None]
-"""Takes an order and the state that it left; None for a new order."""
+"""A callback that gets an order and its former state, None for a new order."""
 
 
 class Orders(Subject):
@@ -100,7 +102,7 @@ class Orders(Subject):
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the listeners, unless the order is still in the state ``before``."""
+        """Calls the listeners with the order, unless its state is still ``before``."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -115,9 +117,10 @@ class Orders(Subject):
     ) -> None:
         """Consumes the quote, inserts the order and counts the call in one commit.
 
-        With a ``payment`` the order is not announced until that is settled. Raises QuoteConsumed,
-        or QuoteGone for a quote of nobody or of another partner; PayoutsChanged when ``payouts``,
-        by which the order's wallet was chosen, are no longer the newest; what refuses the call.
+        With a ``payment`` the order is not announced until the payment is settled. Raises
+        QuoteConsumed; QuoteGone if the partner has no such quote; PayoutsChanged if ``payouts``, by
+        which the order's wallet was chosen, are no longer the newest; and what ``call.take`` raises
+        to refuse the call.
         """
         values = order_values(self._database, order) | {"told": payment is None}
 
@@ -139,9 +142,10 @@ class Orders(Subject):
         self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        """Returns the order that a quote became, also after the quote was deleted.
+        """Returns the order that a quote became, also after the quote was deleted; None without
+        one.
 
-        For its create, whether or not it is paid.
+        Only a repeated create asks this, so the order is returned even if its create is not paid.
         """
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
@@ -149,7 +153,7 @@ class Orders(Subject):
         )
 
     async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the order, if it is the partner's and its create is paid."""
+        """Returns the order if it belongs to the partner and its create is paid, else None."""
         return await self._one(
             "SELECT * FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -157,22 +161,20 @@ class Orders(Subject):
         )
 
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
-        """Returns paid orders by id, for readers of the outbox, whoever owns them."""
+        """Returns paid orders of any partner by id, for readers of the outbox."""
         rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
-        """Returns the order, whoever owns it and whether or not its create is paid: for those who
-        carry it out.
-        """
+        """Returns the order of any partner, whether or not its create is paid, for the code that
+        carries orders out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
 
     async def of_transaction(self, chain: str, transaction: str) -> str | None:
-        """Returns the id of the DEX order that was confirmed with this transaction, whoever owns
-        it.
-        """
+        """Returns the id of the DEX order, of any partner, that was confirmed with this
+        transaction; None without one."""
         return await self._value(
             str,
             "SELECT service_id FROM orders"
@@ -182,9 +184,8 @@ class Orders(Subject):
         )
 
     async def gave_out(self, account: str, since: datetime) -> bool:
-        """Returns True if any order created since then has this deposit account, whatever its
-        state.
-        """
+        """Returns True if any order created since ``since`` has this deposit account, whatever its
+        state."""
         given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
@@ -194,9 +195,8 @@ class Orders(Subject):
         return given_out is True
 
     async def version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
-        """Returns the version and the creation time of an order, never cached; None where ``get``
-        finds none.
-        """
+        """Returns the version and creation time of an order, read anew each time; None if ``get``
+        returns None."""
         rows = await self._database.look(
             "SELECT version, created FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -205,7 +205,7 @@ class Orders(Subject):
         return (rows[0]["version"], moment_of(rows[0]["created"])) if rows else None
 
     async def known(self, partner_id: str, service_ids: Iterable[str], since: datetime) -> set[str]:
-        """Returns the ids for which ``get`` finds an order that was created since then."""
+        """Returns the ids for which ``get`` finds an order that was created since ``since``."""
         among = json.dumps(list(service_ids))
         values = {"partner_id": partner_id, "since": micros(since), "among": among}
         rows = await self._database.look(self._known, values)
@@ -221,10 +221,12 @@ class Orders(Subject):
         expected_version: int,
         before: int | None = None,
     ) -> bool:
-        """Writes the new state, its outbox row and ``expected_version + 1``, and ends the lease.
+        """Writes the order's new state with version ``expected_version + 1`` and an outbox row, and
+        ends the lease.
 
-        ``before`` is the former state, for listeners. Returns False when another write was first,
-        the rank would fall, or the transaction of the confirmation belongs to another order.
+        ``before`` is the former state for the listeners; with None they are not called. Returns
+        False if the stored version is another, if the rank would fall, or if the confirmed
+        transaction belongs to another order.
         """
         values = order_values(self._database, order) | {
             "expected": expected_version,
@@ -253,7 +255,8 @@ class Orders(Subject):
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
-        """Ends the owner's lease without a change of state, until ``due_at``."""
+        """Ends the owner's lease without a change of state; the order is due again at ``due_at``,
+        with None never."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -273,10 +276,10 @@ class Orders(Subject):
     async def page(
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
-        """Returns a page of the partner's paid orders, and the number on all pages, from one
-        snapshot.
+        """Returns a page of the partner's paid orders, and the number of orders on all pages, from
+        one snapshot.
 
-        ``from_`` of the query is ignored: ``since`` replaces it.
+        ``since`` replaces ``from_`` of the query.
         """
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
@@ -308,11 +311,11 @@ class Orders(Subject):
         limit: int,
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
-        """Leases rows whose ``due_at`` has come and that nobody else leases.
+        """Leases up to ``limit`` orders that are due and that nobody else leases.
 
-        With a ``tolerance`` leases follow the database's clock, the same for all: a process whose
-        clock is ahead would take what others still hold. Raises ClockDiffers where the own clock
-        differs by more.
+        With a ``tolerance`` leases follow the database's clock, which is the same for all
+        processes; a process whose own clock is ahead would take orders that others still lease.
+        Raises ClockDiffers if ``now`` differs from the database's clock by more than ``tolerance``.
         """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
@@ -327,8 +330,9 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Renews the owner's leases; ``tolerance`` as for ``claim_due``, and with one the worker is
-        recorded as seen.
+        """Renews the owner's leases, by the same clock as ``claim_due``.
+
+        With a ``tolerance`` the worker is also recorded as seen. Raises ClockDiffers.
         """
 
         async def renewed(db: Transaction) -> None:
@@ -367,17 +371,17 @@ class Orders(Subject):
         return at
 
     async def worker_seen(self) -> datetime | None:
-        """Returns when any worker was seen last, by the database's clock."""
+        """Returns when any worker was last seen, by the database's clock; None if none was."""
         return await self._value(moment_of, "SELECT MAX(seen) FROM workers")
 
     async def next_due(self) -> datetime | None:
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Makes orders due that are scheduled for later.
+        """Makes orders due now that are due later.
 
-        Unknown ones, those that are being opened and those that are no longer looked at stay
-        unchanged.
+        Unknown orders, orders that are still being opened, and orders that are no longer looked at
+        stay unchanged.
         """
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
@@ -411,10 +415,10 @@ def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
 async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
-    """Admits new orders of a partner if the payouts that their wallets were chosen by are still the
+    """Checks that ``payouts``, by which the wallets of new orders were chosen, are still the
     newest.
 
-    Raises PayoutsChanged.
+    Until the commit no other private order of the partner can be admitted. Raises PayoutsChanged.
     """
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
@@ -427,7 +431,7 @@ async def admit(
 
 
 async def announce(db: Transaction, service_id: str) -> None:
-    """Adds an order to the outbox, unless its create is not paid yet."""
+    """Adds the state of an order to the outbox, unless its create is not paid yet."""
     await db.run(
         "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
         " SELECT service_id, partner_id, version, status, rank, modified FROM orders"
@@ -438,9 +442,10 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 
 async def tell_opened(db: Transaction, opened: str) -> None:
-    """Announces the order, or the orders of the group, whose create is now paid.
+    """Announces the order, or all orders of the group, with the id ``opened``, whose create is now
+    paid.
 
-    Those that are finished already are counted, too.
+    Orders that are finished already are also added to the books.
     """
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
@@ -456,7 +461,10 @@ async def tell_opened(db: Transaction, opened: str) -> None:
 async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
-    """An order that names no wallet is paid from the venue's first."""
+    """Returns the wallets that pay the partner's newest private orders, at most ``limit``.
+
+    An order without a stored wallet is paid from the venue's first one.
+    """
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

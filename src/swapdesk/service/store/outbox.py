@@ -10,14 +10,20 @@ from swapdesk.service.store.database import Database, Subject, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
 _HELD_SECONDS = 0.01
-"""Delay after which a row behind an older transaction is read again, growing each time: that
-transaction may end without a notification.
+"""Seconds after which an outbox row that waits for an older transaction is read again.
+
+The delay doubles each time. It is needed because the older transaction may end without a
+notification.
 """
 _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
 class Outbox(Subject):
-    """``sequence`` is the order of commits: a later commit exceeds whatever was read before."""
+    """The changes of orders that are to be announced.
+
+    ``sequence`` is the order of commits: a later commit has a higher number than every row that was
+    read before.
+    """
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -33,17 +39,18 @@ class Outbox(Subject):
         )
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
-        """Returns the next rows, at least this many if they exist."""
+        """Returns the next rows after ``sequence``: at least ``limit``, if so many exist."""
         rows = await self._database.look(self._after, {"after": sequence, "limit": limit})
         return [OutboxRow(*row) for row in rows]
 
     async def newest(self) -> int:
-        """Returns the number that all later commits exceed."""
+        """Returns a number that the ``sequence`` of every later commit exceeds."""
         return await self._value(int, self._database.wording.newest) or 0
 
     async def oldest_beyond(self, sequence: int) -> datetime | None:
-        """Returns the time of the first change after ``sequence``, including one that is held back
-        by an older transaction.
+        """Returns the time of the first change after ``sequence``, None without one.
+
+        A change that still waits for an older transaction counts, too.
         """
         return await self._value(moment_of, _OLDEST_BEYOND, after=sequence)
 

@@ -1,7 +1,7 @@
-"""The accounts of partners and their keys, as the store holds them and an operator changes them.
+"""The accounts of partners and their keys, which an operator changes.
 
 Only the digest of a secret is stored. A key is revoked and an account suspended; neither is ever
-deleted, so that no start of a sandbox brings it back. Every change increments a counter, which a
+deleted, so that no start of a sandbox adds them again. Every change increments a counter, which a
 running service watches.
 """
 
@@ -37,15 +37,17 @@ from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?")
-"""Names appear on terminals and in commands, so they are plain."""
+"""Pattern of an account's name. Names are plain, because they appear on terminals and in
+commands."""
 PARTNER_ID = re.compile(r"[0-9a-f]{24}")
 
 
 class PartnerRefused(Exception):
-    """A change that is not made; the message says why.
+    """Raised if a change is refused; the message says why.
 
-    ``what``: no account has this id or name (``partner``) or this key, the page is not on its list
-    (``origin``), the name is malformed, or another account has it in any case (``taken``).
+    ``what`` is the reason. ``partner``: no account, or more than one, has this id or name. ``key``:
+    no account has this key. ``origin``: the page is not on the account's list. ``name``: the name
+    is malformed. ``taken``: another account has the name, in any case.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class PartnerRefused(Exception):
 
 
 class NewKey(Struct, frozen=True):
-    """A key with its secret, which is shown only now."""
+    """A key with its secret, which cannot be shown later."""
 
     key: str
     secret: str
@@ -88,7 +90,7 @@ class Partners(Subject):
         return await self._value(int, _CHANGES) or 0
 
     async def read(self) -> tuple[int, tuple[StoredPartner, ...]]:
-        """Returns all accounts at one moment, with the number of changes until then."""
+        """Returns the number of changes so far, and all accounts, both at one moment."""
 
         async def read(db: Transaction) -> tuple[int, tuple[StoredPartner, ...]]:
             changes = await db.row(_CHANGES)
@@ -98,7 +100,7 @@ class Partners(Subject):
         return await self._database.snapshot(read)
 
     async def add_missing(self, accounts: Sequence[StoredPartner]) -> None:
-        """Inserts accounts and keys that do not exist; existing ones stay unchanged."""
+        """Inserts accounts and keys that do not exist yet; existing ones stay unchanged."""
 
         async def added(db: Transaction) -> None:
             written = 0
@@ -118,15 +120,15 @@ class Partners(Subject):
     # What an operator does
 
     async def find(self, which: str) -> StoredPartner:
-        """Returns the account of an id or a name.
+        """Returns the account with this id or name.
 
-        Raises PartnerRefused, also for a name that several have: a sandbox whose key file was lost
-        begins with new accounts of the same names.
+        Raises PartnerRefused if no account has it, or if several have the name: a sandbox whose key
+        file was lost adds new accounts with the same names.
         """
         return await self._database.snapshot(lambda db: _find(db, which))
 
     async def create(self, name: str, tier: Tier, act: Act) -> tuple[StoredPartner, NewKey]:
-        """Creates an account with a full key. Raises PartnerRefused."""
+        """Creates an account with one key of full scope. Raises PartnerRefused."""
         if NAME.fullmatch(name) is None or PARTNER_ID.fullmatch(name) is not None:
             raise PartnerRefused(
                 "name",
@@ -166,7 +168,7 @@ class Partners(Subject):
         return await self._database.write(added), new
 
     async def revoke(self, key: str, act: Act) -> StoredPartner:
-        """Revokes a key and returns its account; an earlier revocation stands.
+        """Revokes a key and returns its account; the time of an earlier revocation is kept.
 
         Raises PartnerRefused.
         """
@@ -195,7 +197,7 @@ class Partners(Subject):
         )
 
     async def set_tier(self, which: str, tier: Tier, act: Act) -> StoredPartner:
-        """Gives an account the terms of a tier; its overrides stay. Raises PartnerRefused."""
+        """Changes the tier of an account and keeps its overrides. Raises PartnerRefused."""
         return await self._change(
             which, act, f"tier {tier.value}", lambda partner: replace(partner, tier=tier)
         )
@@ -203,10 +205,12 @@ class Partners(Subject):
     async def set_overrides(
         self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
-        """Sets overrides by their names in Overrides and removes others; the rest stays.
+        """Sets the overrides in ``given``, by their names in Overrides, and removes those named in
+        ``removed``.
 
-        A window that is None keeps its value in force without those that are removed. ``request``
-        is the operator's wording. Raises PartnerRefused.
+        Other overrides are kept. If a rate limit in ``given`` has None for a window, the window
+        keeps the limit that is in force without the removed overrides. ``request`` is the
+        operator's wording. Raises PartnerRefused.
         """
         gone = dict.fromkeys(removed)
 
@@ -225,7 +229,7 @@ class Partners(Subject):
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
         """Adds or removes a page that may use the account's id.
 
-        Raises PartnerRefused, also where the page to remove is not on the list.
+        Raises PartnerRefused, also if the page to remove is not on the list.
         """
 
         def listed(partner: StoredPartner) -> StoredPartner:

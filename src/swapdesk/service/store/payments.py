@@ -1,4 +1,4 @@
-"""Payments of calls, and the orders and groups that are announced once they are settled."""
+"""Payments of calls; orders and groups that they paid for are announced once they are settled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from swapdesk.service.store.database import Subject, Transaction, micros
 
 class CallPayments(Subject):
     async def reserve(self, payment: str, ends: datetime) -> bool:
-        """Records that a payment serves a call; returns False when it has served one already."""
+        """Records that a payment serves a call; returns False if it has served a call already."""
         return await self._change(
             "INSERT INTO payments (payment, ends) VALUES (:payment, :ends)"
             " ON CONFLICT (payment) DO NOTHING",
@@ -20,9 +20,10 @@ class CallPayments(Subject):
         )
 
     async def free(self, payment: str, sent: str | None = None) -> None:
-        """Undoes that, unless it was settled, or serves another call since.
+        """Deletes the record of a payment, unless it was settled or another transaction was sent
+        for it.
 
-        ``sent`` is its transaction that failed, if any.
+        ``sent`` is the payment's transaction that failed, None if none was sent.
         """
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
@@ -32,11 +33,11 @@ class CallPayments(Subject):
         )
 
     async def pay_for(self, payment: str, service_id: str) -> None:
-        """Assigns a reserved payment to an order that was begun before."""
+        """Assigns a reserved payment to an order that an earlier call began."""
         await self._change(PAY_FOR, payment=payment, opened=service_id)
 
     async def note_sent(self, payment: str, transaction: str) -> None:
-        """Records the transaction of a payment before a chain gets it."""
+        """Records the transaction of a payment, before the transaction is sent to a chain."""
         await self._change(
             "UPDATE payments SET sent = :sent WHERE payment = :payment",
             payment=payment,
@@ -44,9 +45,8 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns payments that were sent and not settled, except those that ended by then, with
-        their transactions.
-        """
+        """Returns payments that were sent, are not settled, and end after ``ended_after``, with
+        their transactions."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"
             " WHERE ends > :ended AND sent IS NOT NULL AND transaction_hash IS NULL",
@@ -55,9 +55,10 @@ class CallPayments(Subject):
         return [(row["payment"], row["sent"]) for row in rows]
 
     async def settle(self, payment: str, transaction: str) -> None:
-        """Records that a payment is made.
+        """Records that a payment was made by this transaction.
 
-        In the same commit its orders are announced, and counted if they are finished.
+        In the same commit the orders that it paid for are announced, and added to the books if they
+        are finished.
         """
 
         async def settled(db: Transaction) -> None:

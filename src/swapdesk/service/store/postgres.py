@@ -1,11 +1,13 @@
-"""PostgreSQL behind the store, for a service on several processes and machines.
+"""The PostgreSQL database of a service on several processes and machines.
 
-Each piece of work is a transaction on a connection of the pool, or shares one with others of its
-process that wait beside it. A commit that tells is spread by ``NOTIFY``, on a connection of its own
-and as one for all that came together; it only wakes, so that a missed one costs a second.
+Each piece of work is a transaction on a connection of the pool, or shares one with other works of
+its process that wait at the same time. Commits that called ``Transaction.tell`` are spread by
+``NOTIFY`` on a separate connection, one notification for all that came together. A notification
+only wakes readers, so that a missed one costs a second.
 
 The outbox is read in commit order: a row carries the id of its transaction, and is delivered once
-no older transaction runs any more. A number alone would not do, for the lower one may commit last.
+no older transaction runs any more. A serial number alone would not do, because the lower number may
+be committed last.
 """
 
 from __future__ import annotations
@@ -74,16 +76,18 @@ FUNCTIONS = (
     " LANGUAGE SQL IMMUTABLE AS 'SELECT $1 + $2'",
     "CREATE AGGREGATE exact_sum(NUMERIC) (SFUNC = numeric_add, STYPE = NUMERIC, INITCOND = '0')",
 )
-"""Additions under the names that SQLite has for them, where text has to be added."""
+"""Statements that create ``exact_plus`` and ``exact_sum``, the names that SQLite has for additions
+of decimal text."""
 
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
-"""Interval after which waiters look by themselves."""
+"""Seconds after which waiters look for commits without a notification."""
 _RETRY_SECONDS = 1.0
 
 _ANSWER_SECONDS = 5.0
 _COMMAND_SECONDS = 10.0
-"""Time without an answer after which the server counts as gone; it ends a statement before."""
+"""Seconds without an answer after which the server counts as gone; the server ends a statement
+earlier."""
 _LONG_SECONDS = 600.0
 _SETTINGS = {
     "application_name": "swapdesk",
@@ -171,10 +175,11 @@ class _Item(Struct):
 
 
 class _Group:
-    """Works that share a transaction, because what they wait for most is its commit or their line.
+    """Pieces of work that share a transaction, because most of their time is the wait for a commit
+    or for their line.
 
-    A refusal of one does not affect the others: then nothing is committed, and each is done by
-    itself. None is repeated whose commit may have happened.
+    If one of them raises, nothing is committed and each is done in a transaction of its own. Work
+    whose commit may have happened is not repeated.
     """
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
@@ -218,7 +223,11 @@ class _Group:
                 item.result.set_result(outcome)
 
     async def _together(self, items: Sequence[_Item]) -> Sequence[Any] | None:
-        """Returns the outcome of each; None if one raised, and nothing is committed."""
+        """Returns each item's outcome from one shared transaction; None if an item raised and
+        nothing is committed.
+
+        If the commit itself failed, every outcome is a StoreUnavailable in doubt.
+        """
         all_done = False
 
         async def every(db: Transaction) -> list[Any]:
@@ -249,7 +258,8 @@ class _Group:
 
 
 class PostgresDatabase(Database):
-    """A pool of connections, and one for notifications; made on use.
+    """A PostgreSQL database: a pool of connections, and one connection for notifications, made on
+    use.
 
     :meth:`open` creates the tables.
     """
@@ -270,7 +280,7 @@ class PostgresDatabase(Database):
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
         """Connects, and creates or migrates the tables.
 
-        Raises SchemaError, and StoreUnavailable where no database can be written.
+        Raises SchemaError, and StoreUnavailable if there is no database that can be written to.
         """
         with _answered():
             # A step of a big database takes as long as it takes.
@@ -350,7 +360,8 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """Uses a connection beside the pool, for what is done inside uses the store, too."""
+        """Excludes others by a connection outside the pool, because the code inside uses the pool,
+        too."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:
@@ -452,9 +463,9 @@ class PostgresDatabase(Database):
 
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-    """Repeats a transaction that conflicts with another one.
+    """Repeats a transaction that conflicted with another one.
 
-    After any other failure, above all of its commit, it may have been done: then it is not
+    After any other failure, above all of the commit, the work may have been done, so it is not
     repeated.
     """
     left = _REPEATS
@@ -468,7 +479,7 @@ async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]
 
 
 async def _as_it_is(_: Any) -> None:
-    """Keeps a connection as it is returned."""
+    """Does nothing, so that a returned connection stays as it is."""
 
 
 def _reached(place: Place) -> dict[str, Any]:
@@ -533,10 +544,10 @@ def _answered() -> Iterator[None]:
 
 
 def _end_where_told(error: BaseException) -> None:
-    """Raises CancelledError where this task was cancelled and the library reported the broken
-    connection instead.
+    """Raises CancelledError if this task was cancelled and the library reported a broken connection
+    instead.
 
-    A loop that goes on after failures would otherwise never end.
+    A loop that continues after failures would otherwise never end.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():

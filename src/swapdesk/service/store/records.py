@@ -16,10 +16,11 @@ CentralizedRoute = Literal["standard", "private"]
 
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
-    """Which routes were asked for, and how their payout is rotated; a fallback keeps to it.
+    """The routes that were asked for, and how their payout wallets are rotated; a fallback route
+    obeys both.
 
-    Provider codes; None means every provider. ``swaps`` applies to standard routes, the four leg
-    filters and ``use_xmr`` to private ones (contract 6.15 to 6.17).
+    Filters are provider codes; None means every provider. ``swaps`` applies to standard routes, the
+    four leg filters and ``use_xmr`` to private ones (contract 6.15 to 6.17).
     """
 
     swaps: tuple[str, ...] | None = None
@@ -52,11 +53,11 @@ EVERY_ROUTE = RouteChoice()
 class RouteTerms(Struct, frozen=True, kw_only=True):
     """A route and its price.
 
-    ``legs`` are venue codes in the order of the money: one on standard routes, two on private ones,
-    which hop over ``middle_amount`` of the token ``middle_token_id``. ``minutes`` is the estimate
-    for all legs. ``rates`` name the promise of each venue on fixed terms; ``payout_wallet`` is the
-    index of the hot wallet that the last venue shall pay from; ``markup`` is the percentage that
-    the last leg was priced with.
+    ``legs`` are venue codes in the order in which the money passes: one for a standard route, two
+    for a private one, with ``middle_amount`` of the token ``middle_token_id`` between them.
+    ``minutes`` is the estimate for all legs. ``rates`` identify the fixed rate at each venue.
+    ``payout_wallet`` is the index of the hot wallet that the last venue shall pay from. ``markup``,
+    in percent, is part of the last leg's price.
     """
 
     legs: tuple[str, ...]
@@ -74,10 +75,10 @@ class RouteTerms(Struct, frozen=True, kw_only=True):
 
 
 class SwapTerms(RouteTerms, frozen=True, kw_only=True):
-    """The terms that a quote promises and its order keeps, also on a fallback.
+    """The terms that a quote promises and its order keeps, also on a fallback route.
 
-    ``receive``: the amount asked for is what shall arrive. ``plan`` is the promise of an on-chain
-    venue, as JSON that this venue alone reads.
+    ``receive`` is True if the amount asked for is the amount received. ``plan`` is what an on-chain
+    venue promised, as JSON that only this venue reads.
     """
 
     quote_id: str
@@ -94,13 +95,13 @@ class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     fee_usd: Decimal | None = None
-    """Dollars that an on-chain venue keeps of the swap; other venues state a rate."""
+    """Dollars that an on-chain venue keeps of the swap; other venues state their fee as a rate."""
 
 
 class StoredQuote(SwapTerms, frozen=True, kw_only=True):
     """A priced quote, kept until 15 minutes after it expires.
 
-    ``expires`` is ``validUntil``. A ``filtered`` quote is never executed.
+    ``expires`` is ``validUntil`` of the API. A ``filtered`` quote is never executed.
     """
 
     purpose: Literal["exchange", "private_send"]
@@ -110,13 +111,13 @@ class StoredQuote(SwapTerms, frozen=True, kw_only=True):
 
 
 class StoredOrder(SwapTerms, frozen=True, kw_only=True):
-    """The order row, which is the workflow.
+    """An order as stored; the row is also the state of its workflow.
 
-    ``status``, ``in_status`` and ``out_status`` are the numbers of the wire; ``rank`` orders
-    displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is when
-    a worker looks next. ``failure_code`` is the answer to a twin create when no venue opened.
-    ``detail`` holds what has no column of its own, as JSON-ready values. ``multi_id`` belongs to
-    orders of a group.
+    ``status``, ``in_status`` and ``out_status`` are the API's numbers for the order and its legs.
+    ``rank`` is the progress of the displayed state and only grows. ``version`` is the
+    compare-and-set counter. A worker looks at the order again at ``due_at``. ``failure_code`` is
+    the answer to a repeated create if no venue opened. ``detail`` holds JSON values that have no
+    column of their own. ``multi_id`` is the id of the order's group.
     """
 
     service_id: str
@@ -138,17 +139,17 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     deposit_tag: str | None
     failure_code: str | None = None
     attempt: int = 0
-    """Consecutive questions without an answer of a venue; the back-off grows with it."""
+    """Number of consecutive questions that a venue did not answer; the back-off grows with it."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
     multi_id: str | None = None
     commission: Decimal | None = None
-    """Dollars that its partner earns; set with status 4 (contract 12.7)."""
+    """Dollars that the order earns its partner, set when it is finished, status 4 (contract
+    12.7)."""
     deposit_account: str | None = None
     told: bool = True
-    """False until the payment of its create is settled.
+    """False until the payment of the order's create is settled; nothing else changes this field.
 
-    The order is carried out, and announced to nobody (contract 14.8). Only the settlement changes
-    it.
+    Until then the order is carried out, but announced to nobody (contract 14.8).
     """
 
     def text(self, name: str) -> str | None:
@@ -167,7 +168,8 @@ class ListedOrder(Struct):
 
 
 class OutboxRow(Struct, frozen=True):
-    """A state change to deliver, in commit order; ``version`` is the order's after it."""
+    """A state change to deliver, in commit order; ``version`` is the order's version after the
+    change."""
 
     sequence: int
     service_id: str
@@ -178,7 +180,10 @@ class OutboxRow(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """Calls of one partner and rate class in window ``number`` of ``seconds`` since 1970."""
+    """The number of calls (``used``) of one partner and rate class in one window.
+
+    The window is the one with this ``number`` since 1970, each ``seconds`` long.
+    """
 
     partner_id: str
     rate_class: str
@@ -188,7 +193,8 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls about to count in the windows of ``counted`` and of their class."""
+    """Calls that are about to be counted, in the windows of the partner ``counted`` and of
+    ``rate_class``."""
 
     @property
     def counted(self) -> str: ...
@@ -197,13 +203,17 @@ class Counting(Protocol):
     def rate_class(self) -> str: ...
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Returns the new counts. Raises what refuses the calls; then nothing is written."""
+        """Returns the new counts, from the stored ones in ``usage``.
+
+        If it raises, the calls are refused and nothing is written.
+        """
         ...
 
 
 class RecentPayouts(Struct, frozen=True):
-    """Payout sources of a partner's newest private orders since a time, at most ``limit``: venue
-    code and hot wallet of each last leg.
+    """The wallets that pay a partner's newest private orders since a time, at most ``limit``.
+
+    Each wallet is the venue code and hot wallet index of an order's last leg.
     """
 
     partner_id: str
@@ -213,9 +223,10 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders, in dollars.
+    """Totals of a partner's finished orders; ``volume`` and ``commission`` are in dollars.
 
-    ``commission`` includes reversals; ``entries`` counts positive commissions.
+    ``private`` is the number of private orders. ``commission`` includes reversals; ``entries`` is
+    the number of positive commissions.
     """
 
     orders: int = 0
@@ -235,7 +246,8 @@ BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"
 
 
 class StoredGroup(Struct, frozen=True):
-    """Orders that were created together; ``chain`` is the one they all sell on, by short name."""
+    """Orders that were created together; ``chain`` is the chain on which all of them sell, by short
+    name."""
 
     multi_id: str
     partner_id: str
@@ -244,10 +256,10 @@ class StoredGroup(Struct, frozen=True):
 
 
 class StoredBatch(Struct, frozen=True):
-    """A UserOperation of a bundle and the orders whose deposits it pays.
+    """A UserOperation of a bundle, and the orders whose deposits it pays.
 
-    ``operation`` is its form in JSON-RPC, without signature; ``version`` is that of the EntryPoint,
-    by which ``hash`` is signed. ``paid`` once its calls were made.
+    ``operation`` is its JSON-RPC form without the signature. ``version`` is the EntryPoint's, which
+    decides how ``hash`` is signed. ``paid`` is True once the operation's calls were made.
     """
 
     service_ids: tuple[str, ...]
@@ -260,9 +272,10 @@ class StoredBatch(Struct, frozen=True):
 
 
 class StoredBundle(Struct, frozen=True):
-    """A bundle that funds a group, and its state; ``number`` is 0 until it is stored.
+    """A bundle that pays the deposits of a group, and its state.
 
-    ``owner`` signs for the smart account; ``expires`` is when the first of its orders does.
+    ``number`` is 0 until the bundle is stored. ``owner`` signs for the smart account. ``expires``
+    is when the first of the bundle's orders expires.
     """
 
     number: int
@@ -280,12 +293,13 @@ class StoredBundle(Struct, frozen=True):
 
     @property
     def service_ids(self) -> frozenset[str]:
-        """Every order that it pays."""
+        """The ids of all orders that the bundle pays."""
         return frozenset(service_id for batch in self.batches for service_id in batch.service_ids)
 
     @property
     def claimed(self) -> frozenset[str]:
-        """Orders that no other bundle may pay: this one has, or still may."""
+        """The ids of orders that no other bundle may pay, because this bundle has paid them or
+        still may."""
         if self.state in ("submitted", "confirmed"):
             return self.service_ids
         return frozenset(
@@ -294,11 +308,11 @@ class StoredBundle(Struct, frozen=True):
 
 
 class BundleUnderWay(Exception):
-    """Another bundle pays some of these orders already."""
+    """Raised if another bundle has paid, or may still pay, some of these orders."""
 
 
 class QuoteConsumed(Exception):
-    """The quote was consumed before: ``service_id`` is the order it became."""
+    """Raised if the quote was consumed before; ``service_id`` is the order that it became."""
 
     def __init__(self, service_id: str) -> None:
         super().__init__(service_id)
@@ -306,8 +320,9 @@ class QuoteConsumed(Exception):
 
 
 class QuoteGone(Exception):
-    """The quote is not in the store: unknown, foreign or deleted after it expired."""
+    """Raised if the quote is not in the store: it is unknown, another partner's, or was deleted
+    after it expired."""
 
 
 class PayoutsChanged(Exception):
-    """Another order was begun since the recent payouts were read."""
+    """Raised if another order was begun after the recent payouts were read."""

@@ -1,4 +1,4 @@
-"""Records against doing things twice: events of webhooks, and scans of tokens."""
+"""Records that prevent doing things twice: events of webhooks, and scans of tokens."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from swapdesk.service.store.database import Subject, Transaction, micros
 
 
 class Webhooks(Subject):
-    """Events that were delivered, until their signatures are too old."""
+    """The webhook events that were delivered, each kept until its signature is too old."""
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
-        """Records an event; returns False when it is known.
+        """Records an event; returns False if it is known already.
 
-        One that was signed anew is kept as long as the newest signature counts.
+        An event that was signed again is kept until its newest signature ends.
         """
         values = {"source": source, "event_id": event_id, "ends": micros(ends)}
 
@@ -42,15 +42,15 @@ class Webhooks(Subject):
 
 
 class Scans(Subject):
-    """Security verdicts of tokens, as their JSON on the wire."""
+    """The security verdicts of tokens, as JSON in the form of the API."""
 
     async def claim(
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
-        """Returns the verdict of a token, and True if the caller has to scan it.
+        """Returns the verdict of a token, and True if the caller has to scan the token.
 
-        That is so where the verdict is missing or stale and nobody else scans the token; the claim
-        lasts until then.
+        That is so if the verdict is missing or stale and nobody else scans the token. The claim
+        lasts until ``until``.
         """
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
@@ -68,7 +68,7 @@ class Scans(Subject):
         return await self._database.write(claimed)
 
     async def save(self, token_id: str, verdict: bytes, expires: datetime) -> None:
-        """Stores a newer verdict; ends the claim."""
+        """Stores a newer verdict and ends the claim."""
         values = {"token_id": token_id, "verdict": verdict, "expires": micros(expires)}
         await self._database.write(
             lambda db: db.run(
@@ -81,7 +81,7 @@ class Scans(Subject):
         )
 
     async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
-        """Returns id, verdict and end of tokens whose verdict ends later than is known."""
+        """Returns id, verdict and end of each token whose verdict ends later than ``ends`` says."""
 
         async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
             standing = await db.row(_STANDING)

@@ -1,4 +1,4 @@
-"""Conversion between records of quotes and orders and their rows."""
+"""Converts quotes and orders to database rows and back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered", "
 QUOTE_COLUMNS = StoredQuote.__struct_fields__
 ORDER_FIELDS = StoredOrder.__struct_fields__
 OF_DETAIL = ("source_chain", "confirmed_hash", "finished_day")
-"""Columns of an order that hold members of its detail, for searches."""
+"""Columns of an order that repeat members of its ``detail``, for searches."""
 
 
 def values_of(record: SwapTerms) -> dict[str, Any]:
@@ -88,7 +88,7 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "legs": ",".join,
     "choice": lambda choice: msgspec.json.encode(choice, order="sorted").decode(),
 }
-"""Conversions of columns that a database does not take as they are."""
+"""Conversions of columns whose values a database does not accept as they are."""
 
 _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_TIMES, moment_of),

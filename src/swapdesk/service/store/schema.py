@@ -1,9 +1,9 @@
 """The tables of the store, for both databases, and the migration to this version.
 
-One text serves both; names of column types and clauses differ, and are in ``Types``. A step from
-one version to the next is taken whole or not at all. Each database records which versions of the
-service may still use it: a step that only adds leaves the release before at work beside this one, a
-step that takes away excludes it.
+One text serves both databases; the column types and clauses that differ are in ``Types``. A
+migration step to the next version is carried out as a whole or not at all. Each database records
+which releases of the service may still use it. After a step that only adds, the previous release
+can work beside this one; a step that removes something excludes it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from swapdesk.service.store.database import Row, SchemaError, Transaction
 
 VERSION = 13
 SERVES_FROM = 13
-"""The oldest schema number whose release may work on a database of this one."""
+"""The oldest schema number whose release may work on a database of this version."""
 
 
 class Types(Struct, frozen=True):
     serial: str
-    """A number that grows with every row, and is never reused."""
+    """Column type of a number that grows with every row and is never reused."""
     amount: str
     sortable: str
-    """An amount in a form that sorts like the number."""
+    """Column type of an amount in a form that sorts like the number."""
     bytes: str
     keyed: str
-    """Suffix of a table that is found by its key alone."""
+    """Suffix of a table whose rows are found by their key alone."""
     outbox: str
-    """Columns that number the outbox in commit order."""
+    """Columns that number the outbox rows in commit order."""
 
 
 TABLES = """
@@ -295,16 +295,16 @@ CREATE INDEX webhooks_by_end ON webhooks (ends);
 # ``confirmed_hash`` and ``finished_day`` of an order are members of its ``detail``.
 
 STEPS: Mapping[int, str] = {}
-"""Steps from a version to the next one, for both databases."""
+"""The statements of each step to the next version, by the version before, for both databases."""
 
 
 VERSION_ROW = "SELECT number, serves_from FROM schema_version"
 
 
 def check_version(row: Row | None) -> int:
-    """Returns the schema of a database.
+    """Returns the schema number of a database.
 
-    Raises SchemaError for one that this release must not use.
+    Raises SchemaError if it is unknown or this release must not use the database.
     """
     if row is None:
         raise SchemaError("it does not tell its schema")
@@ -319,7 +319,7 @@ def check_version(row: Row | None) -> int:
 async def migrate(db: Transaction, types: Types) -> None:
     """Migrates a database to this version, within the transaction.
 
-    Raises SchemaError for one that a newer release no longer lets this one use.
+    Raises SchemaError if a newer release has excluded this one.
     """
     number = check_version(await db.row(VERSION_ROW))
     if number >= VERSION:
@@ -346,9 +346,9 @@ async def create(db: Transaction, types: Types) -> None:
 
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
-    """Records which world owns the database, part by part, or compares.
+    """Records which service owns the database, part by part, or compares with what is recorded.
 
-    Raises SchemaError where a part is another world's: two services that disagree about chains must
+    Raises SchemaError if a part has another identity: two services that disagree about chains must
     not share orders.
     """
     for part, identity in world.items():

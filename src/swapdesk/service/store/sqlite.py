@@ -1,8 +1,8 @@
-"""The embedded database: one file, one writer thread with group commit, connections to read beside.
+"""The embedded database: one file, one writer thread with group commit, and connections to read.
 
-SQLite in WAL mode. Queued works share one flush to disk, above all those of one turn of an event
-loop. A refusal does not affect the others: if it follows a change, all are repeated with a
-savepoint each. A future is resolved only after the commit.
+SQLite runs in WAL mode. Queued works share one flush to disk, above all the works of one turn of an
+event loop. If a work raises after a change, all are repeated with a savepoint each, so that the
+others are not affected. A future is resolved only after the commit.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ WORDING = Wording(
 )
 
 _EXACT = Context(prec=400)
-"""More digits than any sum of amounts within the bounds of the wire has."""
+"""Decimal context with more digits than any sum of amounts within the API's bounds."""
 
 
 class SqliteTransaction(Transaction):
@@ -90,10 +90,10 @@ class SqliteTransaction(Transaction):
             raise Taken(str(error)) from error
 
     async def alone(self, name: str) -> None:
-        """With a single writer, nobody else is ever behind the line."""
+        """Does nothing: with a single writer, nobody else holds a line."""
 
     async def take_time(self) -> None:
-        """A statement is never ended here."""
+        """Does nothing: a SQLite statement has no time limit here."""
 
     def _execute(self, statement: str, values: Values) -> sqlite3.Cursor:
         try:
@@ -103,9 +103,9 @@ class SqliteTransaction(Transaction):
 
 
 def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
-    """Binds by position, which is faster than by name for fifty values.
+    """Returns the statement with numbered places, and its values in that order.
 
-    Amounts are exact decimal text.
+    For fifty values this is faster than binding by name. Amounts become exact decimal text.
     """
     text, names = numbered(statement, "?")
     arguments = [values[name] for name in names]
@@ -115,7 +115,10 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 
 
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
-    """Runs a piece of work to its end: nothing that it may await takes time."""
+    """Runs a piece of work to its end and returns its result; nothing that it may await takes time.
+
+    Raises RuntimeError if it awaits anything else.
+    """
     step = work(transaction).__await__()
     try:
         next(step)
@@ -134,9 +137,9 @@ class _Item(Struct):
 
 
 class Writer:
-    """Owns the writing connection, which only its thread touches.
+    """A thread with the writing connection, which no other thread uses.
 
-    ``after_commit`` is called in that thread after a commit that tells.
+    ``after_commit`` is called in the thread after a commit that called ``Transaction.tell``.
     """
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
@@ -144,7 +147,7 @@ class Writer:
         self._after_commit = after_commit
         self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
         self._asked: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
-        """Works of each loop in its current turn."""
+        """The works that each event loop has submitted in its current turn."""
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -153,7 +156,7 @@ class Writer:
     async def submit(self, work: Work[T]) -> T:
         """Runs ``work`` in a transaction; returns its result after the commit.
 
-        Raises what ``work`` raised (its changes undone), or StoreUnavailable.
+        Raises what ``work`` raised, with its changes undone, or StoreUnavailable.
         """
         loop = asyncio.get_running_loop()
         item = _Item(work, loop, loop.create_future())
@@ -174,7 +177,7 @@ class Writer:
                 self._queue.put(self._asked.pop(loop))
 
     def close(self) -> None:
-        """Finishes the queue and ends the thread. Blocks."""
+        """Finishes the queued works and ends the thread; blocks until then."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -229,10 +232,11 @@ class Writer:
     def _done_together(
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
-        """Returns True if no item raised after a change of its own.
+        """Runs all items in one transaction; returns True unless an item raised after a change of
+        its own.
 
-        Else nothing is done: savepoints, a tenth of the work, would be needed to undo that item
-        alone.
+        Otherwise everything is rolled back. To undo that item alone would need savepoints, which
+        cost a tenth of the work.
         """
         for item in batch:
             before = connection.total_changes
@@ -287,9 +291,9 @@ class Writer:
 
 
 class LoopWriter(Writer):
-    """Commits on the event loop, one piece of work at a time.
+    """A writer that commits on the event loop, one piece of work at a time.
 
-    For a world that is repeated, where no thread may decide the order.
+    It serves simulations that must repeat exactly, so that no thread may decide the order.
     """
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
@@ -327,7 +331,8 @@ def _deliver(items: list[_Item]) -> None:
 
 
 class SqliteDatabase(Database):
-    """An existing file of the newest schema; :meth:`open` sees to that."""
+    """An open SQLite file of the newest schema; :meth:`open` creates or migrates the file
+    before."""
 
     wording = WORDING
 
@@ -342,7 +347,8 @@ class SqliteDatabase(Database):
     def open(
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
-        """Opens or creates the file, mode 0600. Raises SchemaError."""
+        """Opens the file after creating it (mode 0600) or migrating it if needed. Raises
+        SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -355,7 +361,7 @@ class SqliteDatabase(Database):
         self._looking.close()
 
     def end(self) -> None:
-        """Like ``close``, from a thread that may block."""
+        """Closes the database like ``close``, but from a thread that may block."""
         self._end_threads()
         self._looking.close()
 
@@ -365,8 +371,9 @@ class SqliteDatabase(Database):
         self._reading.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
-        """Runs on the event loop: a thread's turn would take longer, and a reader never waits for
-        the writer in WAL mode.
+        """Runs a SELECT on the event loop and returns its rows.
+
+        A turn of a thread would take longer, and a reader never waits for the writer in WAL mode.
         """
         try:
             return await SqliteTransaction(self._looking).rows(statement, values)
@@ -374,7 +381,7 @@ class SqliteDatabase(Database):
             raise StoreUnavailable(str(error)) from error
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Commits queued works together; each passes every line by itself."""
+        """Commits queued works together; ``behind`` has no effect with a single writer."""
         return await self._writer.submit(work)
 
     async def read(self, work: Work[T]) -> T:
@@ -400,7 +407,7 @@ class SqliteDatabase(Database):
         return None
 
     def sortable(self, amount: Decimal) -> str:
-        """Returns 81 characters whose text order is the order of the numbers."""
+        """Returns the amount as 81 characters whose text order is the order of the numbers."""
         return format(amount, "081.40f")
 
     @contextlib.asynccontextmanager
@@ -424,11 +431,11 @@ class SqliteDatabase(Database):
 
 
 def back_up(path: Path, copy: Path) -> int:
-    """Writes a snapshot of the service's file into a new one (mode 0600) and returns its bytes; the
-    service may run.
+    """Writes a snapshot of the service's file into a new file (mode 0600); returns its size in
+    bytes.
 
-    A plain copy of the file would lack what is committed and not checkpointed yet. Raises
-    FileExistsError, OSError, and sqlite3.Error for a damaged store.
+    The service may run meanwhile. A plain copy of the file would lack commits that are not
+    checkpointed yet. Raises FileExistsError, OSError, and sqlite3.Error if the store is damaged.
     """
     os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     try:
@@ -451,7 +458,11 @@ def back_up(path: Path, copy: Path) -> int:
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """Returns a connection to an existing file: durable, patient, and with exact sums."""
+    """Returns a connection to an existing file, with exact sums and five seconds of patience for
+    locks.
+
+    With ``writes`` its commits are durable, otherwise the connection only reads.
+    """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     _add_functions(connection)
@@ -518,7 +529,7 @@ def _add_functions(connection: sqlite3.Connection) -> None:
     """Adds ``exact_plus`` and ``exact_sum``, additions of decimal text, and ``exact_now``,
     microseconds since 1970.
 
-    SQLite's own functions for either use floating point.
+    SQLite's own functions for sums and times use floating point.
     """
     connection.create_function("exact_plus", 2, _plus, deterministic=True)
     connection.create_aggregate("exact_sum", 1, _ExactSum)  # type: ignore[arg-type]

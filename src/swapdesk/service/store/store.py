@@ -1,7 +1,8 @@
-"""Everything that the service keeps, by subject, over one database.
+"""Everything that the service stores, by subject, in one database.
 
 Every write is one durable transaction with its outbox rows, and a method returns after the commit.
-State moves by compare-and-set only. Any method raises StoreUnavailable when it cannot answer.
+States change by compare-and-set only. Any method raises StoreUnavailable if the database cannot
+answer.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Store:
     ) -> Store:
         """Opens or creates the file of an embedded database.
 
-        ``world`` identifies its owner. Raises SchemaError.
+        ``world`` identifies the service that owns the file. Raises SchemaError.
         """
         return cls(SqliteDatabase.open(Path(path), world, writer))
 
@@ -59,7 +60,8 @@ class Store:
         return cls(await PostgresDatabase.open(place, world))
 
     async def check_schema(self) -> None:
-        """Raises SchemaError once a newer release has taken a step that excludes this one."""
+        """Raises SchemaError once a newer release has changed the schema so that this release is
+        excluded."""
         rows = await self.database.look(schema.VERSION_ROW)
         schema.check_version(next(iter(rows), None))
 
