@@ -1,4 +1,5 @@
-"""The time line of one order: updates, pauses and requests, and the order as it stood then."""
+"""The page with the history of one order: its updates, pauses and requests, and the order as it was
+at the chosen moment."""
 
 from __future__ import annotations
 
