@@ -1,11 +1,11 @@
-"""The desk in the terminal, on Textual. ``app`` is the application; each of its screens is a ``Page``.
+"""The desk in the terminal, on Textual. ``app`` is the application, its screens are ``Page``s.
 
 How to make a page. ``RawPayloadScreen`` in ``screens/raw_order`` is the smallest example,
 ``RawOrderScreen`` there reads the desk, and ``screens/order_history`` follows an order:
 
 1. Write its verbs as ``Verb(...)`` in ``commands/NAME``: key, words, the help sentence, and
    ``money=True`` if the key moves money. Binding, footer, help and palette are made from them.
-2. Subclass ``page.Page`` with ``NAME``, ``SPENDS`` (the budget in the frame) and ``VERBS``, and pass
+2. Subclass ``page.Page`` with ``NAME``, ``SPENDS`` (the budget in the frame) and ``VERBS``. Pass
    the ``Session`` on to it. Write a method ``do_<verb>`` for every verb. ``standings`` returns what
    each verb costs, why it is locked, or that it is hidden. A verb with ``current=True`` acts on the
    page's ``current``: the row under the cursor, or what the page is about. Its method gets
@@ -20,7 +20,8 @@ How to make a page. ``RawPayloadScreen`` in ``screens/raw_order`` is the smalles
    The application calls ``session_changed`` when the connection changes and when the page comes
    into view; by default this calls ``show``, which draws what is known. It calls
    ``orders_changed``, ``swaps_changed`` and ``balances_changed`` after such changes, and
-   ``on_tick`` once a second. All of them are called only on the page in view.
+   ``on_tick`` once a second. Only the page in view is called; another page gets
+   ``balances_changed`` when it comes back.
 6. To wait for an answer, call ``fetch(group, question, answered, failed)``. The question runs in a
    worker and must not touch a widget; its answer is passed to a method of the page. ``fetching``
    has the groups without an answer so far. ``work_failed(group)`` is called on the page in view if

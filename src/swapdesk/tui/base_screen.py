@@ -252,7 +252,7 @@ class DeskScreen(Screen[None]):
 
     @dataclass
     class Go(Message):
-        """The message that a verb was chosen that the application has to do."""
+        """The message that the user chose a verb which the application does."""
 
         verb: Verb
 
