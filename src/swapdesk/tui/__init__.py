@@ -20,8 +20,8 @@ How to make a page. ``RawPayloadScreen`` in ``screens/raw_order`` is the smalles
    The application calls ``session_changed`` when the connection changes and when the page comes
    into view; by default this calls ``show``, which draws what is known. It calls
    ``orders_changed``, ``swaps_changed`` and ``balances_changed`` after such changes, and
-   ``on_tick`` once a second. Only the page in view is called; another
-   page gets ``balances_changed`` when it comes back.
+   ``on_tick`` once a second. Only the page in view is called; another page gets
+   ``balances_changed`` when it comes back.
 6. To wait for an answer, call ``fetch(group, question, answered, failed)``. The question runs in a
    worker and must not touch a widget; its answer is passed to a method of the page. ``fetching``
    has the groups without an answer so far. ``work_failed(group)`` is called on the page in view if

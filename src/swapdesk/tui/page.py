@@ -132,8 +132,8 @@ class Page(DeskScreen):
         """Redraws what changes with time. Is called once a second."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Called with the ids of changed orders; the set is empty if only the state of the stream
-        changed."""
+        """Called with the ids of changed orders. The set is empty if the state of the stream or a
+        create changed."""
 
     def swaps_changed(self) -> None:
         """Called when a swap on chains made a step, asks something, or ended."""

@@ -22,8 +22,8 @@ PING_SECONDS = 30
 SLOW_READER_SECONDS = 30
 SLOW_READER_FRAMES = 256
 SLOW_READER_BYTES = 1024 * 1024
-"""The most bytes that may wait for a slow reader for SLOW_READER_SECONDS. A single frame that large
-may not wait so long, either."""
+"""The bytes at which a backlog is too large: a reader is too slow if this much waits for
+SLOW_READER_SECONDS. A reader is also too slow if a single frame waits that long."""
 LAST_WORD_SECONDS = 5
 
 

@@ -105,8 +105,8 @@ def identity_text(s: str, limit: int) -> str:
 
 
 def filter_line(text: str) -> str:
-    """Returns a line for the terminal in which every control, format or separator character is
-    replaced. This is the last filter before the terminal."""
+    """Returns the text with every control, format or separator character replaced. This is the last
+    filter before the terminal."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if category(ch) in _LINE_CATEGORIES else ch for ch in text)
