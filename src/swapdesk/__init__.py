@@ -1,7 +1,7 @@
 """swapdesk: a swap desk in a terminal, with the Partner Swap API v2 and a sandbox inside.
 
-Nothing here, and nothing that is imported here, may be newer than the oldest Python somebody might
-try: where swapdesk does not run, this says so before anything else of it is loaded.
+This module, and every module it imports, may use only syntax and names that old Python versions
+know. So an old Python prints why swapdesk does not run on it, before any other part is loaded.
 """
 
 import sys
@@ -9,16 +9,17 @@ import sys
 __version__ = "1.0.0"
 
 SITE = ""
-"""Address of the site of the documents, with a slash at its end. Empty as long as nobody has one: a
-name that is not ours may be anybody's tomorrow, and people who hold money follow it. A release that
-has a site names it here; the program, the site and its ``llms.txt`` take it from here."""
+"""Address of the documentation site, with a slash at its end; empty as long as the project owns no
+domain. No other domain may be named here: strangers could register it later, and people who hold
+money follow such links. A release that has a site sets the address here; the program, the site and
+its ``llms.txt`` read this value."""
 
 BAD_INPUT = 2
-"""The exit code, as of everything that is refused before it begins."""
+"""The exit code for input or an environment that is refused before a command starts."""
 
 
 def _refusal() -> str:
-    """Why this cannot run here; empty if it can."""
+    """Returns why swapdesk cannot run on this Python or system; empty if it can."""
     if sys.version_info < (3, 11):  # noqa: UP036  only pip compares it before
         found = ".".join(str(part) for part in sys.version_info[:3])
         return f"swapdesk needs Python 3.11 or newer, and this is {found} ({sys.executable})."

@@ -1,4 +1,5 @@
-"""The states of whatever creates an order or moves money, in the journal and the wallet alike."""
+"""The states of operations that create an order or move money, shared by the journal and the
+wallet."""
 
 from __future__ import annotations
 
@@ -9,17 +10,17 @@ class State(StrEnum):
     """The state of an operation."""
 
     PREPARED = "prepared"
-    """Nothing of it left."""
+    """The operation is recorded, and nothing was sent."""
     SENT = "sent"
-    """It leaves now, or left without an answer so far."""
+    """The operation is being sent, or was sent and has no answer yet."""
     DONE = "done"
     REFUSED = "refused"
-    """Nothing came of it, and nothing can: ``code`` says why."""
+    """The operation had no effect and cannot have one any more; ``code`` says why."""
     UNKNOWN = "unknown"
-    """It left, and whether it arrived is unknown."""
+    """The operation was sent, and it is unknown whether it arrived."""
 
 
 OPEN = (State.PREPARED, State.SENT, State.UNKNOWN)
-"""The states without a known end."""
+"""The states of operations whose outcome is not known yet."""
 LEFT = (State.SENT, State.UNKNOWN)
-"""The states in which it left, or may have."""
+"""The states of operations that were sent or may have been sent."""

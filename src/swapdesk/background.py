@@ -1,5 +1,5 @@
-"""Background tasks that go on: one that stops by a defect is told of and started again. Tasks side
-by side that end when they should."""
+"""Background tasks that keep running: a task that stops by a defect is reported and started again.
+Also helpers that run tasks side by side and end them together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-"""Seconds before a task that stopped is started again: doubled each time, and short again after
-it ran for the longest."""
+"""The longest pause in seconds before a stopped task is started again. The pause doubles after each
+defect, and is ``FIRST_PAUSE`` again after the task ran for at least this long."""
 TOLD_AGAIN = 600.0
-"""Seconds in which the same defect of the same task is told once."""
+"""Seconds within which the same defect of the same task is passed to ``on_defect`` only once."""
 
 
 class Defect(Struct, frozen=True):
-    """The error that stopped a task; ``again`` says whether it is started again."""
+    """The error that stopped a task; ``again`` is True if the task is started again."""
 
     task: str
     error: BaseException
@@ -37,8 +37,8 @@ class Defect(Struct, frozen=True):
 
 
 class Silence:
-    """Logs once when somebody stops answering and once when answers come again, and nothing of the
-    requests between."""
+    """A log of one peer's silence: one line when the peer stops answering and one when it answers
+    again. Failed requests in between are not logged."""
 
     def __init__(self, logger: logging.Logger, whose: str) -> None:
         self._log = logger
@@ -57,8 +57,8 @@ class Silence:
 
 
 class SharedWork(Generic[T]):
-    """Work that outlives its caller and runs once at a time: whoever asks meanwhile gets the run
-    under way."""
+    """Work that runs once at a time and continues if its caller is cancelled. A call during a run
+    joins this run."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
@@ -75,7 +75,7 @@ class SharedWork(Generic[T]):
         return self._task is not None and not self._task.done()
 
     async def over(self) -> None:
-        """Waits until nothing is under way, whatever its outcome."""
+        """Waits until the running work, if any, has ended in any way."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -86,8 +86,8 @@ class SharedWork(Generic[T]):
 
 
 class BackgroundTasks:
-    """Runs the tasks of one desk. ``on_defect`` is called with every defect, on the event loop. A
-    task's name completes the sentence "A defect stopped …"."""
+    """The background tasks of one desk. ``on_defect`` is called on the event loop with every
+    defect. A task's name completes the sentence "A defect stopped …"."""
 
     def __init__(self, clock: Clock, on_defect: Callable[[Defect], None] | None = None) -> None:
         self.on_defect = on_defect
@@ -98,7 +98,7 @@ class BackgroundTasks:
         return asyncio.create_task(self.keep(task, work), name=task)
 
     async def keep(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Runs ``work`` until it returns or is cancelled, again after every defect."""
+        """Runs ``work`` until it returns or is cancelled; after a defect, runs it again."""
         pause = FIRST_PAUSE
         while True:
             began = self._clock.monotonic()
@@ -110,7 +110,7 @@ class BackgroundTasks:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def once(self, task: str, work: Awaitable[None]) -> None:
-        """Runs ``work``; a defect is reported and ends it."""
+        """Runs ``work`` once; a defect in it is reported and not raised."""
         await self._ended(task, work, again=False)
 
     async def _ended(self, task: str, work: Awaitable[None], *, again: bool) -> bool:
@@ -129,7 +129,8 @@ class BackgroundTasks:
         return False
 
     def tell(self, defect: Defect) -> None:
-        """Logs a defect and calls ``on_defect``, unless the same one was reported a moment ago."""
+        """Logs a defect, and calls ``on_defect`` unless the same defect was reported within
+        ``TOLD_AGAIN`` seconds."""
         log.error("%s", defect, exc_info=defect.error)
         now = self._clock.monotonic()
         key = (defect.task, repr(defect.error)[:200])
@@ -142,8 +143,9 @@ class BackgroundTasks:
 
 
 async def together(*work: Coroutine[Any, Any, None]) -> None:
-    """Runs until one of them raises, then ends the others and raises it. Not a TaskGroup: on Python
-    3.11 a group loses a cancellation that meets a failing child."""
+    """Runs all coroutines until they have ended or one of them raises, then cancels the others and
+    raises that error. A TaskGroup is not used because on Python 3.11 it loses a cancellation that
+    coincides with a failing child."""
     tasks = [asyncio.ensure_future(part) for part in work]
     if not tasks:
         return
@@ -156,7 +158,8 @@ async def together(*work: Coroutine[Any, Any, None]) -> None:
 
 
 async def within(clock: Clock, seconds: float, work: Awaitable[Any]) -> bool:
-    """True if ``work`` ended before ``seconds`` of the clock had passed. Raises what it raises."""
+    """Returns True if ``work`` ended before ``seconds`` of the clock had passed. Raises what
+    ``work`` raises."""
     doing = asyncio.ensure_future(work)
     waiting = asyncio.ensure_future(clock.sleep(seconds))
     try:

@@ -1,7 +1,8 @@
-"""Which certificates a server is trusted by: of the API, a sandbox or a node.
+"""The certificates by which servers are trusted: the API, a sandbox and the nodes.
 
-They are those of the system, or those of one file in their place: behind a proxy that opens
-connections, the company's own. A process has one such file, whichever server it asks.
+They are the certificates of the system, or those of one file in their place, such as a company's
+own certificates behind a proxy that decrypts connections. A process uses one such file for all
+servers.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ _chosen: str | None = None
 
 
 def trust(file: str) -> None:
-    """Trusts servers by the certificates of a file from now on; empty: by the system's. Until it is
-    called the environment decides."""
+    """Sets the file whose certificates are trusted from now on; an empty name means those of the
+    system. Before the first call, the environment variable ``SSL_CERT_FILE`` decides."""
     global _chosen
     _chosen = file
 
 
 def authorities() -> str:
-    """The file whose certificates are trusted; empty for those of the system."""
+    """Returns the file whose certificates are trusted; empty if those of the system are."""
     return os.environ.get(VARIABLE, "") if _chosen is None else _chosen
 
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
-    """Returns what servers under ``url`` are trusted by. For plain HTTP a context without any,
-    which refuses every certificate, so that the authorities (30 ms, 2 MiB) are not read. Raises
-    OSError naming a file that holds no certificate."""
+    """Returns the trust setting for servers under ``url``: a context, or True for the certificates
+    of the system. For plain HTTP it is a context without certificates, because loading the system's
+    takes 30 ms and 2 MiB. Raises OSError naming the file if the file holds no certificate."""
     import ssl
 
     if url.scheme != "https":

@@ -18,16 +18,17 @@ from typing import Annotated, Protocol
 from msgspec import Meta
 
 IsoTime = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-"""What :func:`iso` writes."""
+"""A time as :func:`iso` writes it."""
 
 
 def iso(moment: datetime) -> IsoTime:
-    """ISO 8601 with a ``Z``, as in data and exports."""
+    """Returns the moment in ISO 8601 with a ``Z``, as data and exports contain it."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 class Clock(Protocol):
-    """Time as a collaborator: ``now`` is aware UTC, ``monotonic`` is seconds of this process."""
+    """A source of time that is passed as an argument: ``now`` is an aware time in UTC,
+    ``monotonic`` counts seconds within this process."""
 
     def now(self) -> datetime: ...
 
@@ -40,16 +41,17 @@ _LOOK_SECONDS = 1.0
 
 
 async def until(clock: Clock, moment: datetime) -> None:
-    """Waits for a moment by a clock that may jump: the sandbox's when it is moved, any machine's
-    after sleep. A jump is noticed within a second of ``clock.sleep``."""
+    """Waits until ``clock`` shows ``moment``, also if the clock jumps, as the sandbox's does when
+    it is moved and any machine's does after sleep. A jump is noticed within one second of
+    ``clock.sleep``."""
     while (left := (moment - clock.now()).total_seconds()) > 0:
         await clock.sleep(min(left, _LOOK_SECONDS))
 
 
 def through_suspend() -> Callable[[], float]:
-    """Returns a monotonic time that goes on while the machine sleeps, where the system has one.
-    Quotes and deadlines end while a lid is closed, but ``time.monotonic`` stands still meanwhile on
-    Linux and macOS."""
+    """Returns a monotonic clock that keeps counting while the machine sleeps, if the system has
+    one. Quotes and deadlines expire while a laptop is closed, but ``time.monotonic`` does not count
+    that time on Linux and macOS."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if sys.platform == "darwin":
@@ -61,8 +63,8 @@ def through_suspend() -> Callable[[], float]:
 class SystemClock:
     """Wall time plus an offset in seconds (0 for a live profile).
 
-    ``monotonic`` counts the time a machine was suspended. A world that is repeated brings both
-    times of its own.
+    ``monotonic`` also counts the time for which a machine was suspended. A repeatable run of the
+    sandbox passes its own ``monotonic`` and ``wall``.
     """
 
     def __init__(
@@ -81,7 +83,8 @@ class SystemClock:
         return self._offset.total_seconds()
 
     def advance_to(self, offset: float) -> None:
-        """Raises the offset; a smaller one is ignored, so that time never runs backward."""
+        """Raises the offset to ``offset``; a smaller value is ignored, so that time never runs
+        backward."""
         wanted = timedelta(seconds=offset)
         if wanted > self._offset:
             self._offset = wanted
@@ -97,7 +100,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved, for tests, replays and demonstrations."""
+    """A clock that changes only when it is moved, for tests, replays and demonstrations."""
 
     def __init__(self, start: datetime | None = None) -> None:
         self._now = start or datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -123,7 +126,7 @@ class ManualClock:
                 sleeper.set_result(None)
 
     def advance_to_next(self) -> None:
-        """Moves to the time of the first sleeper, if there is one."""
+        """Moves to the time at which the first sleeper wakes, if anything sleeps."""
         waking = [at for at, sleeper in self._sleepers if not sleeper.done()]
         if waking:
             self.advance(max(min(waking) - self._monotonic, 0.0))

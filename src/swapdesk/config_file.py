@@ -1,4 +1,4 @@
-"""``config.toml``: which keys exist, and where the wrong ones stand."""
+"""Reads and changes ``config.toml``: which keys exist, and on which lines wrong ones are."""
 
 from __future__ import annotations
 
@@ -63,12 +63,14 @@ _SAID = {
 
 
 class ConfigFile(TomlDocument):
-    """The accepted values, by table; ``problems`` has what was refused."""
+    """The content of ``config.toml``: the accepted values by table, and the refused ones in
+    ``problems``."""
 
     top: dict[str, Any] = field(default_factory=dict)
     profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
-    """Keys by command, several joined by commas; the commands are checked by the desk."""
+    """Keys by command; several keys of a command are joined by commas. The desk checks the
+    commands' names later."""
 
     def check(
         self, table: Mapping[str, Any], kinds: Mapping[str, str], where: tuple[str, ...]
@@ -88,7 +90,7 @@ class ConfigFile(TomlDocument):
         return accepted
 
     def check_keys(self, table: Mapping[str, Any]) -> None:
-        """Reads ``[keys]``: a text or a list of texts for every command."""
+        """Reads the table ``[keys]``, which maps a command to a text or a list of texts."""
         for name, value in table.items():
             keys = [value] if isinstance(value, str) else value
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
@@ -101,8 +103,8 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Reads the file. A missing one is empty; a broken one, or one that other users may write, is
-    one problem and no values."""
+    """Reads the file. A missing file gives no values. A broken file, or one that other users may
+    write, gives no values and one problem."""
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())
@@ -123,14 +125,15 @@ def read_config(file: Path) -> ConfigFile:
 
 
 def keep_theme(file: Path, theme: str, profile: str) -> None:
-    """Writes the chosen theme into ``file``: into the profile's table if it names one, else for all
-    profiles. Raises OSError as ``keep_choice``."""
+    """Writes the chosen theme into ``file``: into the profile's table if that table names a theme,
+    else at the top, for all profiles. Raises OSError like ``keep_choice``."""
     keep_choice(file, "theme", theme, profile)
 
 
 def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
-    """Writes a text under ``key``: in the table of ``profile`` if that names one, else at the top.
-    No other byte changes. Raises OSError with a sentence if that is not possible."""
+    """Writes a text under ``key``: into the table of ``profile`` if that table has the key, else at
+    the top. No other byte of the file changes. Raises OSError with a sentence if that is not
+    possible."""
     place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)

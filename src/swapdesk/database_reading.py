@@ -1,7 +1,7 @@
-"""Reading a SQLite file without changing anything on disk, whoever writes to it meanwhile.
+"""Reads a SQLite file without changing anything on disk, even if another process writes to it.
 
-A connection of the usual kind makes the files beside a database (``-wal``, ``-shm``) or writes
-to them, also where it only reads.
+An ordinary connection creates or changes the files beside a database (``-wal``, ``-shm``), even if
+it only reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Opens the file at ``path``, with its log, for reading alone.
+    """Opens the database at ``path``, including its write-ahead log, for reading only.
 
     Raises sqlite3.Error, and OSError if there is no file.
     """

@@ -1,4 +1,5 @@
-"""Writing a SQLite file whose commits are promises: nothing is sent or signed before one."""
+"""Writes to a SQLite file with durable commits, because nothing is sent or signed before its record
+is on disk."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from contextlib import contextmanager
 
 
 def durable(connection: sqlite3.Connection) -> None:
-    """Makes every commit of this connection durable when it returns. On macOS a flush leaves data
-    in the drive's cache, which a loss of power empties, unless F_FULLFSYNC is used; only SQLite's
-    own settings do so. Elsewhere they change nothing."""
+    """Makes every later commit of this connection durable once the commit returns. On macOS an
+    ordinary flush leaves data in the drive's cache, which is lost without power; SQLite's fullfsync
+    settings use F_FULLFSYNC instead. They have no effect on other systems."""
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
@@ -18,7 +19,8 @@ def durable(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Commits everything done inside, or nothing. The lock is taken before anything is read."""
+    """Commits everything done inside the ``with`` block, or nothing. Takes the write lock before
+    anything is read."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         yield connection

@@ -1,7 +1,8 @@
-"""Where the documents are: pages of the site, and the same pages as files beside the program.
+"""Finds the documents about a name: pages of the site, and the same pages as files beside the
+program.
 
-Codes, commands and pages are found in the files themselves, whose anchors and headings are made
-from the tables of the program: what is written there is found, and nothing is listed twice.
+Codes, commands and pages are looked up in the files themselves. Their anchors and headings are
+generated from the program's tables, so that no second list has to be kept.
 """
 
 from __future__ import annotations
@@ -43,13 +44,14 @@ SCREENS = {
     "Raw order": f"{KEYS}#raw-order",
     "Raw fields": f"{KEYS}#raw-payload",
 }
-"""Names of screens, as their frame has them, and what a guide writes about each; of others the
-list of keys has a section."""
+"""The guide section about each screen, by the name in the screen's frame. Other screens have a
+section in the list of keys."""
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A place of the documents ``about`` something. ``page`` is a file, perhaps with an anchor;
-    ``address`` is its URL on the site, ``file`` its path on this machine; None if there is none."""
+    """A place in the documents about ``about``. ``page`` is a file, perhaps with an anchor.
+    ``address`` is the page's URL on the site, or None without a site; ``file`` is its path on this
+    machine, or None if the file is missing."""
 
     about: str
     page: str
@@ -65,18 +67,18 @@ def place(about: str, page: str) -> WrittenPlace:
 
 
 def places_of(name: str) -> list[WrittenPlace]:
-    """Returns every place about a code, an exit code, a command or a screen of this name."""
+    """Returns every place about the code, exit code, command or screen of this name."""
     words = " ".join(name.split()).removeprefix("swapdesk ").casefold()
     return [place(about, page) for about, page in _named(words)]
 
 
 def all_places() -> list[WrittenPlace]:
-    """Returns every page, by title."""
+    """Returns a place for every page, with the page's title as ``about``."""
     return [place(title, page) for page, title in _titles().items()]
 
 
 def subjects() -> Iterator[str]:
-    """Every name that something is written about, except numbers."""
+    """Yields every name that the documents have a section for, except numbers."""
     yield from SCREENS
     yield from _headings(COMMANDS, "## swapdesk ")
     yield from (code.upper() for code in _codes())
@@ -99,20 +101,22 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
 
 
 def screens() -> dict[str, str]:
-    """Every screen by its name, with what is written about it: by a guide, else its keys."""
+    """Returns the place about each screen by the screen's name: a guide section if there is one,
+    else the section on its keys."""
     listed = _headings(KEYS, "## ")
     return {name: f"{KEYS}#{name.casefold().replace(' ', '-')}" for name in listed} | SCREENS
 
 
 def _codes() -> list[str]:
-    """Codes, rules and findings, each once."""
+    """Returns the names of error codes, rules and findings, each once."""
     names = (re.sub(r"^(?:rule|finding)-", "", anchor) for anchor in sorted(_anchors(ERRORS)))
     return list(dict.fromkeys(names))
 
 
 @cache
 def _folder() -> Path | None:
-    """The documents of the package, else of a source checkout."""
+    """Returns the folder of the documents: in the package, else in the source checkout; None if
+    neither has them."""
     package = Path(__file__).resolve().parent
     folders = (package / "docs", package.parents[1] / "docs")
     return next((folder for folder in folders if (folder / ERRORS).is_file()), None)
@@ -131,7 +135,8 @@ def _text(page: str) -> str:
 
 @cache
 def _anchors(page: str) -> frozenset[str]:
-    """Headings of the third level (single words here) and named places."""
+    """Returns the anchors of a page: its third-level headings (single words here) and its named
+    places."""
     named = re.findall(r'<a id="([^"]+)"></a>', _text(page))
     return frozenset([*named, *(heading.casefold() for heading in _headings(page, "### "))])
 
@@ -142,7 +147,7 @@ def _headings(page: str, mark: str) -> list[str]:
 
 
 def _titles() -> dict[str, str]:
-    """Titles of the pages that exist, by page."""
+    """Returns the title of each existing page by the page's path."""
     folder = _folder()
     if folder is None:
         return {}

@@ -1,8 +1,9 @@
-"""How swapdesk was installed, and the command that adds what it lacks in the same way.
+"""Finds out how swapdesk was installed, and returns the command that adds missing parts in the same
+way.
 
-``uv tool`` and pipx keep an environment without pip, and forget at the next upgrade whatever was
-put into it behind their back. What came from a directory, a file or a repository comes from there
-again: an index may have nothing of this name, or something else.
+``uv tool`` and pipx keep an environment without pip; packages added to it by other means are lost
+at the next upgrade. What was installed from a directory, a file or a repository is installed from
+there again, because a package index may have nothing or another package under this name.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ PACKAGES = {
     "postgres": ("asyncpg",),
     "service": ("prometheus_client",),
 }
-"""What an extra is known by: the modules that whatever needs it cannot do without."""
+"""The modules by which each extra is recognized: those that its users cannot do without."""
 
 
 def missing(extra: str) -> tuple[str, ...]:
-    """The packages of an extra that are not installed."""
+    """Returns the packages of an extra that are not installed."""
     return tuple(name for name in PACKAGES[extra] if find_spec(name) is None)
 
 
 def extra_of(module: str) -> str:
-    """The extra that brings a module; empty if none does."""
+    """Returns the extra that a module belongs to; empty if no extra has the module."""
     top = module.partition(".")[0]
     return next((extra for extra, names in PACKAGES.items() if top in names), "")
 
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
-    """The command that adds an extra, in the way this swapdesk was installed. ``prefix`` names
-    another environment than the running one."""
+    """Returns the command that adds an extra in the way this swapdesk was installed. ``prefix``
+    names another environment than the running one."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
@@ -72,7 +73,7 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
 
 
 def put_on_path(prefix: Path) -> str:
-    """The command that lets a shell find the program installed into an environment."""
+    """Returns the command that makes the program of an environment available to the shell."""
     if (prefix / _RECEIPT).is_file():
         return "uv tool update-shell"
     if (prefix / _PIPX).is_file():
@@ -81,7 +82,7 @@ def put_on_path(prefix: Path) -> str:
 
 
 def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
-    """The extras given to ``uv tool``, the other packages, and the Python version."""
+    """Returns the extras and the other packages given to ``uv tool``, and the Python version."""
     extras: set[str] = set()
     beside: list[str] = []
     try:
@@ -97,7 +98,8 @@ def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
 
 
 def _installed(paths: Iterable[str]) -> Distribution | None:
-    """The distribution that an installer wrote; a source directory has metadata as well."""
+    """Returns the distribution that an installer wrote; a source directory also has metadata, but
+    no installer's name. None if there is no such distribution."""
     installed = distributions(name=NAME, path=[*paths])
     return next((distribution for distribution in installed if _installer(distribution)), None)
 
@@ -107,8 +109,8 @@ def _installer(installed: Distribution | None) -> str:
 
 
 def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Returns whether it is an editable install, and where it came from (PEP 610); empty for an
-    index or a source that no longer exists."""
+    """Returns whether the installation is editable, and its source (PEP 610). The source is empty
+    for a package index, and for a path that no longer exists."""
     text = installed and installed.read_text("direct_url.json")
     if not text:
         return False, ""
@@ -135,8 +137,8 @@ def _wanted(source: str, extra: str) -> str:
 
 
 def shell_word(text: str | Path) -> str:
-    """The text as one word for bash and zsh, safe to display: nothing in it is run, and control
-    characters are escaped."""
+    """Returns the text as one word for bash and zsh that is safe to display. The shell runs no part
+    of the word, and control characters are escaped."""
     word = str(text)
     if word.isprintable():
         return shlex.quote(word)

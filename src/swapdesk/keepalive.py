@@ -1,7 +1,8 @@
-"""How long a connection of HTTP is kept for the next request, at either end.
+"""How many seconds an idle HTTP connection is kept for the next request, at the client and at the
+server.
 
-The end that asks lets go first. A request on a connection that the other end closes at the same
-moment gets no answer, and of a create that got none nobody knows whether there is an order.
+The client closes first. If the server closed at the moment of a request, the request would get no
+answer, and after an unanswered create it is unknown whether an order exists.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 CLIENT_SECONDS: Final = 4.0
-"""Below the five seconds after which uvicorn and Node close by default."""
+"""Seconds for clients; below the five seconds after which uvicorn and Node close by default."""
 SERVER_SECONDS: Final = 75
-"""Of our own servers; others ask them with clients that keep a connection longer than ours."""
+"""Seconds for our own servers, which other clients may ask that keep connections longer than
+ours."""

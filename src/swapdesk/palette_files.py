@@ -1,9 +1,9 @@
-"""Palettes as files: which there are, what stands in them, and what is wrong where.
+"""Reads palettes from files: lists the files, checks their values and reports errors by line.
 
-Files are read from the package, then from ``themes/`` at the top of a source checkout, then
-from the user's configuration; a later file of the same name replaces an earlier one. A bad
-file becomes problems naming file, line, key and the nearest name, and is not used. Nothing
-here needs a screen.
+Files are read from the package, then from ``themes/`` at the top of a source checkout, then from
+the user's configuration; a later file of the same name replaces an earlier one. For a bad file,
+problems name the file, line, key and the nearest name, and the palette is not used. This module
+needs no screen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT_THEME = "ink"
 LIGHT_THEME = "paper"
 PALETTE_LIMIT = 64 * 1024
 MOST_FILES = 100
-"""User palettes that are read; more are not looked at."""
+"""The number of user palettes that are read; further files are ignored."""
 
 COLOURS = (
     "primary",
@@ -62,7 +62,7 @@ _NAME = re.compile(r"[a-z0-9-]{1,32}")
 
 
 class Palette(Struct):
-    """One accepted file. Missing roles are filled in later."""
+    """The palette in one accepted file. Missing roles are filled in later."""
 
     name: str
     dark: bool = True
@@ -72,7 +72,8 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """The palettes by name: the desk's own, and all with the user's on top."""
+    """All palettes by name: ``own`` are the desk's, ``all`` adds the user's, which win;
+    ``problems`` are of refused files."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]
@@ -94,7 +95,8 @@ def read_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def stamp_of(user_folder: Path | None) -> Stamp:
-    """Names, sizes and times of the user's palettes; it differs once one was changed."""
+    """Returns names, sizes and modification times of the user's palettes; the value differs after a
+    change to one of them."""
     stamp = []
     for path in _files([user_folder])[:MOST_FILES]:
         try:
@@ -106,14 +108,15 @@ def stamp_of(user_folder: Path | None) -> Stamp:
 
 
 def own_folders() -> list[Path]:
-    """The folders of the desk's palettes: inside the package, or beside ``src`` in a checkout."""
+    """Returns the folders of the desk's palettes: inside the package, or beside ``src`` in a
+    checkout."""
     package = Path(__file__).resolve().parent
     return [package / "themes", package.parents[1] / "themes"]
 
 
 def read_palette(path: Path) -> tuple[Palette | None, list[ConfigProblem]]:
-    """Reads one file; colours are ``#rrggbb`` or ``ansi_*``. Returns None with every problem if one
-    of its values cannot be used."""
+    """Reads one file, in which colours are ``#rrggbb`` or ``ansi_*``. Returns the palette and no
+    problems, or None and every problem if a value cannot be used."""
     document = read_document(path, PALETTE_LIMIT)
     if document.problems:
         return None, document.problems

@@ -1,7 +1,7 @@
-"""Places on disk: where the desk keeps what, and the modes of what holds secrets.
+"""Places of the desk's files on disk, and the file modes of directories and secrets.
 
-``SWAPDESK_HOME`` holds everything when it is set; without it the configuration, the data and
-the logs stand where the platform keeps them.
+If ``SWAPDESK_HOME`` is set, its directory holds everything; otherwise configuration, data and logs
+are in the platform's own directories.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnsafePlace(OSError):
-    """A file or directory that another user could read, replace or redirect."""
+    """Raised for a file or directory that another user could read, replace or redirect."""
 
 
 class NoHome(OSError):
-    """The user has no home directory, and none was named."""
+    """Raised if the user has no home directory and ``SWAPDESK_HOME`` is not set."""
 
 
 class ProfilePlaces(Struct, frozen=True):
-    """What one profile keeps; nothing is read across profiles."""
+    """The files of one profile; no file is shared between profiles."""
 
     root: Path
 
@@ -57,12 +57,13 @@ class ProfilePlaces(Struct, frozen=True):
 
     @property
     def batch_files(self) -> Path:
-        """The list of the last files of batches."""
+        """The file that lists the files last used for batches."""
         return self.root / "batch_files.txt"
 
 
 class Home(Struct, frozen=True):
-    """The three roots; one and the same directory under ``SWAPDESK_HOME``."""
+    """The directories for configuration, data and logs. Under ``SWAPDESK_HOME`` the first two are
+    the same, and the logs are in ``logs`` inside it."""
 
     config: Path
     data: Path
@@ -86,11 +87,12 @@ class Home(Struct, frozen=True):
 
     @property
     def sandbox_run_file(self) -> Path:
-        """The ready line of the sandbox that runs on this home (0600)."""
+        """The file (0600) with the ready line, which is the JSON of addresses and keys, of the
+        sandbox that runs on this home."""
         return self.sandbox / "run.json"
 
     def profile(self, place: str) -> ProfilePlaces:
-        """The places of one profile. Raises ValueError for a name that is no plain directory
+        """Returns the places of one profile. Raises ValueError if the name is no plain directory
         name."""
         if PROFILE_NAME.fullmatch(place) is None:
             raise ValueError("a profile name has 1 to 64 letters, digits, '.', '_' or '-'")
@@ -98,7 +100,8 @@ class Home(Struct, frozen=True):
 
 
 def find_home(environ: Mapping[str, str]) -> Home:
-    """``SWAPDESK_HOME``, else the platform's own directories. Raises NoHome."""
+    """Returns the home at ``SWAPDESK_HOME``, else at the platform's own directories. Raises NoHome
+    if the user has no home directory."""
     chosen = environ.get("SWAPDESK_HOME", "")
     if chosen:
         return Home.at(Path(os.path.expanduser(chosen)).absolute())
@@ -115,9 +118,9 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def keep_private(home: Home) -> list[str]:
-    """Closes the directories of a home to other users (0700); returns a sentence about each that
-    others could write to. A directory of everybody's, or the user's whole home directory, keeps its
-    mode. Raises UnsafePlace if others can write and that cannot be changed."""
+    """Closes the directories of a home to other users (0700), and returns a sentence about each
+    that others could write to. The mode of a shared directory, of another user's, and of the user's
+    whole home directory stays. Raises UnsafePlace if others can still write afterwards."""
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
         try:
@@ -143,14 +146,16 @@ def keep_private(home: Home) -> list[str]:
 
 
 def _is_home_of_user(path: Path) -> bool:
-    """Follows links. False for a user without a passwd entry or a ``HOME``."""
+    """Returns True if ``path``, with links followed, is the user's home directory; False if the
+    user has no passwd entry or ``HOME``."""
     with suppress(OSError, RuntimeError):
         return path.samefile(Path.home())
     return False
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
-    """Raises UnsafePlace for a file that a user other than root may write."""
+    """Raises UnsafePlace if the file belongs to, or can be written by, a user other than this one
+    and root."""
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):
@@ -160,14 +165,15 @@ def refuse_foreign(path: Path, status: os.stat_result) -> None:
 
 
 def make_directories(path: Path) -> None:
-    """Makes ``path`` and missing parents, each 0700 whatever the umask."""
+    """Makes ``path`` and its missing parents, each with mode 0700 whatever the umask is."""
     if not path.is_dir():
         make_directories(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
 
 
 def private_directory(path: Path) -> Path:
-    """Makes ``path`` (0700) with its parents, or checks that it is ours alone."""
+    """Makes ``path`` (0700) with its parents. If it exists, raises UnsafePlace unless it belongs to
+    this user alone."""
     make_directories(path.parent)
     try:
         path.mkdir(mode=0o700)
@@ -177,9 +183,9 @@ def private_directory(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Writes a new file (0600). Raises FileExistsError if it exists, unless ``replace``. A
-    replacement is written beside the old file and moved over it, so that readers and crashes see
-    one of the two, whole."""
+    """Writes a new file (0600). Raises FileExistsError if the file exists, unless ``replace`` is
+    True. A replacement is written beside the old file and then moved over it, so that readers, and
+    a crash, leave either the whole old file or the whole new one."""
     target = path.with_name(f".{path.name}.{os.getpid()}.new") if replace else path
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     if replace:
@@ -202,7 +208,8 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 def keep_names(directory: Path) -> None:
-    """Makes the names of the files in a directory durable."""
+    """Makes the names of the files in a directory durable, so that new files survive a loss of
+    power."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -211,14 +218,14 @@ def keep_names(directory: Path) -> None:
 
 
 def without_mark(content: bytes) -> bytes:
-    """A UTF-8 text without the byte order mark that Windows editors write."""
+    """Returns the content without the UTF-8 byte order mark that Windows editors write."""
     return content.removeprefix(codecs.BOM_UTF8)
 
 
 def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
-    """Returns the content of a file with a secret, without a byte order mark. Raises UnsafePlace
-    for a link, anything but a regular file, a foreign owner, rights for group or others, or more
-    than ``limit`` bytes."""
+    """Returns the content of a file with a secret, without a byte order mark. Raises UnsafePlace if
+    the file is a link or no regular file, belongs to another user, has rights for group or others,
+    or exceeds ``limit`` bytes."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if path.is_symlink():
         raise UnsafePlace(f"{path} is a symbolic link")

@@ -1,4 +1,4 @@
-"""What is known and never shown: keys, tokens and pass words on their way to where they count."""
+"""Values that are used but never shown: keys, tokens and pass words."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Secret:
 
 
 class SecretBytes:
-    """Bytes that are shown nowhere and can be wiped: the holder calls ``wipe`` when done. Python
-    may have copied them, so wiping is no guarantee; what counts is that they live briefly, and in
-    one process."""
+    """Bytes that no repr or format shows and that can be wiped: the holder calls ``wipe`` when
+    done. Wiping is no guarantee, because Python may have copied the bytes; so they should exist
+    only briefly and in one process."""
 
     __slots__ = ("_held",)
 
@@ -50,7 +50,7 @@ class SecretBytes:
         return cls(secret.reveal().encode())
 
     def reveal(self) -> bytearray:
-        """The bytes themselves, not a copy: zeros after ``wipe``."""
+        """Returns the bytes themselves, not a copy; empty after ``wipe``."""
         return self._held
 
     def wipe(self) -> None:

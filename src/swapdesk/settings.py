@@ -1,9 +1,10 @@
-"""Configuration: which profile, every value with its origin, and what is wrong in the file.
+"""The configuration: the profile, every value with its origin, and the problems of the file.
 
-Precedence of values: option > environment > profile > default. The profile is the option,
-else ``SWAPDESK_PROFILE``, else ``profile`` in ``config.toml``, else ``sandbox``: the desk is
-never live by accident. ``SWAPDESK_API_URL`` without a chosen profile makes an unnamed live
-profile keyed by its URL. Reading is pure: nothing is created and nothing is sent.
+An option wins over the environment, the environment over the profile, and the profile over the
+default. The profile is the option, else ``SWAPDESK_PROFILE``, else ``profile`` in ``config.toml``,
+else ``sandbox``, so that the desk is never live by accident. If ``SWAPDESK_API_URL`` is set and no
+profile is chosen, the desk uses an unnamed live profile keyed by this URL. Reading creates no file
+and sends nothing.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ DEFAULT_NOTIFY = "away"
 DEFAULT_OUTPUT_TOLERANCE = Decimal(1)
 CA_LIMIT = 8 * 1024 * 1024
 _BEGINS = b"-----BEGIN "
-"""Of every certificate in PEM."""
+"""The first bytes of every certificate in PEM."""
 
 
 Origin = Literal["option", "environment", "profile", "config.toml", "default"]
-"""Where a value came from."""
+"""The source from which a value was read."""
 
 
 class SettingsError(Exception):
-    """A profile that does not exist. ``problem`` has file and line, or the variable; None if the
-    command line named it."""
+    """Raised if the chosen profile does not exist. ``problem`` names the file and line, or the
+    variable; it is None if the command line named the profile."""
 
     def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
         super().__init__(words)
@@ -59,7 +60,7 @@ class Value(Struct, Generic[T], frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """Values of the command line; None where it has none."""
+    """The values given on the command line; None for each that was not given."""
 
     profile: str | None = None
     theme: str | None = None
@@ -67,12 +68,12 @@ class Options(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """Everything the desk was told. ``url`` and credentials are None in the sandbox profile,
-    which takes them from the ready line of its sandbox."""
+    """All settings of the desk. In the sandbox profile ``url`` and the credentials are None,
+    because they come from the sandbox's ready line."""
 
     home: Home
     profile: Value[str]
-    """Name of the profile that is used."""
+    """Name of the profile in use."""
     live: bool
     places: ProfilePlaces
     url: Value[str | None]
@@ -84,33 +85,34 @@ class Settings(Struct, frozen=True):
     partner_id: Value[str | None]
     """Partner id, for reading without a key."""
     pay: Value[str | None]
-    """How calls are paid for without a key: x402, one by one from the wallet."""
+    """``x402`` if each call is paid from the wallet in place of a key; else None."""
     rpc: Value[Mapping[str, str]]
-    """Node of each chain of a live wallet, by the short name of the chain."""
+    """Address of the node of each chain of a live wallet, by the chain's short name."""
     ca_file: Value[str | None]
     """File of certificates (PEM) that live services and nodes are trusted by, in place of the
     system's."""
     theme: Value[str]
     """Palette of the desk."""
     glyphs: Value[str]
-    """Which characters the desk draws with: auto, unicode or ascii."""
+    """The set of characters the desk draws with: ``auto``, ``unicode`` or ``ascii``."""
     notify: Value[str]
-    """When the terminal is told that an order ended: away, always or off."""
+    """When the terminal is notified that an order ended: ``away``, ``always`` or ``off``."""
     read_only: Value[bool]
-    """Whether the desk was told to create, sign and spend nothing."""
+    """True if the user asked the desk to create, sign and spend nothing."""
     output_tolerance: Value[Decimal]
-    """Percent by which a created order's output may be lower than confirmed."""
+    """The percentage by which a created order's output may be lower than the confirmed output."""
     control_url: Value[str | None]
-    """Control of a sandbox that was started elsewhere, for its faucet."""
+    """Address of the control interface of a sandbox that was started elsewhere; its faucet is
+    used."""
     control_token: Value[Secret | None]
-    """Token of that control."""
+    """Token for the control interface at ``control_url``."""
     problems: tuple[ConfigProblem, ...] = field(default=())
     config: ConfigFile | None = None
-    """The file as it was read, for what only the desk can check in it."""
+    """The configuration file as read, for checks that only the desk can do."""
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """``[keys]``: keys by command, not yet checked against the commands."""
+        """The table ``[keys]``: keys by command, not yet checked against the commands."""
         return self.config.keys if self.config is not None else {}
 
     @property
@@ -121,26 +123,26 @@ class Settings(Struct, frozen=True):
 
     @property
     def reads_only(self) -> bool:
-        """Whether this desk creates, signs and spends nothing: it was told so, or it has a partner
-        id alone."""
+        """True if this desk creates, signs and spends nothing, because the user asked for that or
+        because the profile has a partner id and no key."""
         without_key = self.key.value is None or self.secret.value is None
         reader = without_key and self.partner_id.value is not None and self.pay.value is None
         return self.read_only.value or reader
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that must never be written anywhere."""
+        """Returns the secret texts of these settings, which must never be written anywhere."""
         held = (self.secret.value, self.control_token.value)
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """A problem of one entry of ``[keys]``, with its line."""
+        """Returns a problem for one entry of ``[keys]``, with the entry's line."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)
 
     def misnamed_theme(self, themes: Iterable[str]) -> ConfigProblem | None:
-        """The problem of a chosen theme that is not among ``themes``."""
+        """Returns a problem if the chosen theme is not among ``themes``; else None."""
         name, origin = self.theme.value, self.theme.origin
         names = sorted(themes)
         if name in names:
@@ -153,7 +155,7 @@ class Settings(Struct, frozen=True):
         return self.config.problem(path if origin == "profile" else ("theme",), message, near)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """(name, value, origin) for ``config show``; secrets are masked."""
+        """Yields (name, value, origin) for ``config show``; secrets are masked."""
         places = self._home_origin()
         yield "home", str(self.home.data), places
         yield "config_file", str(self.home.config_file), places
@@ -200,12 +202,10 @@ def load_settings(
     *,
     mending: bool = False,
 ) -> Settings:
-    """Reads ``config.toml`` and the environment. Errors inside the file never raise: ``problems``
-    has them with file, line and nearest name.
-
-    Raises SettingsError if the chosen profile does not exist; while ``mending`` the file or the
-    environment, a name from there is a problem like the others.
-    """
+    """Reads ``config.toml`` and the environment. Errors inside the file never raise; they are in
+    ``problems`` with file, line and nearest name. Raises SettingsError if the chosen profile does
+    not exist. With ``mending``, a missing profile named by the file or the environment is a problem
+    like the others."""
     options = options or Options()
     config = read_config(home.config_file)
     environ = {name: value for name, value in environ.items() if value != ""}
@@ -213,7 +213,7 @@ def load_settings(
 
 
 class _Reading:
-    """One pass over the sources."""
+    """One reading of options, environment and file into settings."""
 
     def __init__(
         self,
@@ -287,7 +287,7 @@ class _Reading:
         )
 
     def _profile(self) -> tuple[Value[str], bool]:
-        """The profile, and whether it is the unnamed one."""
+        """Returns the profile, and True if it is the unnamed one."""
         if self.options.profile is not None:
             chosen = Value(self.options.profile, "option", "--profile")
         elif "SWAPDESK_PROFILE" in self.environ:
@@ -372,7 +372,8 @@ class _Reading:
         return Value(Secret(text), "profile", "secret_file")
 
     def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
-        """The path, checked to look like certificates; they are read where they are used."""
+        """Returns the path of the file, after a check that its content looks like certificates. The
+        certificates are loaded when a connection needs them."""
         found = self._text("SSL_CERT_FILE", {}, "")
         if found.value is None:
             found = self._set("ca_file", row, None)
@@ -402,7 +403,8 @@ class _Reading:
 
 
 def place_of_url(url: str) -> str:
-    """The directory name of the unnamed profile of a service: its host and a digest."""
+    """Returns the directory name for the unnamed profile of a service: the service's host and a
+    digest."""
     host = urlsplit(url).hostname or "unknown"
     plain = "".join(ch if ch.isascii() and (ch.isalnum() or ch in ".-") else "-" for ch in host)
     digest = hashlib.sha256(url.rstrip("/").encode()).hexdigest()[:12]

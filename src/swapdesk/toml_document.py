@@ -1,4 +1,4 @@
-"""A TOML file a person wrote, and where in it something is wrong."""
+"""Reads a TOML file that a person wrote, and finds the lines of its errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
 
 
 class ConfigProblem(Struct, frozen=True):
-    """One error in a file; ``file`` is None if it is in the environment."""
+    """One error in a file; ``file`` is None if the error is in the environment."""
 
     file: Path | None
     line: int | None
@@ -36,7 +36,8 @@ class ConfigProblem(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """With the bare name of the file, where its path is too long."""
+        """The problem as a sentence with the file's bare name, for places where the whole path is
+        too long."""
         return self._said("environment" if self.file is None else self.file.name)
 
     def _said(self, where: str) -> str:
@@ -55,7 +56,8 @@ class TomlDocument(Struct):
     problems: list[ConfigProblem] = field(default_factory=list)
 
     def line_of(self, *path: str) -> int | None:
-        """The line of a key or table, else that of the table it belongs to."""
+        """Returns the line of a key or table; if that is not found, the line of the table it
+        belongs to, or None."""
         table: tuple[str, ...] = ()
         for number, text in enumerate(self.lines, start=1):
             header = _HEADER.match(text)
@@ -82,8 +84,8 @@ class TomlDocument(Struct):
         self.problems.append(self.problem(path, message, near))
 
     def refuse_missing(self, path: tuple[str, ...]) -> None:
-        """Refuses a document without a required key. A key outside tables belongs above the first,
-        which gives the line."""
+        """Adds a problem for a missing required key. A key outside all tables has to be above the
+        first table, so the problem has the line of that table."""
         line, message = self.line_of(*path), "is missing"
         if len(path) == 1:
             heads = (number for number, text in enumerate(self.lines, 1) if _HEADER.match(text))
@@ -92,9 +94,9 @@ class TomlDocument(Struct):
 
 
 def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
-    """Reads at most ``limit`` bytes; a missing file is empty, a broken one is one problem and no
-    content. Only a regular file is read: a pipe would block for ever. With ``trusted`` a file that
-    other users may write is broken, too."""
+    """Reads at most ``limit`` bytes. A missing file gives an empty document; a broken one gives no
+    content and one problem. Anything but a regular file is refused, because a pipe would block for
+    ever. With ``trusted``, a file that other users may write is refused, too."""
     document = TomlDocument(file)
 
     def broken(message: str, line: int | None = None) -> TomlDocument:
@@ -136,7 +138,7 @@ def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocum
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name most like ``name``; None if none is similar."""
+    """Returns the name most similar to ``name``; None if no name is similar."""
     close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
     return close[0] if close else None
 

@@ -1,9 +1,9 @@
-"""A web page as one file: nothing is fetched, nothing is sent, no script but its own runs.
+"""Makes a web page that is one file: it loads nothing, sends nothing and runs only its own script.
 
-Templates stand in ``web_pages/``: ``NAME.html`` extends ``base.html`` and may have a ``NAME.css``
-and a ``NAME.js`` beside it, which are written into the page. Texts come from services and from
-files of strangers: each is made safe to show, then escaped, and the policy of the page lets no
-other style or script run than these, by their digests. A page without its script is whole, too.
+Templates are in ``web_pages/``: ``NAME.html`` extends ``base.html``; the contents of ``NAME.css``
+and ``NAME.js`` beside it are written into the page. Texts come from services and from files of
+strangers, so each is made safe to show and then escaped. The page's security policy allows only its
+own styles and script, by their digests. A page is complete without its script, too.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from swapdesk.wire.encoding.text import safe_text
 
 LONGEST_TEXT = 4_000
 MARKED_WITHIN = 200
-"""Bytes from the beginning of a page within which it names itself."""
+"""The number of bytes at the beginning of a page that contain its name."""
 _FOLDER = Path(__file__).parent / "web_pages"
 
 
 def web_page(name: str, /, **facts: object) -> str:
-    """Returns the page ``name`` with its facts as HTML in UTF-8. ``base.html`` needs ``title``.
-    Raises jinja2.UndefinedError for a fact that a template uses and nobody gave."""
+    """Returns the page ``name`` with its facts as HTML in UTF-8. ``base.html`` needs the fact
+    ``title``. Raises jinja2.UndefinedError if a template uses a fact that was not given."""
     style, script = _style(name), _part(f"{name}.js")
     template = _environment().get_template(f"{name}.html")
     return template.render(
@@ -41,7 +41,7 @@ def web_page(name: str, /, **facts: object) -> str:
 
 
 def is_page(name: str, content: bytes) -> bool:
-    """True if a file is a page ``name``, by its first bytes."""
+    """Returns True if a file is a page ``name``, judged by its first bytes."""
     mark = f'<meta name="generator" content="swapdesk {name}">'
     return content.startswith(b"<!doctype html>") and mark.encode() in content[:MARKED_WITHIN]
 
@@ -61,7 +61,8 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """A value as a template writes it: text that cannot hide or reorder its neighbours."""
+    """Returns a value for a template: a text without characters that hide or reorder the text
+    around it; other values as they are."""
     return safe_text(value, LONGEST_TEXT) if type(value) is str else value
 
 
@@ -85,8 +86,8 @@ def _digest(text: str) -> str:
 
 @cache
 def _style(name: str) -> str:
-    """The desk's palettes as custom properties (light on paper, else as the reader's system), then
-    the styles of all pages and of this one."""
+    """Returns the desk's palettes as custom properties, then the shared styles and those of this
+    page. The palette is light on paper, else as the reader's system asks for."""
     palettes = read_palettes().own
     light, dark = palettes[LIGHT_THEME], palettes[DEFAULT_THEME]
     return (

@@ -1,6 +1,8 @@
-"""The connected half of a desk, which exists only while it knows its service. It loads the client
-and every flow that talks to the service; the half that works from disk (``desk``) runs without
-it."""
+"""The parts of a desk that need the service; they exist only while the desk is connected.
+
+This module loads the client and every flow that talks to the service. The other half, ``desk``,
+works from disk and runs without it.
+"""
 
 from __future__ import annotations
 
@@ -41,19 +43,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PAID_TIMES = StreamTimes(poll_down=60.0)
-"""A profile that pays for each poll polls once a minute."""
+"""Stream times for a profile that pays for each poll: one poll a minute."""
 
 SETTLE_SECONDS = 60.0
-"""Between two looks for requests of unknown outcome."""
+"""Seconds between two looks for requests whose outcome is unknown."""
 
 PAST_PAUSE = 0.02
-"""Seconds between two steps of reading past orders: about as long as a step takes, so that the
-event loop is free for keys half of the time."""
+"""Pause in seconds between two steps of reading past orders. It is about as long as a step, so that
+the event loop is free for keys half of the time."""
 
 
 class ConnectedDesk:
-    """What a desk has only while it knows its service; everything but ``connection`` is the
-    desk's own and outlives a reconnection."""
+    """The parts of a desk that exist only while it is connected to the service. Of its arguments,
+    all but ``connection`` belong to the desk and are used again after a reconnection."""
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class ConnectedDesk:
             self.faucet = SandboxFaucet(self.control, clock, journal.ledger)
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], object] | None = None
-        """Called with the result of a later look at requests of unknown outcome."""
+        """Called with the result if a later look at requests of unknown outcome found something."""
         self.on_past_known: Callable[[], object] | None = None
         """Called once every order of the journal is tracked."""
 
@@ -134,17 +136,18 @@ class ConnectedDesk:
 
     @cached_property
     def account(self) -> AccountReader:
-        """Reads account pages and keeps them for a minute."""
+        """The reader of account pages, which keeps them for a minute."""
         from swapdesk.flows.account.reading import AccountReader
 
         return AccountReader(self.api)
 
     def clock_problem(self) -> str | None:
-        """A sentence if a live service's clock differs too much to create anything."""
+        """Returns a sentence if a live service's clock differs too much for creating orders; else
+        None."""
         return clock_problem(self.api.skew()) if self._live else None
 
     def follow(self) -> None:
-        """Starts reading past orders and, with a key, following the present ones."""
+        """Starts reading past orders and, if the profile has a key, following open orders."""
         if self._tasks:
             return
         start = self._background.start
@@ -156,7 +159,7 @@ class ConnectedDesk:
             ]
 
     async def learn_rate_limits(self) -> None:
-        """Asks for the rate limits; a service without them is no failure."""
+        """Asks the service for the rate limits; a service without limits is no failure."""
         if self.connection.read_only:
             return
         try:
@@ -165,7 +168,7 @@ class ConnectedDesk:
             log.info("the rate limits are not known: %s", error)
 
     async def settle(self, patience: float | None = None) -> ResumeReport:
-        """Looks for the outcome of every request that has none; ``patience`` as in
+        """Looks up the outcome of every request that has none; ``patience`` is as in
         :func:`resume`."""
         report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:

@@ -1,4 +1,4 @@
-"""Where a desk connects: a live service from its settings, or the sandbox of its home."""
+"""Where a desk connects to: a live service from its settings, or the sandbox of its home."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import ChainLink
 
 LIVE_SKEW_SECONDS = 120.0
-"""Nothing is created live if the clocks differ by more."""
+"""Seconds by which the clocks may differ; beyond that nothing is created on a live service."""
 
 
 def clock_problem(skew: float | None) -> str | None:
-    """Why nothing can be created if the service's clock is ``skew`` seconds ahead; None if the
-    difference is small or unknown."""
+    """Returns why nothing can be created if the service's clock is ``skew`` seconds ahead; None if
+    the difference is small or unknown."""
     if skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
         return None
     which = "behind" if skew > 0 else "ahead of"
@@ -31,14 +31,15 @@ def clock_problem(skew: float | None) -> str | None:
 
 
 class NotConfigured(Exception):
-    """The profile cannot connect; the message names the key to set."""
+    """Raised if the profile cannot connect; the message names the key to set."""
 
 
 class Connection(Struct, frozen=True):
-    """``control`` is the sandbox's control URL and token; None for a live service. ``chains``
-    are those the sandbox runs itself; a live profile names its nodes in the configuration.
-    ``makers`` are the keys, each (provider, key), that sign their half of a swap there.
-    ``others`` are further partners of the sandbox."""
+    """The addresses and credentials of one service. ``control`` is the sandbox's control URL and
+    token; None for a live service. ``chains`` are the chains that the sandbox runs itself; a live
+    profile names its nodes in the configuration. ``makers`` are the keys, each (provider, key),
+    with which providers sign their half of a swap in the sandbox. ``others`` are further partners
+    of the sandbox."""
 
     url: str
     credentials: Credentials
@@ -57,7 +58,7 @@ PAYING = (Credentials(pays=True), "pays each call")
 
 
 def live_connection(settings: Settings) -> Connection:
-    """The connection of a live profile. Raises NotConfigured."""
+    """Returns the connection of a live profile. Raises NotConfigured."""
     if settings.url.value is None:
         raise NotConfigured(f"profile {settings.profile.value} has no url")
     if settings.pay.value is not None:
@@ -87,8 +88,8 @@ def live_connection(settings: Settings) -> Connection:
 
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
-    """The connection of a running sandbox, as its first PRO partner or, if the profile pays, as a
-    caller that pays each call."""
+    """Returns the connection to a running sandbox: as its first PRO partner or, if the profile
+    pays, as a caller that pays each call."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))

@@ -1,7 +1,7 @@
 """The whole desk without a screen, for both front ends.
 
-A desk opens at once on what is on disk (journal, token cache, address book) and connects when its
-service is there (``link``); until then everything local works.
+A desk opens at once from files on disk (journal, token cache, address book). It connects as soon as
+its service is available (``link``); until then everything local works.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ log = logging.getLogger(__name__)
 
 
 class NotConnected(Exception):
-    """The desk is not connected to its service yet."""
+    """Raised if the desk is not connected to its service yet."""
 
 
 class Desk:
-    """Made by :meth:`open`; then :meth:`connect`, and :meth:`close` at the end."""
+    """A desk, made by :meth:`open`; then call :meth:`connect`, and :meth:`close` at the end."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Desk:
         self.catalog = catalog
         self.clock = catalog.clock
         self.service_clock = ServerClock.over(self.clock)
-        """The service's time, which deadlines and states of orders follow."""
+        """The service's clock, by which deadlines and states of orders are judged."""
         self.journal = Journal.open(settings.places.journal, self.clock, self.service_clock)
         self.background = background or BackgroundTasks(self.clock)
         self._transport = transport
         self.exchange_log = ExchangeLog()
         self._running: set[str] = set()
-        """Ids of intents whose create is under way, also while the desk reconnects."""
+        """Ids of intents whose create call is running, also while the desk reconnects."""
         self._link: ConnectedDesk | None = None
         self._wallet: LocalWallet | None = None
 
@@ -75,12 +75,9 @@ class Desk:
         catalog: Catalog | None = None,
         background: BackgroundTasks | None = None,
     ) -> Desk:
-        """Opens the desk of a profile from disk alone.
-
-        ``catalog``: one that is open already; the desk closes it, and goes by its clock instead
-        of ``clock``. ``background`` runs the desk's tasks and reports their defects. Raises
-        JournalRefused.
-        """
+        """Opens the desk of a profile from disk alone. ``catalog`` is an already open catalog; the
+        desk closes it later and uses its clock in place of ``clock``. ``background`` runs the
+        desk's tasks and reports their defects. Raises JournalRefused."""
         if catalog is not None:
             return cls(settings, catalog, transport, background)
         catalog = open_catalog(settings, clock or SystemClock())
@@ -98,7 +95,7 @@ class Desk:
 
     @property
     def link(self) -> ConnectedDesk:
-        """The half that needs the service. Raises NotConnected."""
+        """The part of the desk that needs the service. Raises NotConnected."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
         return self._link
@@ -109,7 +106,7 @@ class Desk:
 
     @property
     def wallet(self) -> LocalWallet:
-        """The keys of this profile; its agent starts with the first question to the wallet."""
+        """The wallet with this profile's keys; the first question to it starts the wallet agent."""
         from swapdesk.flows.wallet.local_wallet import LocalWallet
 
         if self._wallet is None:
@@ -124,7 +121,7 @@ class Desk:
 
     @cached_property
     def payer(self) -> CallPayer:
-        """Pays API calls from the wallet, for a profile with ``pay``."""
+        """Pays API calls from the wallet; used only if the profile has ``pay``."""
         from swapdesk.flows.wallet.call_payments import CallPayer
 
         return CallPayer(lambda: self.wallet, self.clock, log.info)
@@ -139,7 +136,7 @@ class Desk:
 
     @cached_property
     def deposit_ways(self) -> DepositWays:
-        """Who can pay deposits from here; starts no agent."""
+        """The ways in which deposits can be paid from here; starts no wallet agent."""
         from swapdesk.flows.deposits.funding import DepositWays
 
         return DepositWays(
@@ -154,12 +151,10 @@ class Desk:
         return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
-        """Connects, or connects again after the sandbox was restarted.
-
-        Orders that may still change are loaded before it returns. With ``follow`` the newest are
-        loaded too, all others soon after (:meth:`ConnectedDesk.follow`); without it the tracker
-        loads an order when it is asked for.
-        """
+        """Connects, or connects again after the sandbox was restarted. Orders that may still change
+        are loaded before this method returns. With ``follow``, the newest orders are loaded too,
+        and all others soon after (:meth:`ConnectedDesk.follow`). Without it, the tracker loads an
+        order when a caller asks for it."""
         from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
@@ -195,7 +190,7 @@ class Desk:
             link.follow()
 
     async def refresh_reference(self) -> None:
-        """Refreshes an empty or old token cache, and learns the rate limits."""
+        """Refreshes the token cache if it is empty or old, and reads the rate limits."""
         link = self.link
         if self.catalog.stale:
             await self.catalog.refresh(link.api)
@@ -205,8 +200,9 @@ class Desk:
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
-        """Settles requests that an earlier run left without an outcome, and takes their orders
-        into view. A caller that creates nothing afterwards may limit it to ``patience`` seconds."""
+        """Settles requests that an earlier run left without an outcome, and adds their orders to
+        the tracker. A caller that creates nothing afterwards may limit this to ``patience``
+        seconds."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

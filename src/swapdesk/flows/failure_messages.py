@@ -1,7 +1,8 @@
-"""Failures of the service and the desk: what happened, where the money is, who acts next.
+"""Messages for failures of the service and the desk: what happened, where the money is, who acts
+next.
 
-Present tense, exact numbers, no blame, no promise. An unknown code falls back to its HTTP status
-(contract 3.5).
+Messages use the present tense and exact numbers; they blame nobody and promise nothing. An unknown
+code gets the message of its HTTP status (contract 3.5).
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 
 Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
-"""Selects glyph and colour of a state; the word alone is enough without them."""
+"""The level of a state, which selects glyph and colour; the state's word is enough without them."""
 
 
 class Failure(Struct, frozen=True):
-    """Cause, place of the money, and who acts next. ``code`` is stable; empty if whoever shows the
-    failure has one."""
+    """A failure as shown: its cause, where the money is, and who acts next. ``code`` is stable for
+    scripts; it is empty if the caller that shows the failure has its own."""
 
     cause: str
     money: str
@@ -34,7 +35,7 @@ NOTHING_SENT = "in your wallet; nothing was sent"
 NOTHING_PAID = "in your wallet; nothing was paid"
 NEW_QUOTES = "you: ask for new quotes"
 MAY_WRITE = "whoever has a profile with a key that may write"
-"""Who acts next if this desk only reads."""
+"""Names who acts next if this desk only reads."""
 
 QUOTE_ENDED = Failure("This quote ended.", IN_WALLET, NEW_QUOTES)
 
@@ -152,15 +153,16 @@ NO_JOURNAL = Failure(
     "you: make room or mend the file",
 )
 IN_DESK = "or w and m in an open desk"
-"""The keys of an open desk, which holds the wallet, so that the command is refused beside it."""
+"""Names the keys to press in an open desk. An open desk holds the wallet, so commands that need the
+wallet are refused beside it."""
 _POLICY_NEXT = f"you: pay less, wait, or raise it with swapdesk wallet policy set, {IN_DESK}"
 POLICY_ANEW = f"you: swapdesk wallet policy set --anew, with every rule that you want, {IN_DESK}"
-"""Who acts if the file of the spending policy is not what was set."""
+"""Names who acts if the file of the spending policy differs from the policy that was set."""
 POLICY_CALL = (
     "you: look at what the service asks for, or raise it with swapdesk wallet policy set"
     f" --per-call, {IN_DESK}"
 )
-"""Who acts if a call costs more than the policy allows."""
+"""Names who acts if a call costs more than the spending policy allows."""
 
 CALL_PAYEE = f"swapdesk wallet policy set --call-payee, {IN_DESK}"
 _NEXT_OF_RULE = {
@@ -175,8 +177,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts if the wallet refuses by ``rule``; ``otherwise`` for a rule that is not
-    about the spending policy or missing funds."""
+    """Returns who acts if the wallet refuses by ``rule``; ``otherwise`` if the rule is not about
+    the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -206,7 +208,7 @@ CLOCK_IS_WRONG = Failure(
 
 
 def unsent(error: ClientError) -> Failure:
-    """Returns the failure of a call that was not paid, or did not reach the service."""
+    """Returns the message for a call that was not paid, or that did not reach the service."""
     if isinstance(error, NotPaid):
         return Failure(f"The call was not paid: {error}.", NOTHING_SENT, error.next)
     return with_payment(UNREACHABLE, error)
@@ -216,8 +218,8 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Adds the payment that was signed and sent with the call: until it ends, whoever has it may
-    take the money, whatever the answer."""
+    """Adds to ``failure`` the payment that was signed and sent with the call. Until that payment
+    expires, anyone who has it may take the money, whatever the service answered."""
     if error.payment is None:
         return failure
     refused = isinstance(error, PaymentRequired)
@@ -237,7 +239,7 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Adds to ``money`` what the payment of a failed call may still take."""
+    """Returns ``money`` with the amount that the payment of a failed call may still take."""
     payment = error.payment
     if payment is None:
         return money
@@ -250,7 +252,8 @@ def money_with_payment(money: str, error: ClientError) -> str:
 
 
 def failure_of(code: str, status: int | None) -> Failure:
-    """Returns the failure of the code, else of the status, else that of a useless answer."""
+    """Returns the message for the code; if it is unknown, the one for the status; else the one for
+    an unusable answer."""
     if code in FAILURES:
         return FAILURES[code]
     if status == 402:

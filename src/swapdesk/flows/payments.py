@@ -1,7 +1,8 @@
-"""What pays deposits, as operations of the ledger.
+"""Payments of deposits as operations of the ledger, the journal's table of operations.
 
-One operation pays a deposit and holds its claim until it is refused. The faucet's and the wallet's
-payments stand alone; those of a bundle or a part are its children and move with it in one
+One operation pays a deposit and holds the claim on it until the operation is refused, so that no
+deposit is paid twice. Payments by the faucet or the wallet are single operations. Payments by a
+bundle or a part of a batch are children of its operation and change state with it in one
 transaction.
 """
 
@@ -20,8 +21,9 @@ By = Literal["faucet", "wallet", "bundle"]
 
 
 class Sum(Struct, frozen=True, omit_defaults=True):
-    """An amount of a token in base units; ``contract`` (the mint on Solana) is None for the chain's
-    coin. ``prepaid``: the EntryPoint keeps it for gas."""
+    """An amount of a token in base units. ``contract`` is the token's contract (the mint on
+    Solana), or None for the chain's coin. ``prepaid`` is True for an amount that the EntryPoint
+    contract keeps to pay gas."""
 
     PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
 
@@ -40,7 +42,8 @@ class Sum(Struct, frozen=True, omit_defaults=True):
 
 
 def payment_of(ledger: Ledger, service_id: str) -> Operation | None:
-    """The payment of an order, begun by any process and not refused."""
+    """Returns the payment of an order that was not refused, whichever process began it; None if
+    there is none."""
     return ledger.holder(_claim(service_id))
 
 
@@ -54,9 +57,9 @@ def begin_payment(
     state: State | None = None,
     hash_: str | None = None,
 ) -> Operation:
-    """Commits that the payment of an order leaves now, or that the wallet's payment is shown for
-    signature; as a child of ``payer`` if that pays several orders. Raises ClaimTaken if the order
-    has a payment that is not refused."""
+    """Commits that the payment of an order is being sent, or that the wallet's payment is shown for
+    signature. The operation is a child of ``payer`` if that pays several orders. Raises ClaimTaken
+    if the order has a payment that was not refused."""
     return ledger.begin(
         "deposit",
         {"by": by, "body": body.decode("utf-8", "replace")},
@@ -69,8 +72,9 @@ def begin_payment(
 
 
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
-    """Commits that transaction ``hash_`` paid a deposit; returns whether it moved. A payment
-    refused before that paid all the same is noted beside it, so that nobody pays again."""
+    """Commits that transaction ``hash_`` paid a deposit; returns True if the operation's state
+    changed. If the operation was refused before but paid all the same, a second one records the
+    payment, so that nobody pays again."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -86,13 +90,15 @@ def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) 
 
 
 def waits_for_signature(payment: Operation) -> bool:
-    """True if the wallet was not asked to sign yet, so that nothing is signed under it."""
+    """True if the wallet was not asked to sign yet, so that no signature exists for this
+    payment."""
     return payment.state is State.PREPARED
 
 
 def unanswered(ledger: Ledger) -> list[Operation]:
-    """Calls and payments without a known outcome, oldest first, including interrupted ones and
-    payments that wait for a signature. Payments of a bundle belong to its batch."""
+    """Returns calls and payments without a known outcome, oldest first, including interrupted ones
+    and payments that wait for a signature. Payments of a bundle are left out; they belong to the
+    bundle's batch."""
     return ledger.where(
         "kind IN ('call', 'deposit') AND state IN ('prepared', 'sent', 'unknown')"
         " AND parent IS NULL AND json_extract(body, '$.by') IS NOT 'bundle'"
@@ -100,8 +106,8 @@ def unanswered(ledger: Ledger) -> list[Operation]:
 
 
 def commit_signed(ledger: Ledger, id_: str, hash_: str) -> bool:
-    """Commits the hash of an operation before a byte leaves, also of a second transaction with a
-    higher fee. False if the operation is over."""
+    """Commits the hash of an operation's transaction before it is sent, also of a second
+    transaction with a higher fee. Returns False if the operation has ended."""
     moved = ledger.move(id_, State.SENT, hash=hash_)
     return moved or ledger.tell(id_, among=LEFT, hash=hash_)
 
@@ -111,8 +117,9 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Makes ``payer`` the only payer of these orders. Raises ClaimTaken if another payment of one
-    of them stands; a payment by an ended bundle with unknown outcome is taken over."""
+    """Makes ``payer`` the only payer of these orders. Raises ClaimTaken if one of them has another
+    payment that was not refused. A payment by an ended bundle with unknown outcome is taken
+    over."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -122,7 +129,8 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """Commits that ``payer`` paid these orders, whatever was decided before that was known."""
+    """Commits that ``payer`` paid these orders, even if their payments were marked otherwise
+    before."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -137,8 +145,8 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
 def end_transaction(
     ledger: Ledger, act: Operation, state: State, *, code: str | None = None, hash_: str | None
 ) -> bool:
-    """Commits how a transaction ended, with the deposits it paid; returns whether it moved. What
-    was executed paid its orders, even if it was refused before."""
+    """Commits how a transaction ended, with the deposits it paid; returns True if the operation's
+    state changed. An executed transaction paid its orders, even if it was refused before."""
     if act.kind == "deposit" and state is State.DONE:
         return end_payment(ledger, act, hash_)
     with ledger.transaction():
@@ -151,5 +159,5 @@ def end_transaction(
 
 
 def paid_orders(act: Operation) -> tuple[str, ...]:
-    """The orders whose deposits a wallet transaction pays directly."""
+    """Returns the orders whose deposits a wallet transaction pays directly."""
     return tuple(act.body.get("service_ids", ()))

@@ -1,6 +1,8 @@
-"""The calls of this desk in words: one row each, everything about one, and the same as a command.
+"""The desk's calls to the service in words: one row for each, its details, and the same call as a
+command.
 
-Deposit addresses never stand here: whether one may be paid is said on the deposit card only.
+Deposit addresses are never part of this. Only the deposit card shows them, because only it says
+whether they may be paid.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ from swapdesk.wire.operations import OPERATIONS
 TEXT_LIMIT = 2_000
 CODE_LIMIT = 40
 MOST_LINES = 1_000
-"""Lines of one body that are shown."""
+"""Maximum number of lines of one body that are shown."""
 
 _TEMPLATES = {operation.name: operation.path for operation in OPERATIONS}
 
 
 class LoggedCall(Struct, frozen=True, rename="camel"):
-    """One row: texts only, each safe to show. ``code`` is the service's error code, else what
-    went wrong without an answer; ``status`` is ``—`` when there was none."""
+    """One row of the request log: only texts, each safe to show. ``code`` is the service's error
+    code, else what went wrong if no answer came; ``status`` is ``—`` if there was no answer."""
 
     at: datetime
     method: str
@@ -42,13 +44,15 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
 
     @property
     def told(self) -> str:
-        """``NOT_FOUND, request 7f00aa11``; empty where neither is known."""
+        """The error code and the request id: ``NOT_FOUND, request 7f00aa11``; empty if neither is
+        known."""
         return ", ".join(
             filter(None, (self.code, self.request_id and f"request {self.request_id}"))
         )
 
     def matches(self, words: str) -> bool:
-        """True if every word is somewhere in the row; ``failed`` keeps what went wrong."""
+        """Returns True if every word occurs in the row; the word ``failed`` selects calls that went
+        wrong."""
         text = " ".join((self.method, self.path, self.status, self.code, self.request_id)).lower()
         return all(
             self.failed if word == "failed" else word in text for word in words.lower().split()
@@ -56,7 +60,8 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
 
 
 def concerns(exchange: Exchange, names: Collection[str]) -> bool:
-    """True if a request names one of these: by its id, in its path, or as a value in its body."""
+    """Returns True if a request names one of ``names``: by its request id, in its path, or as a
+    value in its body."""
     template = _TEMPLATES.get(exchange.operation, "").split("/")
     segments = zip(_target(exchange)[0].split("/")[::-1], template[::-1], strict=False)
     if exchange.request_id in names or any(
@@ -67,7 +72,7 @@ def concerns(exchange: Exchange, names: Collection[str]) -> bool:
 
 
 def logged_call(exchange: Exchange) -> LoggedCall:
-    """The row of one attempt; a repetition has its number."""
+    """Returns the row of one attempt; a repetition shows its number."""
     path, query = _target(exchange)
     again = f"  attempt {exchange.attempt}" if exchange.attempt > 1 else ""
     return LoggedCall(
@@ -83,12 +88,13 @@ def logged_call(exchange: Exchange) -> LoggedCall:
 
 
 def clock_time(at: datetime) -> str:
-    """``14:02:11``, in UTC."""
+    """Returns the time of day as ``14:02:11``, in UTC."""
     return at.astimezone(UTC).strftime("%H:%M:%S")
 
 
 def call_lines(exchange: Exchange) -> list[str]:
-    """Request and answer with headers and bodies, without secrets and deposit addresses."""
+    """Returns the lines of request and answer with headers and bodies, without secrets and deposit
+    addresses."""
     call = logged_call(exchange)
     lines = [f"{call.method} {call.path}"]
     status = f"{call.status}{' ' + call.code if call.code else ''} in {call.ms} ms"
@@ -101,8 +107,9 @@ def call_lines(exchange: Exchange) -> list[str]:
 
 
 def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
-    """``swapdesk api ...`` that makes the same call; None if part of it is not known. A writing
-    call comes without ``--yes``: pasting the line creates nothing."""
+    """Returns the ``swapdesk api ...`` command that makes the same call; None if part of the call
+    is not known. A writing call comes without ``--yes``, so that pasting the line creates
+    nothing."""
     path, query = _target(exchange)
     pairs = parse_qsl(query, keep_blank_values=True)
     if MASK in exchange.target or MASK.encode() in exchange.request_body:
@@ -122,7 +129,7 @@ def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
 
 
 def _target(exchange: Exchange) -> tuple[str, str]:
-    """Path as the API calls it, without the prefix of this service, and query."""
+    """Returns the path as the API names it, without this service's prefix, and the query."""
     path, _, query = exchange.target.partition("?")
     template = _TEMPLATES.get(exchange.operation, "")
     depth = template.count("/")

@@ -68,14 +68,15 @@ SAME_AGAIN = "you: give the same command again; the same transaction is sent, ne
 
 
 class Outcome(Struct, frozen=True):
-    """``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` says why, where the money is and
-    who acts next; None if everything is done or stands where it was asked to stop.
+    """The result of one action of the trader. ``code`` is stable, for scripts: ``NOT_FINAL``.
+    ``failure`` says why, where the money is and who acts next; it is None if everything is done, or
+    if the action ended where it was asked to stop. ``hash`` is of the transaction that was executed
+    or sent. ``order_id`` and ``order`` belong to a swap or deposit, ``error`` is a failed request
+    to the service, ``findings`` are the gate's refusals.
 
-    ``hash`` is of what was executed or sent. ``order_id`` and ``order`` belong to a swap or
-    deposit, ``error`` is a failed request to the service, ``findings`` are the gate's refusals.
-
-    DONE: what was asked for holds. REFUSED: it did not happen and nothing more is done for it.
-    UNKNOWN: it can be continued; what was signed is sent again, never signed anew.
+    DONE: what was asked for was achieved. REFUSED: the action did not happen, and the desk does
+    nothing more for it. UNKNOWN: the action can be continued; signed bytes are then sent again, and
+    nothing is signed anew.
     """
 
     state: State = State.DONE
@@ -120,14 +121,15 @@ _DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
     lambda one: one.mined,
     lambda one: one.state in LEFT,
 )
-"""Ordered tests: the first one that a transaction passes makes it decide for all of its nonce."""
+"""Tests in order of precedence. The first test that a transaction of a nonce passes makes this
+transaction decide the state of that nonce."""
 
 
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Those of ``signed`` with the nonce of ``one``, including itself, in order. Solana has no
-    nonces: those of its hash."""
+    """Returns the transactions of ``signed`` with the nonce of ``one``, including ``one``, in
+    order. Solana has no nonces, so there it returns those with the same hash."""
     if one.nonce is None:
         return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
@@ -139,9 +141,10 @@ def same_nonce(
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
-    """The transaction that decides the state of a payment that several could make: one that is
-    executed, else in a block, else under way, else the newest. A higher fee that was never sent
-    says nothing about the payment that was."""
+    """Returns the transaction that decides the state of a payment for which several were signed: an
+    executed one, else one in a block, else one that was sent, else the newest. So a replacement
+    with a higher fee that was never sent does not hide the transaction that was. None if ``signed``
+    is empty."""
     for decides in _DECISIVE:
         deciding = [transaction for transaction in signed if decides(transaction)]
         if deciding:
@@ -150,15 +153,16 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 
 
 def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
-    """Transactions of intents called ``name#0``, ``name#1`` and so on."""
+    """Returns the transactions of intents called ``name#0``, ``name#1`` and so on."""
     return [
         transaction for transaction in signed if transaction.intent_id.rpartition("#")[0] in names
     ]
 
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
-    """The deciding one of the open transactions with these purposes. A cancellation is signed under
-    the intent of what it takes back, and does nothing of it."""
+    """Returns the deciding one of the transactions with these purposes that are not final; None if
+    there is none. ``purposes`` exclude cancellations, because a cancellation has the intent of the
+    transaction that it cancels."""
     return decisive(
         [
             transaction
@@ -169,8 +173,9 @@ def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> Signed
 
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
-    """The transaction that decides the payment of ``one``: itself, or one with a higher fee. Raises
-    WalletError. For one intent and purpose a nonce has a single call, whatever its fee."""
+    """Returns the transaction that decides the payment of ``one``: ``one`` itself, or a replacement
+    with a higher fee. Under one intent and purpose, all transactions of a nonce make the same call,
+    whatever their fee. Raises WalletError."""
     if one.nonce is None:
         return one
     place = same_nonce(one, await client.transactions(one.intent_id))
@@ -188,8 +193,9 @@ async def current(client: WalletClient, one: SignedTransaction) -> SignedTransac
 
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
-    """Reads a transaction's state from its chain without sending it again, since something shall
-    replace it. Raises WalletError; Refused if this wallet did not sign it."""
+    """Returns the transaction with its state read from its chain. The bytes are not sent again,
+    because the caller is about to replace the transaction. Raises WalletError; Refused if this
+    wallet did not sign the transaction."""
     transaction = next(
         (transaction for transaction in await client.transactions() if transaction.hash == hash_),
         None,
@@ -202,20 +208,21 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
 
 
 class Pace(Struct, frozen=True):
-    """Seconds between two looks at a chain or the service, and how long a payment is followed
-    before it is left to the next start."""
+    """Waiting times: ``look`` is seconds between two looks at a chain or the service; ``patience``
+    is seconds for which a payment is followed before the next start of the desk has to continue."""
 
     look: float = 1.0
     patience: float = 300.0
 
 
 OWN = Pace(patience=90.0)
-"""The pace for a transaction that the trader signed by itself and waits for."""
+"""The pace for a transaction that the trader signed as a single step and waits for."""
 
 
 class Delivered(Struct, frozen=True):
-    """How far a transaction came: ``transaction`` decides, final or not; ``reason`` is what chain
-    or wallet said last; ``error`` ended the following early, None if time ran out."""
+    """How far a transaction came. ``transaction`` is the one that decides, final or not. ``reason``
+    is the last message of the chain or wallet. ``error`` is the error that ended the waiting early;
+    None if time ran out."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -226,8 +233,9 @@ class Delivered(Struct, frozen=True):
         return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
-        """The outcome of a transaction that the trader signed by itself. ``in_vain`` and ``code``
-        apply if nothing came of it; ``meanwhile`` says where the money is until that is known."""
+        """Returns the outcome of a transaction that the trader signed as a single step. ``in_vain``
+        and ``code`` are used if the transaction had no effect. ``meanwhile`` says where the money
+        is as long as the result is unknown."""
         transaction = self.transaction
         if transaction.state is State.DONE:
             return Outcome(hash=transaction.hash)
@@ -239,8 +247,9 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """True if a later look may tell more. Bytes that a Solana node rejects may be executed until
-    their blockhash ends, after which the chain tells that they were not."""
+    """Returns True if a later look may bring another result. Bytes that a Solana node rejects may
+    still be executed until their blockhash expires; only then does the chain show that they were
+    not."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":
@@ -251,30 +260,32 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
 # Proposing, agreeing, signing
 
 MOST_LOOKS = 5
-"""How often a payload is shown again because chain or wallet changed during its review."""
+"""How often a payload is shown because the chain or the wallet changed during its review."""
 
 _NOT_TAKEN = frozenset({"chain_unreachable", "chain_refused"})
 LOOK_AGAIN = frozenset({"stale_review", "unknown_review"})
-"""Nothing was signed: the payload may be reviewed again."""
+"""Refusals after which nothing was signed and the payload may be reviewed again."""
 
 
 # What the trader says, and who hears how it goes
 
 
 class Agreed(Struct, frozen=True):
-    """The trader's yes; ``phrase`` is what had to be typed for it."""
+    """The trader's consent; ``phrase`` is the text that had to be typed, None if none was
+    required."""
 
     phrase: str | None = None
 
 
 Look = Callable[[Review], Awaitable[Agreed | None]]
-"""Shows a review and returns the trader's answer; None is no. May raise NotAgreed with another
+"""Shows a review and returns the trader's consent, or None for no. May raise NotAgreed with another
 reason."""
 
 
 class Turn(Struct, frozen=True):
-    """The current signature: ``need`` of one token for ``payees`` deposits, or for the smart
-    account itself (0). It is ``number`` of ``total`` fundings or signatures."""
+    """The current signature of a group. ``need`` is the amount of one token, for ``payees``
+    deposits or, if ``payees`` is 0, for the smart account itself. The signature is ``number`` of
+    ``total`` fundings or signatures."""
 
     need: Sum
     payees: int
@@ -287,29 +298,32 @@ class Turn(Struct, frozen=True):
 
 
 class Watch:
-    """Hears what happens, without influence on it; this base class ignores it."""
+    """A listener for the progress of transactions, which cannot influence them. This base class
+    ignores all events."""
 
     def reviewed(self, payload: Payload, review: Review) -> None:
-        """The agent judged a payload; nobody was asked yet, and nobody is if it refused."""
+        """Called after the agent judged a payload and before the trader is asked. If the agent
+        refused, the trader is not asked."""
 
     def signing(self, review: Review) -> None:
-        """The trader agreed; the agent checks once more and signs."""
+        """Called when the trader has agreed; the agent then checks once more and signs."""
 
     def seen(self, signed: SignedTransaction) -> None:
-        """A transaction was sent or looked up on its chain."""
+        """Called when a transaction was sent or looked up on its chain."""
 
     def turns_to(self, turn: Turn) -> None:
-        """The next signature of a group begins."""
+        """Called when the next signature of a group begins."""
 
     def moved(self) -> None:
-        """The journal has news of a group."""
+        """Called when the journal has a new state of a group."""
 
 
 # Why nothing was signed, or nothing is final
 
 
 class NotAgreed(Exception):
-    """Nothing was signed: the trader did not agree to a review, or its time ran out."""
+    """Raised if nothing was signed because the trader did not agree to a review, or the review's
+    time ran out."""
 
     def __init__(self, words: str = "You did not sign.", code: str = "NOT_CONFIRMED") -> None:
         super().__init__(words)
@@ -317,22 +331,23 @@ class NotAgreed(Exception):
 
 
 class NotSignable(Exception):
-    """The gate refuses to sign; ``findings`` say why."""
+    """Raised if the gate, the wallet's own check of a payload, refuses to sign; ``findings`` say
+    why."""
 
     def __init__(self, findings: tuple[RuleFinding, ...]) -> None:
         super().__init__(" ".join(finding.words for finding in findings))
         self.findings = findings
         refusing = [finding.code for finding in findings if finding.severity is Severity.REFUSE]
         self.code = next(iter(refusing), "GATE")
-        """The first rule that refuses."""
+        """The code of the first rule that refuses."""
 
     def next(self, otherwise: str) -> str:
-        """Returns who acts next, by the rule that refuses."""
+        """Returns who acts next, chosen by the rule that refuses."""
         return rule_next(self.code, otherwise)
 
 
 class StillOpen(Exception):
-    """The outcome of a transaction was not known in the given time."""
+    """Raised if the outcome of a transaction was not known within the given time."""
 
     def __init__(self, hash_: str, problem: str | None = None) -> None:
         super().__init__(problem or "it is not final yet")
@@ -343,32 +358,36 @@ class StillOpen(Exception):
 
 
 class Entry:
-    """The journal's entry of a transaction. This one writes nothing: the wallet's own records
-    suffice for what pays nobody, such as a revocation. ``fresh``: this run began it."""
+    """The journal's entry of a transaction. This base class writes nothing: for transactions that
+    pay nobody, such as a revocation, the wallet's own records suffice. ``fresh`` is True if this
+    run began the entry."""
 
     fresh = True
 
     def begin(self) -> None:
-        """Commits what is about to be signed. Raises JournalUnavailable; then nothing is signed."""
+        """Commits what is about to be signed. Raises JournalUnavailable, and then nothing is
+        signed."""
 
     def signed(self, hash_: str) -> None:
-        """Commits the hash before a byte leaves; repeated by whoever follows it."""
+        """Commits the hash before the transaction is sent; called again by every run that follows
+        the transaction."""
 
     def given(self, signature: Signature) -> None:
         """Commits the signature of a document before it is handed on."""
 
     def done(self, hash_: str) -> None:
-        """Commits that ``hash_`` was executed and counts."""
+        """Commits that ``hash_`` was executed and had its effect."""
 
     def refused(self, code: str, hash_: str | None = None) -> None:
-        """Commits that nothing came of it and nothing can. ``hash_`` is None if nothing was
-        signed."""
+        """Commits that the transaction had no effect and cannot have one any more. ``hash_`` is
+        None if nothing was signed."""
 
 
 class ActEntry(Entry):
-    """A wallet transaction as an operation of the ledger, committed by ``begin`` or by an earlier
-    run (``act``). An ended operation is not opened again: a transaction signed all the same gets
-    its own. Raises ClaimTaken if its claim is held, and then not a byte leaves."""
+    """An entry that records a wallet transaction as an operation of the ledger. The operation is
+    committed by ``begin``, or was committed by an earlier run (``act``). An ended operation is not
+    opened again; if a transaction is signed all the same, it gets an operation of its own. Raises
+    ClaimTaken if another operation holds the claim, and then nothing is sent."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -410,16 +429,17 @@ class ActEntry(Entry):
 
 
 Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
-"""Has the wallet sign, usually :meth:`Transactor.agree`."""
+"""Makes the wallet sign, usually by :meth:`Transactor.agree`."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One transaction that the trader signs by itself: either to be signed (``review``, which may
-    be refused) or signed by an earlier run and not final (``transaction``), whose bytes are sent
-    again.
+    """One transaction that the trader signs as a single step. It is either still to be signed
+    (``review``, which may be refused), or was signed by an earlier run and is not final
+    (``transaction``); then its bytes are sent again.
 
-    ``client`` gets the agent when it is sent; ``ended`` turns the result into an outcome.
-    ``replaces`` is the transaction whose nonce it reuses; the chain executes one of the two.
+    ``client`` returns the wallet agent's client and is called on sending. ``ended`` turns the
+    result into an outcome. ``replaces`` is the transaction whose nonce this one reuses; the chain
+    executes only one of the two.
     """
 
     client: Callable[[], Awaitable[WalletClient]]
@@ -434,14 +454,13 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def purpose(self) -> Purpose | None:
-        """Returns what it is signed for."""
+        """What the transaction is signed for."""
         signed = self.transaction or self.payload
         return None if signed is None else signed.purpose
 
     @property
     def refusal(self) -> str | None:
-        """Returns why the trader's typed confirmation does not sign it, in sentences; None if it
-        does."""
+        """Why the trader's confirmation is not enough to sign, in sentences; None if it is."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -451,8 +470,9 @@ class Step(Struct, frozen=True, kw_only=True):
         return findings[0].sentence if findings else "It is not understood."
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Signs it unless it is signed, sends it, and waits until it, or what it replaces, counts.
-        Raises WalletError for failures before anything was sent."""
+        """Signs the transaction if it is not signed yet, sends it, and waits until it, or the
+        transaction that it replaces, is final. Raises WalletError for failures before anything was
+        sent."""
         client, signed = await self.client(), self.transaction
         transactor = Transactor(client, self.clock, OWN, watch=self.watch)
         if signed is None:
@@ -464,8 +484,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Transactor:
-    """Signs and sends for one wallet. Methods raise WalletError if the agent is unreachable, and
-    JournalUnavailable if nothing can be committed."""
+    """Signs and sends transactions for one wallet. Methods raise WalletError if the agent is
+    unreachable, and JournalUnavailable if nothing can be committed."""
 
     def __init__(
         self,
@@ -475,7 +495,7 @@ class Transactor:
         look: Look | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """``look`` shows each review and returns the trader's answer; ``watch`` hears the
+        """``look`` shows each review and returns the trader's answer; ``watch`` is told of the
         progress."""
         self._client = client
         self._clock = clock
@@ -486,21 +506,23 @@ class Transactor:
     # Before the signature
 
     async def signed(self, intent_id: str, *purposes: Purpose) -> tuple[SignedTransaction, ...]:
-        """Returns what was signed for an intent and these purposes, oldest first."""
+        """Returns the transactions signed for an intent with one of these purposes, oldest
+        first."""
         signed = await self._client.transactions(intent_id)
         return tuple(transaction for transaction in signed if transaction.purpose in purposes)
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
-        """The signed transaction that pays or still may, which a new attempt continues; it counts
-        even if it never left the wallet."""
+        """Returns the signed transaction that pays the intent or still may, which a new attempt
+        continues. A transaction counts even if it was never sent. None if there is none."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]
         )
 
     async def agree(self, payload: Payload, promise: Promise) -> Signature | SignedTransaction:
-        """Reviews, shows and signs. What changed during a review is reviewed and shown again.
-        Raises NotSignable and NotAgreed; then nothing was signed."""
+        """Has the payload reviewed by the agent, shows the review and has it signed. If something
+        changed during the review, the payload is reviewed and shown again. Raises NotSignable or
+        NotAgreed, and then nothing was signed."""
         assert self._look is not None, "nobody is there to agree"
         for look in range(1, MOST_LOOKS + 1):
             review = await self._client.review(payload, promise)
@@ -523,8 +545,8 @@ class Transactor:
     # The signature
 
     async def confirm(self, entry: Entry, signing: Signing) -> SignedTransaction:
-        """Signs a transaction: journal entry, signature, hash in the journal. Only then may its
-        bytes leave (:meth:`follow`)."""
+        """Signs a transaction in three steps: journal entry, signature, hash in the journal. Only
+        after that may the transaction be sent (:meth:`follow`)."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, SignedTransaction):
             raise Refused("defect", "the wallet signed something else than a transaction")
@@ -532,7 +554,7 @@ class Transactor:
         return signed
 
     async def confirm_document(self, entry: Entry, signing: Signing) -> Signature:
-        """Signs a document in the same order; nothing leaves by itself."""
+        """Signs a document in the same order; the caller hands on the signature."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, Signature):
             raise Refused("defect", "the wallet signed something else than a document")
@@ -556,13 +578,14 @@ class Transactor:
     # Behind the signature
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
-        """Gives up a transaction that no node has seen; any other stays as it is."""
+        """Gives up a transaction that was never sent, and returns it; returns any other
+        unchanged."""
         if signed.state is not State.PREPARED:
             return signed
         return await self._client.abandon(signed.hash)
 
     async def dispatch(self, signed: SignedTransaction) -> bool:
-        """Sends the bytes once without waiting; returns whether a node has them."""
+        """Sends the bytes once without waiting; returns True if a node took them."""
         try:
             self._watch.seen(await self._client.broadcast(signed.hash))
         except Refused as refused:
@@ -581,11 +604,13 @@ class Transactor:
         contested: bool = False,
     ) -> Delivered:
         """Sends the same bytes, as often as necessary, until they or another transaction of their
-        nonce count, and commits that before returning. Gives up waiting after a while.
+        nonce are final, and commits the result before returning. Stops waiting after the time set
+        by the pace.
 
-        ``wanted``: False if it may not leave any more; what no node has seen is then given up.
-        ``contested``: another transaction of its nonce may be executed at any moment, so a
-        rejection is followed by a look at the chain. ``until``: the latest time to wait.
+        ``wanted`` returns False if the transaction may not be sent any more; it is then given up if
+        no node has seen it. ``contested`` is True if another transaction of the same nonce may be
+        executed at any moment; a rejection is then followed by another look at the chain. ``until``
+        is the latest time to wait.
         """
         entry.signed(signed.hash)
         self._watch.seen(signed)
@@ -623,7 +648,7 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """Sends the bytes if the chain does not have them; returns what became of them."""
+        """Sends the bytes if the chain does not have them; returns the transaction that decides."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
         state = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
@@ -634,8 +659,8 @@ class Transactor:
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """As :meth:`follow`, for one step of several. Raises StillOpen if time runs out, and what
-        ended the following early."""
+        """Follows a transaction like :meth:`follow`, as one step of several. Raises StillOpen if
+        time runs out, or the error that ended the waiting early."""
         delivered = await self.follow(signed, entry, until=until)
         if delivered.error is not None:
             raise delivered.error
@@ -645,7 +670,8 @@ class Transactor:
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
-    """A chain that could not be read says nothing against a payload: it is asked again later."""
+    """Returns the error for these findings. If a chain could not be read, that is no verdict on the
+    payload, so the error is one after which the chain is asked again later."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:
             return Refused("chain_unreachable", finding.words.rstrip("."))

@@ -1,17 +1,17 @@
-"""Order updates as signed POSTs, in the form of Standard Webhooks (standardwebhooks.com).
+"""Sends order updates as signed POSTs in the form of Standard Webhooks (standardwebhooks.com).
 
-Every state that the journal saw becomes one delivery to one receiver. Its id follows from the
-journal alone, so that it is the same after a kill. What was taken is kept in ``webhooks.db`` beside
-the journal: for each order the last state that the receiver took. States of an order go out in
-their order, the next one only once the one before was taken; orders do not wait for each other.
-A delivery counts as taken with a status of 200 to 299, and is tried again until then, so that a
-receiver may see one twice and knows it by its id. ``Retry-After`` holds back everything that goes
-to the receiver, and 410 ends it: nothing more is sent until somebody starts anew.
+Every state of an order in the journal becomes one delivery to one receiver. A delivery's id is
+derived from the journal alone, so that it is the same after a restart. ``webhooks.db`` beside the
+journal records, for each order, the last state that the receiver accepted.
 
-The address of a receiver is a secret as far as it has a query, so that nothing tells more of it
-than :func:`shown`.
+States of one order are sent in their order, each after the one before was accepted; different
+orders do not wait for each other. A delivery is accepted with a status of 200 to 299 and repeated
+until then. So a receiver may get a delivery twice, and recognizes it by its id. ``Retry-After``
+delays all deliveries to the receiver. After status 410 nothing more is sent until the command is
+started anew.
 
-A receiver that is new here begins with what comes from then on.
+The query of a receiver's address may be secret, so messages show only what :func:`shown` returns. A
+receiver that is new here gets only states that come from then on.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ from swapdesk.wire.webhook_signature import SECRET_PREFIX, secret_of, signature
 
 SCHEMA_VERSION = 1
 DEADLINE = 15.0
-"""Seconds that a receiver has for one delivery, from the connection to the end of its headers: a
-byte now and then wins no time."""
+"""Seconds that a receiver has for one delivery, from the connection to the end of its response
+headers. Single bytes in between do not extend the time."""
 GONE = 410
 WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
-"""Seconds between two tries; the last stays."""
+"""Seconds between two tries of a delivery; the last value is used for all further tries."""
 LOOK_SECONDS = 0.5
-"""Between two looks at the journal, to which other desks write as well."""
+"""Seconds between two looks at the journal, which other desks also write to."""
 _AT_ONCE = 200
 _SECRET_BYTES = 32
 _LEAST_BYTES, _MOST_BYTES = 24, 64
-"""Of a secret, by Standard Webhooks."""
+"""Length of a secret in bytes, by Standard Webhooks."""
 
 
 class WebhookRefused(Exception):
-    """The receiver, the secret or the id cannot be used; the text says why."""
+    """Raised if the receiver, the secret or the id cannot be used; the text says why."""
 
 
 def receiver(url: str) -> str:
-    """The address to post to. Raises WebhookRefused unless it is TLS or on this machine: deliveries
-    contain amounts and addresses."""
+    """Returns the address to post to. Raises WebhookRefused unless the address uses https or is on
+    this machine, because deliveries contain amounts and addresses."""
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
@@ -81,16 +81,17 @@ def receiver(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """An address without query and fragment, either of which may hold a token."""
+    """Returns an address without query and fragment, because either may hold a token."""
     address = re.split(r"[?#]", url, maxsplit=1)[0]
     return address if address == url else f"{address}?..."
 
 
 def signing_secret(file: Path) -> str:
-    """``whsec_`` and 32 random bytes in base64; made when first asked for (mode 0600).
+    """Returns the secret that signs deliveries: ``whsec_`` and 32 random bytes in base64. It is
+    made at the first call (mode 0600).
 
-    Raises WebhookRefused for a file without a secret, as an interrupted write or another program
-    leaves it: anybody could sign with nothing. Raises UnsafePlace for one that others may read.
+    Raises WebhookRefused if the file holds no valid secret, for example after an interrupted write,
+    because with an empty secret anybody could sign. Raises UnsafePlace if others may read the file.
     """
     try:
         made = secret_of(os.urandom(_SECRET_BYTES))
@@ -111,13 +112,15 @@ def signing_secret(file: Path) -> str:
 
 
 def webhook_id(event: OrderEvent) -> str:
-    """The same for the same state of the same journal, at any time."""
+    """Returns the id of an event's delivery, which is always the same for the same state in the
+    same journal."""
     text = f"{event.number}\0{event.order.service_id}\0{event.at}"
     return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
-    """The body of a delivery. An order that must not be paid comes without its address."""
+    """Returns the body of a delivery. The deposit address is left out if the order must not be
+    paid."""
     order, seen = event.order, datetime.fromisoformat(event.at)
     display, began = display_of(order), happened(event.order, seen)
     return encode_json(
@@ -145,8 +148,8 @@ def gone(url: str) -> str:
 
 
 class AttemptDocument(Struct, frozen=True):
-    """One try of a delivery. ``status`` is what the receiver answered, ``problem`` why it did
-    not."""
+    """One try of a delivery. ``status`` is the HTTP status of the answer; ``problem`` says why
+    there was no answer."""
 
     PRINTED: ClassVar = {
         "id": "id", "serviceId": "service_id", "displayStatus": "display", "attempt": "number",
@@ -157,7 +160,7 @@ class AttemptDocument(Struct, frozen=True):
     service_id: str
     display: str | None
     number: int
-    """1 for the first."""
+    """The number of the try, beginning at 1."""
     ms: int
     status: int | None = None
     problem: str | None = None
@@ -179,7 +182,7 @@ CREATE TABLE IF NOT EXISTS taken (
 
 
 class TakenLog:
-    """Records what one receiver took. Raises sqlite3.Error."""
+    """A record of the deliveries that one receiver accepted. Methods raise sqlite3.Error."""
 
     def __init__(self, file: Path, url: str) -> None:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
@@ -190,7 +193,8 @@ class TakenLog:
             pass
 
     def begins(self, newest: int) -> int:
-        """The number after which this receiver begins; ``newest`` if it is new."""
+        """Returns the number of the last journal event before this receiver's first delivery;
+        ``newest`` if the receiver is new."""
         self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
         row = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
         return int(row.fetchone()[0])
@@ -212,9 +216,9 @@ class TakenLog:
 
 
 class OrderWebhooks:
-    """Sends what the journal saw to one receiver. ``clock`` is this machine's: receivers check
-    the time of a signature by theirs, which no sandbox moves. ``only`` are ids of orders; None
-    takes all. ``told`` hears of every try."""
+    """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's clock,
+    not the sandbox's, because receivers check the time of a signature by real time. ``only`` are
+    the ids of the orders to send; None sends all. ``told`` is called after every try."""
 
     def __init__(
         self,
@@ -249,7 +253,7 @@ class OrderWebhooks:
         )
 
     async def run(self) -> None:
-        """Runs until cancelled. Raises WebhookRefused once the receiver says that it is gone,
+        """Runs until cancelled. Raises WebhookRefused if the receiver answers 410; also
         JournalUnavailable and sqlite3.Error."""
         self._begins = self._log.begins(self._journal.orders.history.newest())
         self._read = self._begins
@@ -265,7 +269,8 @@ class OrderWebhooks:
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
     async def replay(self, wanted: str) -> AttemptDocument:
-        """Sends one delivery again, under its id. Raises WebhookRefused."""
+        """Sends the delivery with the id ``wanted`` again. Raises WebhookRefused if the journal has
+        no such delivery."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
             for event in events:
@@ -279,7 +284,7 @@ class OrderWebhooks:
         self._log.close()
 
     def _look(self) -> None:
-        """Records new events and starts their deliveries."""
+        """Reads new events from the journal and starts their deliveries."""
         if self._only is None and not self._waiting and self._read > self._begins:
             # All of it was taken: nobody has to read it again after a restart.
             self._begins = self._read
@@ -296,7 +301,7 @@ class OrderWebhooks:
                 self._sending[name] = asyncio.create_task(self._drain(name))
 
     async def _drain(self, name: str) -> None:
-        """Sends one state after the other, each until it was taken."""
+        """Sends the waiting states of one order one after the other, each until it is accepted."""
         while waiting := self._waiting.get(name):
             event = waiting[0]
             number = 1

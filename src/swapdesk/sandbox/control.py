@@ -99,7 +99,7 @@ class GiftBody(RequestModel):
 
 
 class FaultBody(FaultAdd):
-    """A fault to set, with one selector at most.
+    """A fault to set, with at most one selector.
 
     ``times`` is how many requests, frames, legs or calls the fault spoils (default 1; a fault that
     stays, such as a node that is down, lasts until faults are cleared). ``seconds`` is how long the

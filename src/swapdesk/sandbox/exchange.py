@@ -168,8 +168,8 @@ _CLOSED = "the exchange is closed for the moment"
 class SimulatedExchange:
     """A simulated exchange.
 
-    ``speed`` returns the speed of the world. Each call of a client uses up one of each kind of
-    ``faults`` that wait for this exchange.
+    ``speed`` returns the speed of the world. Each call of a client meets the ``faults`` that wait
+    for this exchange.
     """
 
     def __init__(

@@ -577,7 +577,7 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Lets new connections be refused, while pending ones are still accepted.
+    """Refuses new connections, while pending ones are still accepted.
 
     Closing a listening socket resets every connection that was not yet accepted, together with a
     request that its caller may have sent by then. A filter therefore drops the first packet of new
@@ -616,8 +616,8 @@ def build_server(
 ) -> uvicorn.Server:
     """Builds a server for one ASGI application; setting its ``should_exit`` ends it.
 
-    Without a ``front`` no proxy is trusted. Use longer ``drain_seconds`` for a service whose
-    requests should be finished before its socket is handed over.
+    Without a ``front`` no proxy is trusted. Use longer ``drain_seconds`` only for a server that
+    shares its listening socket with no other process.
     """
     return _Server(
         BoundedConfig(

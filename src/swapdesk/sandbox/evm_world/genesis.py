@@ -137,7 +137,8 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 def contract_of(token: WorldToken) -> TokenContract:
     """Returns the contract of a token that is not native.
 
-    A token that shares its symbol with none of the known ones has a plain contract.
+    A token whose row has no address of its own gets a plain contract, even if it shares its symbol
+    with a known token.
     """
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:

@@ -1,6 +1,7 @@
-"""Block 0: who holds what, and the code that stands at given addresses before any transaction.
+"""Block 0 of an embedded chain: its account balances, and the code that is at given addresses
+before any transaction.
 
-The sandbox's own accounts have names; a name and ``sandbox.key`` make a key.
+The sandbox's own accounts have names; each key is derived from a name and ``sandbox.key``.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from swapdesk.chain.addresses.evm import keccak
 
 
 class Allocation(Struct, frozen=True):
-    """One account of block 0.
-
-    ``balance`` is wei, ``code`` runtime code, ``storage`` words by slot.
-    """
+    """The content of one account in block 0: ``balance`` in wei, ``code`` as runtime code,
+    ``storage`` as words by slot."""
 
     balance: int = 0
     code: bytes = b""
@@ -38,7 +37,8 @@ class Genesis(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Equal for equal content: a stored chain is opened only with its own."""
+        """Digest of the content. A stored chain can only be opened with the content it began
+        with."""
         hashed = hashlib.sha256(self.mark)
         for address in sorted(self.accounts):
             account = self.accounts[address]
@@ -50,13 +50,13 @@ class Genesis(Struct, frozen=True):
 
 
 FAUCET = "faucet"
-"""Holds the coins that are given away, from block 0."""
+"""Name of the account that holds the coins to give away, from block 0."""
 OPERATOR = "operator"
-"""Acts for the world itself: contracts, pools, prices."""
+"""Name of the account that acts for the world itself: contracts, pools, prices."""
 
 
 class SandboxKey(Struct, frozen=True):
-    """One account. ``address`` is 20 bytes; ``secret`` is never shown."""
+    """The key of one account of the sandbox. ``address`` is 20 bytes; ``secret`` is never shown."""
 
     name: str
     secret: bytes
