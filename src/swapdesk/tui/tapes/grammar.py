@@ -32,11 +32,12 @@ MOST_LINE = 300
 MOST_KEYS = 20
 MOST_TYPED = 200
 MOST_SAID = 68
-"""Most characters of a sentence, so that it fits into 80 columns with the key beside it."""
+"""Largest number of characters of a sentence, so that it fits into 80 columns with the key beside
+it."""
 MOST_PAUSE = 60.0
 MOST_PATIENCE = 600.0
 MOST_WAITING = 1_800.0
-"""Most seconds that all acts of a tape may wait together."""
+"""Largest number of seconds that all acts of a tape may wait together."""
 PATIENCE = 30.0
 LEAST_SIZE, MOST_SIZE = (60, 15), (200, 60)
 SIZE = (100, 30)

@@ -42,10 +42,10 @@ LOOK_SECONDS = 0.05
 KEY_SECONDS, LETTER_SECONDS = 0.9, 0.09
 """Seconds before each key, and before each typed letter: the pace of somebody who talks."""
 STILL_LOOKS = 200
-"""Most times that the player checks whether the screen is still before it presses a money key.
-After that the key is pressed anyway, and the desk refuses it like any other."""
+"""Largest number of times that the player checks whether the screen is still before it presses a
+money key. After that the key is pressed anyway, and the desk refuses it like any other."""
 SLICE_SECONDS = 0.25
-"""Most seconds before the player notices that the desk ended."""
+"""Largest number of seconds before the player notices that the desk ended."""
 STOP = "ctrl+c"
 STOPS = f"{STOP} stops the tape"
 ENDS_TOUR = f"{STOP} ends the tour"
