@@ -1,4 +1,5 @@
-"""``python -I -m swapdesk.agent PARENT``: the process with the keys, started by the desk alone.
+"""The start of the process with the keys, ``python -I -m swapdesk.agent PARENT``, which only the
+desk runs.
 
 ``PARENT`` is the process id of the desk. Everything else, pass phrases above all, comes over
 standard input in frames.

@@ -1,10 +1,9 @@
-"""Keys in the open, for the moments in which they are: made, read from elsewhere, signing.
+"""Open keys, for the moments in which they are created, read from another source or signing.
 
-The chain libraries are imported on use: they take longer than everything before the first
-pass phrase together.
-
-Some keys everybody has: those of the phrases that tools and examples print. Money sent to one of
-them is taken within seconds, so a live profile refuses them.
+The chain libraries are imported on use, because their import takes longer than everything else
+before the first pass phrase. Some keys are known to everybody: those of the phrases that tools and
+examples print. Money sent to one of their addresses is taken within seconds, so a live profile
+refuses them.
 """
 
 from __future__ import annotations

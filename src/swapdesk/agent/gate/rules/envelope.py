@@ -31,7 +31,8 @@ def _field(case: Case) -> ClaimField | None:
 
 @refuses("CHAIN_ID_MISSING", "chain")
 def payload_names_its_chain(case: Case) -> Objections:
-    """A signature without a chain id is valid on every chain."""
+    """Objects if an EVM payload names no chain. A signature without a chain id is valid on every
+    chain."""
     if not case.claim.solana and case.claim.chain_id is None:
         yield Objection("It names no chain, so it would be valid on every one.")
 
@@ -91,7 +92,7 @@ CHAIN_RULES = (
 
 
 _PERMIT2_WORDS = 3
-"""``allowance`` of Permit2 returns amount, expiration and nonce."""
+"""The words that ``allowance`` of Permit2 returns: amount, expiration and nonce."""
 
 
 def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
@@ -125,13 +126,15 @@ LEAST_LEFT = timedelta(seconds=30)
 LONG_AFTER_QUOTE = timedelta(minutes=30)
 LONGEST = timedelta(hours=24)
 LEAST_BLOCKS = 20
-"""A transaction whose blockhash expires in fewer blocks may not be executed in time."""
+"""The fewest blocks before the blockhash expires; with fewer the transaction may not be executed in
+time."""
 
 _QUOTED = frozenset({Purpose.APPROVE, Purpose.ORDER, Purpose.SWAP})
 
 
 def _ends(case: Case) -> Iterator[tuple[ClaimField, int]]:
-    """Expiries in Unix seconds, except those of an allowance of nothing, which mean nothing."""
+    """Yields each expiry in Unix seconds. Expiries of an allowance of 0 are left out, because they
+    have no effect."""
     if case.claim.revokes:
         return
     yield from case.claim.numbers("ends")
@@ -203,7 +206,8 @@ VALIDITY_RULES = (
 
 @refuses("CANCELS_NOTHING")
 def there_is_a_transaction_to_cancel(case: Case) -> Objections:
-    """On a nonce of its own a cancellation would only cost gas."""
+    """Objects if a cancellation replaces no transaction. On a nonce of its own it would only cost
+    gas."""
     if Purpose.CANCEL is case.purpose and case.replaces is None:
         yield Objection("There is no transaction whose place it would take.")
 
