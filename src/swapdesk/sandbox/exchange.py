@@ -93,8 +93,8 @@ def given_at(rate: str) -> datetime | None:
 
 
 SLOW_SECONDS = 30
-"""Length in seconds of the periods into which a slow exchange's time is divided; in about one of
-three the exchange answers slowly."""
+"""Length in seconds of the periods in which a slow exchange either answers as usual or slowly;
+about one period in three is slow."""
 
 _SLOW_BELOW = Decimal("-0.34")
 _MINUTE = 60
@@ -111,7 +111,7 @@ def closed(venue: VenueRow, at: datetime) -> bool:
 
 
 def latency_of(seed: int, venue: VenueRow, at: datetime) -> float:
-    """Returns seconds until a question asked now is answered."""
+    """Returns the seconds until a question asked now is answered."""
     moment = int(at.timestamp()) // SLOW_SECONDS
     swing = noise(seed, venue.code, "latency", moment)
     if venue.slow is not None and noise(seed, venue.code, "slow", moment) < _SLOW_BELOW:
