@@ -25,7 +25,8 @@ SANDBOX_ACCOUNT_FACTORY = "0xAF9007b5164A666507A0Ba515b31aa0992BF4DDd"
 """Address of the contract that makes the smart accounts of the sandbox; it is the same on every
 chain."""
 SANDBOX_ACCOUNT = "0x98Ae8e5866cFFc98F97251DcE2619E0bEBb5460D"
-"""Address of the code that the sandbox's smart accounts, which are proxies, delegate to."""
+"""Address of the code that the smart accounts of the sandbox run; each account is a proxy for this
+code."""
 
 
 class Role(StrEnum):

@@ -2,8 +2,8 @@
 sent once, and an answer is limited in bytes, time, nesting and encoding before it is read.
 
 Anybody may run a node, and the process with the keys uses it. So answers are not decompressed (64
-KB of gzip can be 64 MiB of memory), the deadline applies to the whole answer and not to each piece
-of it, redirects are not followed, and no setting comes from the environment. If a node sends
+KB of gzip can be 64 MiB of memory). The deadline applies to the whole answer and not to each piece
+of it. Redirects are not followed, and no setting comes from the environment. If a node sends
 ``Retry-After`` with a refusal, it is not asked before that time.
 """
 

@@ -5,9 +5,10 @@ This module does no I/O, and the desk never imports it. The account's address is
 node. Calls, events and errors of the EntryPoint are read strictly.
 
 A packed word contains two numbers of 128 bits, named with the high half first:
-``verificationGasLimit | callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The hash covers
-the EntryPoint and the chain id, so a signature is valid there only; it does not cover the signature
-itself. JSON-RPC (ERC-7769) writes an operation unpacked, with numbers and bytes in hexadecimal.
+``verificationGasLimit | callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The operation's
+hash covers the EntryPoint and the chain id, so a signature is valid there only. The hash does not
+cover the signature. JSON-RPC (ERC-7769) writes an operation unpacked, with numbers and bytes in
+hexadecimal.
 
 Each operation of a group has its own nonce sequence, which the wallet can compute, too. A rebuilt
 bundle uses the same nonces again, so that at most one of the two bundles is ever executed. Bundles
@@ -88,8 +89,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """Wei that the EntryPoint takes before it executes the operation; it returns what is not
-        used."""
+        """Wei that the EntryPoint takes before it executes the operation. It returns the unused
+        part afterwards."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 

@@ -65,18 +65,19 @@ from swapdesk.service.store.store import Store
 T = TypeVar("T")
 
 BEGINNING = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
-"""The time at which every world begins."""
+"""The time at which every repeatable world begins."""
 _HOST, _PORT = "127.0.0.1", 9
-"""Nobody listens there: a request that does not go through the transport fails."""
+"""Address of the world's URLs, at which nothing listens, so that a request that does not use the
+transport fails."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
 TICK_SECONDS = 2.0
-"""World seconds between two looks of the node at what is due; each costs time."""
+"""World seconds between two steps of the node; each step costs computing time."""
 _WATCHED_BY_LOOP = 1
-"""The pipe with which a loop wakes itself."""
+"""How many files the loop itself watches: the pipe with which it wakes itself."""
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """Skips the time that a loop would wait, where it waits for time alone."""
+    """A selector that skips waiting if the loop waits for nothing but time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +98,7 @@ class _StandingSelector(selectors.DefaultSelector):
 
 
 class RepeatableLoop(asyncio.SelectorEventLoop):
-    """An event loop that never waits and has no threads."""
+    """An event loop whose time passes without waiting, and which uses no threads."""
 
     def __init__(self) -> None:
         self._standing = _StandingSelector()
@@ -118,7 +119,7 @@ class RepeatableLoop(asyncio.SelectorEventLoop):
 
 
 def run_repeatable(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine function to its end on such a loop."""
+    """Runs a coroutine function to its end on a RepeatableLoop; returns its result."""
     leave_out_validator_keys()
     postpone_precompiles()
     with asyncio.Runner(loop_factory=RepeatableLoop) as runner:
@@ -131,7 +132,7 @@ def repeatable_clock() -> SystemClock:
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running world. ``ready`` is its ready line."""
+    """A running world, with its clock, its ready line and the transport to its applications."""
 
     clock: SystemClock
     ready: Mapping[str, Any]
@@ -139,7 +140,7 @@ class RepeatableWorld(Struct, frozen=True):
 
 
 class WorldTransport(httpx2.AsyncBaseTransport):
-    """HTTP and streams to the applications of the world, without a socket."""
+    """Carries HTTP and streams to the applications of the world, without a socket."""
 
     def __init__(self) -> None:
         self._applications: list[tuple[str, ASGIApp]] = []
@@ -156,7 +157,7 @@ class WorldTransport(httpx2.AsyncBaseTransport):
         return await httpx2.ASGITransport(app=application).handle_async_request(request)
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> Any:
-        """As in ``swapdesk.client.stream_socket.CarriesStreams``."""
+        """Opens a stream as ``swapdesk.client.stream_socket.CarriesStreams`` describes."""
         application = self._at(httpx2.URL(url).path)
         if application is None:
             raise ConnectionRefusedError("nobody is there")
@@ -167,7 +168,7 @@ class WorldTransport(httpx2.AsyncBaseTransport):
 
 
 class _Stream:
-    """A WebSocket to an application, with the methods of a connection of ``websockets``."""
+    """A WebSocket to an application, with the methods of a ``websockets`` connection."""
 
     def __init__(self) -> None:
         self._said: asyncio.Queue[Message] = asyncio.Queue()
@@ -211,7 +212,7 @@ class _Stream:
         raise ConnectionClosed(None if code is None else Close(code, ""), None)
 
     async def ping(self) -> asyncio.Future[float]:
-        """Does nothing: the two are connected directly."""
+        """Returns a future that is already done, because both sides are connected directly."""
         pong: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         pong.set_result(0.0)
         return pong
@@ -224,7 +225,7 @@ class _Stream:
         return self._serving is None or self._serving.done()
 
     def abort(self) -> None:
-        """Both sides learn that it is broken."""
+        """Breaks the connection; both sides learn of it."""
         self._said.put_nowait({"type": "websocket.disconnect", "code": 1006})
         self._heard.put_nowait({"type": "cut"})
 
@@ -247,11 +248,11 @@ def _headers(answer: Message) -> Headers:
 async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
-    """Opens a new sandbox in an empty directory, on the running RepeatableLoop; it ends with the
-    block.
+    """Opens a new sandbox in an empty directory on the running RepeatableLoop, and closes it at the
+    end of the block.
 
-    Most of the time of a long run goes into ``pools`` that follow the market; they matter to
-    on-chain swaps alone.
+    With ``pools`` the pools follow the market, which takes most of the time of a long run and only
+    matters to on-chain swaps.
     """
     clock = repeatable_clock()
     make_directories(data)

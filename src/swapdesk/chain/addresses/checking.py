@@ -52,11 +52,11 @@ def check_address(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Returns whether ``text`` is an address that a payout of ``symbol`` on ``chain_name`` can go
-    to. Never raises.
+    """Returns the verdict on whether ``text`` is an address that a payout of ``symbol`` on
+    ``chain_name`` can go to. Never raises.
 
     The text is neither trimmed nor repaired. If the chains of a kind have different prefixes
-    (Cosmos, Polkadot), ``chain_name`` decides which one is expected. ``contracts`` are token
+    (Cosmos, Polkadot), ``chain_name`` decides which prefix is expected. ``contracts`` are token
     contracts of the chain, which are refused as recipients. A kind that is not in KINDS gives the
     code ``unknown_kind`` and is not ok.
     """
@@ -87,8 +87,8 @@ def check_address(
 
 
 def _reader(kind: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
-    """Returns the kind's reader for a chain. If the chain's name is not known here, the reader
-    accepts any prefix of the kind, if the kind has such a reader."""
+    """Returns the kind's reader for a chain. If the chain's name is not known here and the kind has
+    a reader for such chains, this reader is returned."""
     unlisted = chain_name is not None and network_of(kind.name, chain_name) is None
     return kind.read_unlisted if unlisted and kind.read_unlisted else kind.read
 

@@ -71,8 +71,8 @@ class HashReading(Struct, frozen=True):
 
 
 def read_hash(text: str) -> HashReading | None:
-    """Returns what a text may be as the hash of a transaction on any kind of chain; None for any
-    other text."""
+    """Returns the kinds of transaction hash that a text may be; None if the text is not a
+    transaction hash."""
     readings = [
         (kind, octets)
         for kind in ADDRESS_KINDS.values()

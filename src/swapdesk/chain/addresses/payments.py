@@ -88,8 +88,8 @@ def check_memo(
     chain_name: str | None = None,
     symbol: str | None = None,
 ) -> Verdict:
-    """Returns whether ``text`` is a memo for this kind of chain. ``needed`` is the chain's
-    ``memoNeeded``. Never raises.
+    """Returns the verdict on whether ``text`` is a memo for this kind of chain. ``needed`` is the
+    chain's ``memoNeeded``. Never raises.
 
     The exact text ``NO MEMO`` waives a needed memo, and no memo is sent; the phrase itself is never
     sent as a memo.

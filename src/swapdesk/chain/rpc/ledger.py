@@ -99,9 +99,9 @@ class LedgerClient(NodeHttp):
         self._ids = (WireNumber(str(number)) for number in count(1))
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
-        """Returns the result as plain JSON values; numbers are WireNumber. Raises NodeError; it is
-        NodeUnreachable, and nothing happened, if the node of a chain that the call needs is
-        down."""
+        """Returns the result as plain JSON values; numbers are WireNumber. Raises NodeError. If the
+        node of a chain that the call needs is down, this is NodeUnreachable and nothing
+        happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         return await self._ask(method, params, max(self._deadline, opening))
 

@@ -1,4 +1,4 @@
-"""The address book page, and the page that adds or renames one entry."""
+"""Two pages: the address book, and the form that adds or renames one entry."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ PANE = 74
 
 
 class AddressBookScreen(Page):
-    """The address book: each name with its chain, its address, how often it was paid and when last.
+    """A page with the address book: each name with its chain, its address, how often it was paid
+    and when last.
 
     The whole address of the entry under the cursor is shown below the table.
     """

@@ -138,10 +138,10 @@ if TYPE_CHECKING:
 UPDATE_SECONDS = 0.1
 """Seconds within which changes of orders are drawn together."""
 SCREENFUL = 60
-"""Number of checked rows from which the first ones are shown before the others are checked."""
+"""Once this many rows are checked, they are shown while the others are still being checked."""
 MOST_DOUBTS = 4
-"""Most doubts that are listed in the question before orders are created; of more doubts only the
-number is given."""
+"""Largest number of doubts that are listed in the question before orders are created; of more
+doubts only the number is given."""
 CREATING = "creating"
 FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
 FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
@@ -176,11 +176,11 @@ _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "failed": (REFUSED, "status-trouble", "failed", "failed"),
     "differs": (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
-"""Glyph, role, words in the row, and words after a count in the head line, by what became of a
-row."""
+"""For each outcome of a row: glyph, colour role, the words in the row, and the words after a count
+in the head line."""
 LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
-"""Most characters that are shown of a text that is no amount."""
+"""Largest number of characters that are shown of a text that is no amount."""
 EMPTY = (
     f"The columns of a file are: {', '.join(TEMPLATE)}. Outside the field, l loads a file"
     " and x writes a template."
@@ -189,10 +189,11 @@ LABEL = 9
 TWO_COLUMNS = 72
 """Cells that the pane needs before two facts can share a row."""
 MOST = 3
-"""Most groups or coins that are named in a line; of more groups only the number is given."""
+"""Largest number of groups or coins that are named in a line; of more groups only the number is
+given."""
 LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
-"""Rows of the screen above :data:`LOWEST` for which the totals name one token more."""
+"""Number of screen rows above :data:`LOWEST` after which the totals name one more token."""
 LOWEST = 24
 
 
@@ -514,8 +515,8 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """Returns a text that identifies what the money key would act on. It changes when that
-        changes."""
+        """Returns a text for what the money key would act on. Another text means that the key would
+        do something else."""
         group = self.group
         if group is None:
             return f"plan {id(self.plan)}"
@@ -1299,9 +1300,11 @@ def plan_facts(
 
     ``exchanges`` and ``reads`` are what the service still allows, None if unknown. ``built`` and
     ``gas`` describe a built bundle and its cost, ``paid`` says how it was paid, ``stopped`` why the
-    work stopped. ``heads`` says how amounts are read if the file does not. ``row`` is a label and a
-    text for the row under the cursor. At most ``tokens`` tokens are named. ``asks`` is True if the
-    wallet has to have the totals, so that an unknown balance is mentioned.
+    work stopped.
+
+    ``heads`` says how amounts are read if the file does not. ``row`` is a label and a text for the
+    row under the cursor. At most ``tokens`` tokens are named. ``asks`` is True if the wallet has to
+    have the totals, so that an unknown balance is mentioned.
     """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),

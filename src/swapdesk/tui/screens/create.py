@@ -98,8 +98,8 @@ class CreateScreen(Page):
     def __init__(
         self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
-        """``typed`` has the first values of the fields; it is updated with each change, so that the
-        next form can begin with the same values."""
+        """Makes the page. ``typed`` has the first values of the fields. It is updated with each
+        change, so that the next form can begin with the same values."""
         super().__init__(session, context=_what(result))
         self.state = CreateState(result, row)
         self._seen_whole = False
@@ -336,7 +336,8 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Locks the intent: from now on the create key confirms what the fields have now."""
+        """Locks the intent with the present values of the fields. The create key then confirms
+        these values."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:

@@ -198,7 +198,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
     """A panel with the intent, beside the form (class ``side``, 36 cells) or in the whole body.
 
     If there is too little room, rate, duration, fees and balance are left out. Amounts, markup,
-    addresses, memos and cost are never left out: the last row then says how many rows are missing.
+    addresses, memos and cost are never left out. If they do not fit, the last row says how many
+    rows are missing.
     """
 
     DEFAULT_CSS = """
@@ -279,7 +280,7 @@ class CreateForm(Vertical):
     def __init__(
         self, desk: Desk, result: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
-        """``typed`` has the first values of the fields."""
+        """Makes the form. ``typed`` has the first values of its fields."""
         super().__init__(**place)
         self._book_of_names = desk.book
         self._checks = checks = CreateChecks(desk, result, row)
@@ -810,8 +811,9 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """Returns a shorter form of the least amount. Only a swap on chains keeps it: for other routes
-    the amount received already says whether the rate is fixed."""
+    """Shortens the fact with the least amount and returns other facts unchanged. For a route of an
+    exchange the least amount is dropped (None), since the amount received already says whether the
+    rate is fixed."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
@@ -843,4 +845,4 @@ LESS: tuple[Callable[[Fact], Fact | None], ...] = (
 )
 """The steps that save rows, in the order in which they are tried."""
 ROOMY_STEPS = 2
-"""The first steps of :data:`LESS`, after which the empty rows are still kept."""
+"""Number of steps at the beginning of :data:`LESS` that keep the empty rows."""

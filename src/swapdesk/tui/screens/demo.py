@@ -75,7 +75,7 @@ _GLYPHS = {
     "trouble": (TROUBLE, "status-trouble"),
 }
 _LONGEST_PATH = 60
-"""Most cells that all edges of the drawn path take together."""
+"""Largest number of cells that all edges of the drawn path take together."""
 _COMPARED = 110
 """Cells that a screen needs before it shows a table of what can be compared."""
 

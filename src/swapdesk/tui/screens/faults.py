@@ -50,7 +50,7 @@ TARGET_COLUMNS = (
 NOTHING_TO_MEET = "This desk knows nothing that it could meet: make an order first."
 PLAY_MONEY = "with the sandbox; nothing here is real money."
 MOST_TOLD = 3
-"""Most active faults that are named; of more faults only the number is given."""
+"""Largest number of active faults that are named; of more faults only the number is given."""
 
 
 class FaultsScreen(Page):
@@ -176,7 +176,7 @@ class FaultsScreen(Page):
 
     @property
     def current(self) -> Fault | None:
-        """The chosen fault, else the one under the cursor."""
+        """The chosen fault, else the fault under the cursor; None if there is neither."""
         return self._setting or FAULTS.get(self._table.cursor_key)
 
     def _members(self, fault: Fault) -> dict[str, object]:

@@ -78,7 +78,7 @@ WHAT = (
     " costs nothing; what costs something is asked before."
 )
 SHOWN = 200
-"""Most characters of a pasted text that are shown in the field."""
+"""Largest number of characters of a pasted text that are shown in the field."""
 LABEL = 10
 _MARKS: dict[Answer, tuple[str, str]] = {
     "found": (VALID, "status-done"),

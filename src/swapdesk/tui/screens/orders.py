@@ -72,11 +72,11 @@ UPDATE_SECONDS = 0.1
 SETTLE_SECONDS = 0.06
 """Seconds that the cursor rests on a row before the pane shows that order."""
 AT_ONCE = 2 * STEP
-"""Most orders that are laid out in one go; with more orders the desk pauses in between, so that
-keys are still read."""
+"""Largest number of orders that are laid out in one go; with more orders the desk pauses in
+between, so that keys are still read."""
 AGES = 5
-"""Seconds between two applications of a filter, since a filter by age changes its result with
-time."""
+"""Number of seconds after which a filter is applied again, since the result of a filter by age
+changes with time."""
 ROOMY = 120
 NARROW = 100
 WIDE = 160
@@ -89,7 +89,7 @@ def not_read(kept: FilterLine) -> str:
 
 
 class OrdersScreen(OrderActions):
-    """The tracker: every order that this desk knows, open orders first.
+    """A page with every order that this desk knows, open orders first.
 
     A row keeps its place while its cells change; the cursor stays on its order.
     """
@@ -108,7 +108,7 @@ class OrdersScreen(OrderActions):
     """
 
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
-        """``kept`` is the filter to begin with."""
+        """Makes the page. ``kept`` is its first filter."""
         super().__init__(session, context=CONTEXT)
         self._table = OrderList(self.service_time)
         self._field = FilterField(id="filter")

@@ -132,8 +132,9 @@ _ROUTES = frozenset({"standard", "private", "dex"})
 
 
 class QuotesScreen(Page):
-    """A table of every route for one amount. Quotes are asked for again only if a key is pressed.
-    ``recipient`` is what the line on the first page named; the create form begins with it."""
+    """A page with every route for one amount in one table. Quotes are asked for again only if a key
+    is pressed. ``recipient`` is what the line on the first page named; the create form begins with
+    it."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -170,7 +171,7 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """``typed`` has the first values of the create form."""
+        """Makes the page. ``typed`` has the first values of the create form."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient

@@ -105,7 +105,7 @@ PLACES: dict[Verb, str] = {
 HINT = "amount   you sell   you buy"
 TALL_FROM = 28
 LONGEST = 1_000
-"""Most characters of the line; a payment link with a message fits."""
+"""Largest number of characters of the line; a payment link with a message fits."""
 RECENT_COLUMNS = (
     Column("line", "", 18, grow=1),
     Column("route", "", 8, priority=2),
@@ -141,7 +141,7 @@ EXAMPLES = (
 COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 NEWS_FROM = 160
 MOST_OPEN = 50
-"""Most open orders that are listed on this page; the order table has all of them."""
+"""Largest number of open orders that are listed on this page; the order table has all of them."""
 
 
 MARKS: dict[LineState, tuple[str, str]] = {
@@ -358,7 +358,7 @@ class SwapScreen(Page):
             self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
-        """Inserts a letter into the line that would be a key if it were typed alone."""
+        """Inserts into the line a letter that would be a key if it were typed alone."""
         self.line.insert(letter)
 
     def subject(self) -> object:
@@ -810,7 +810,7 @@ def _payee(line: IntentLine) -> Line:
 
 
 def _to_arrive(line: IntentLine, amount: str) -> Line:
-    """Returns what the user gets and sells, if ``amount`` is of the token bought."""
+    """Returns what the user gets and sells. ``amount`` is the amount of the token bought."""
     assert line.token_in is not None
     bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
     text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]

@@ -164,8 +164,8 @@ class CandidatesScreen(Page):
         self.do_look_again()
 
     def _candidates(self) -> Candidates:
-        """Returns the actions on the candidates. Raises CandidateRefused if the service is not
-        connected."""
+        """Returns the object that looks for the intent's order and settles the intent. Raises
+        CandidateRefused if the service is not connected."""
         link = self.link
         if link is None:
             raise CandidateRefused("The service is not connected.")
