@@ -87,7 +87,7 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """Returns when a rate was given; None if the text is not the name of a rate."""
+    """Returns when a fixed rate was given; None if the text is not the name of a rate."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
@@ -207,8 +207,8 @@ class SimulatedExchange:
 
     @cached_property
     def _traded(self) -> frozenset[str]:
-        """The ids of the tokens it trades; cached, because the lookup by venue hashes all fields of
-        the row."""
+        """Ids of the tokens that the exchange trades; cached, because every quote asks for them and
+        a lookup hashes all fields of the row."""
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:

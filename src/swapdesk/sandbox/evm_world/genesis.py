@@ -48,7 +48,7 @@ KEEPER = OPERATOR
 """Account that moves the pools with the market."""
 
 COINS = 10**6 * 10**18
-"""Wei that each of these accounts has for gas in block 0."""
+"""Wei for gas that each of these accounts, and each wallet of an exchange, has in block 0."""
 
 
 PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
@@ -351,7 +351,7 @@ def balance_slot(token: WorldToken, holder: str) -> int:
 ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
 """Address of the keeper's contract, which swaps in the pools; the same on every chain."""
 SENDER_CREATOR = checksummed("0x" + seed_bytes("contract", "sender creator")[:20].hex())
-"""Address of the contract that calls account factories for the EntryPoint."""
+"""Address of the contract that calls factories of smart accounts for the EntryPoint."""
 NOBODY = "0x000000000000000000000000000000000000dEaD"
 """Owner of the implementation behind the smart accounts' proxies, so that nobody can ever control
 that implementation."""
@@ -509,7 +509,7 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Returns the units in circulation: the supply of the asset, on every chain."""
+    """Returns the units of the asset in circulation; every chain has that many."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 
