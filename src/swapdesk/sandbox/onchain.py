@@ -58,7 +58,7 @@ _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 
 
 def rpc_url(node_url: str, chain: str) -> str:
-    """Returns the URL of a chain of the node at ``node_url``."""
+    """Returns the JSON-RPC URL of a chain of the node at ``node_url``."""
     parts = urlsplit(node_url)
     path = SOLANA_PATH if chain == SOLANA else f"/evm/{chain}"
     return f"{parts.scheme}://{parts.netloc}{path}"

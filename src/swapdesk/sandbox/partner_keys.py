@@ -93,7 +93,7 @@ def _read(path: Path) -> bytes:
 
 
 def partner_keys(key: bytes) -> list[PartnerKeys]:
-    """Returns the keys of the sandbox; the first PRO account is the desk's own."""
+    """Returns the API keys of the sandbox; the first PRO account is the desk's own."""
     return [_key_of(key, *row) for row in _KEYS]
 
 

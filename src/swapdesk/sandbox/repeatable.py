@@ -1,23 +1,25 @@
-"""A whole sandbox in one process whose every run is the same: same seed, same bytes.
+"""Runs a whole sandbox in one process so that every run is the same: same seed, same bytes.
 
-What could differ between two runs, and what is done about it:
+These things could differ between two runs, and are handled as follows:
 
-- **Time.** ``RepeatableLoop`` is an event loop with a time of its own. It begins at a fixed
-  instant and moves only when nothing is left to do, to where somebody waits for. Everything that
-  waits (``Clock.sleep``, ``asyncio.sleep``, deadlines) follows it, and no wait takes real time.
-- **Threads.** What others hand to a thread runs at once, on the loop. Chains, store and journal
-  are the usual ones; only who runs them differs.
-- **Sockets.** There are none. ``RepeatableWorld.transport`` carries HTTP to service, control and
-  node by the path of the address, the order stream too, and the service reaches the chains the
-  same way.
+- **Time.** ``RepeatableLoop`` is an event loop with a time of its own. The time begins at a fixed
+  instant. It moves only when nothing is left to do, and then to the next time that somebody waits
+  for. ``Clock.sleep``, ``asyncio.sleep`` and deadlines follow that time, and waiting takes no real
+  time.
+- **Threads.** Work that is handed to a thread runs at once, on the loop. Chains, store and
+  journal are the usual ones.
+- **Sockets.** There are no sockets. ``RepeatableWorld.transport`` carries HTTP and the order
+  stream to service, control and node, chosen by the path of the URL. The service reaches the
+  chains in the same way.
 - **Chance.** ``sandbox.key`` and the ids of the service are drawn from the seed.
 
-A sandbox process whose clock only moves by ``POST /clock`` was the other way. It repeats the
-times, but not which of two threads, processes or sockets is first, and every step waits for a
-real one.
+The alternative was a sandbox process whose clock only moves by ``POST /clock``. It repeats the
+times, but not which of two threads, processes or sockets is first, and its every step waits for
+a real one.
 
-A process started from here (a wallet agent) has its own time, and so does whoever opens a socket:
-while something outside is connected, the loop waits for real, and its runs may differ.
+A process started from here, such as a wallet agent, has its own time, and so does a program that
+opens a socket. While such a program is connected, the loop waits in real time and its runs may
+differ.
 
     run_repeatable(main)            # a coroutine function, on such a loop
     async with open_world(home.sandbox, seed=7, speed=Decimal(1)) as world:

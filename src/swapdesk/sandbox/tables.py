@@ -7,10 +7,11 @@ a lowest base fee (``ChainTerms``).
 
 ``assets.tsv`` and ``tokens.tsv``: base prices are US dollars per unit, and the market moves around
 them. Contracts are those of the real chains if they are well known; all others are derived and
-belong to nobody. ``HOSTILE_ROWS`` are tokens whose names attack whoever reads them, by markup,
-control bytes and look-alikes. Nobody trades these tokens. They are in the catalogue so that every
-screen, table and pipe meets such text. Half a surrogate pair is not among them, because no JSON
-answer can carry one.
+belong to nobody.
+
+``HOSTILE_ROWS`` are tokens whose names attack whoever reads them, by markup, control bytes and
+look-alikes. Nobody trades these tokens. They are in the catalogue so that every screen, table and
+pipe meets such text. Half a surrogate pair is not among them, because no JSON answer can carry one.
 
 ``venues.tsv``: how the exchanges differ in price, depth, bounds, patience and reach.
 """
@@ -243,7 +244,8 @@ HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv"))
 
 FULL = Decimal(1)
 THIN = Decimal("0.004")
-"""Share of an exchange's usual depth and largest amount that a thinly traded asset has."""
+"""Liquidity of a thinly traded asset: the factor on an exchange's usual depth and largest
+amount."""
 
 
 class AssetRow(Struct, frozen=True):
@@ -378,7 +380,8 @@ chains."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of a token that a pool or a maker of its chain trades, else None."""
+    """Returns the asset of a token that a pool or a maker of its chain trades; None for other
+    tokens."""
     return pooled(row) or quoted_by_maker(row)
 
 

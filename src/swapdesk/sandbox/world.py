@@ -115,7 +115,7 @@ def world_tokens() -> dict[str, WorldToken]:
 
 
 def keywords() -> dict[str, str]:
-    """Returns extra search terms of tokens, by token id."""
+    """Returns the extra search terms of tokens, by token id."""
     return {
         token.token_id: token.asset.keywords
         for token in world_tokens().values()
@@ -129,7 +129,7 @@ def rows_by_id() -> dict[str, TokenSpec]:
 
 
 def find_token(chain: str, symbol: str) -> WorldToken:
-    """Returns the first token of that symbol on a chain. Raises KeyError."""
+    """Returns the first token with this symbol on a chain. Raises KeyError."""
     for token in world_tokens().values():
         if token.row.chain == chain and token.row.symbol == symbol:
             return token
@@ -202,7 +202,7 @@ def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
 
 
 def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
-    """Returns every token of the catalogue; ages of security scans count from ``now``."""
+    """Returns every token of the catalogue; the ages of security scans count back from ``now``."""
     by_name = {chain.short_name: chain for chain in chains}
     return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
 

@@ -38,8 +38,8 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""What the exchange does with a deposit in place of the swap, by the name of the fault. It is done
-at once if the deposit has already arrived.
+"""Functions that do something else with a deposit than swap it, by the name of the fault. A fault
+that comes after the deposit was accepted is carried out at once.
 
 If a leg has several of these faults, the first in this order applies.
 """
@@ -316,7 +316,7 @@ class VenueAccounts:
         }
 
     def send_on(self, asked: SendOn) -> Payment:
-        """Forwards the deposit of a failed leg to an address."""
+        """Forwards the deposit of a failed leg to an address; returns the payment."""
         row = self._rows.by_key(asked.venue, asked.key)
         if row is None:
             raise Problem("the exchange knows no such leg")

@@ -17,7 +17,7 @@ SLOWEST, FASTEST = Decimal("0.01"), Decimal(10_000)
 
 
 class Moment(Struct, frozen=True):
-    """One instant in both times, in milliseconds."""
+    """A moment in both times, in milliseconds."""
 
     now: int
     world: int

@@ -21,8 +21,7 @@ MINTER = "mint"
 """Name of the account that may make tokens of every catalogue mint."""
 
 MAKER = "atoll"
-"""Name of the account that holds both sides of what Atoll quotes, and signs Atoll's half of each
-swap."""
+"""Name of the account that holds the tokens Atoll quotes, and signs Atoll's half of each swap."""
 
 FAUCET_LAMPORTS = 500_000_000 * 10**9
 MAKER_LAMPORTS = 1_000_000 * 10**9
@@ -75,7 +74,7 @@ def _held(token: WorldToken) -> int:
 
 
 def wallet_lamports() -> dict[str, int]:
-    """Returns lamports of the exchanges' wallets, by name."""
+    """Returns the lamports of each exchange wallet at the beginning, by name."""
     (coin,) = (
         token for token in world_tokens().values() if token.row.chain == CHAIN and token.row.native
     )

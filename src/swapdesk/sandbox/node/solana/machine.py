@@ -70,7 +70,8 @@ class Blocks:
         return Instant(self._reached, now // 1000)
 
     def latest(self, height: int) -> tuple[bytes, int]:
-        """Returns the hash of the block at a height, and the last height at which it is valid."""
+        """Returns the hash of the block at a height, and the last height at which that hash is
+        valid."""
         return self._hash(height), height + WINDOW
 
     def is_good(self, blockhash: bytes) -> bool:

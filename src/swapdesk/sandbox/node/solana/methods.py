@@ -180,7 +180,7 @@ def _required(value: T | None) -> T:
 
 
 def read(kind: Base58[R], text: Any) -> R:
-    """Reads a key, hash or signature. Raises Problem."""
+    """Reads a key, hash or signature from base58 text. Raises Problem."""
     try:
         return kind.from_string(text)
     except Exception:  # noqa: BLE001 (the library raises several kinds of its own)

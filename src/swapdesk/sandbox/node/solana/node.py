@@ -88,7 +88,7 @@ class SolanaNode:
         return self._chain
 
     async def call(self, _: str, method: str, params: Any) -> Any:
-        """Returns the result of a JSON-RPC method. Raises Problem."""
+        """Calls a JSON-RPC method; returns its result. Raises Problem."""
         chain = self.open()
         if method != "sendTransaction":
             return answer(chain, method, params)

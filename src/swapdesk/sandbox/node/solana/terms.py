@@ -10,7 +10,7 @@ SLOT_MS = 400
 """Milliseconds of sandbox time between blocks. The speed of the world does not change them, because
 a blockhash is a deadline."""
 WINDOW = 150
-"""Blocks for which a blockhash is valid."""
+"""Blocks for which a blockhash is valid after its own block."""
 CONFIRMED_AFTER, FINALIZED_AFTER = 2, 32
 """Blocks after which a transaction is confirmed, and finalized."""
 SKIPPED_SLOTS = 21_600_000
