@@ -3,9 +3,11 @@ reader of its frames that decodes only what changed.
 
 A service repeats the whole order with every update, while only three or four of its 40 members
 differ from the last update. Changed members are decoded and checked as usual. The other members
-have the same text as before, and so the same value. A frame is decoded whole unless it is exactly
-the order's last flat frame with other values. So the reader accepts and refuses the same frames as
-if it decoded each of them whole, with the same results.
+have the same text as before, and so the same value.
+
+A frame is decoded whole unless it is exactly the order's last flat frame with other values. So the
+reader accepts and refuses the same frames as if it decoded each of them whole, with the same
+results.
 """
 
 from __future__ import annotations

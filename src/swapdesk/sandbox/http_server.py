@@ -98,9 +98,9 @@ FORWARDED_HOST = "swapdesk.host"
 
 URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
-"""Bytes of all header fields of a request."""
+"""Most bytes of all header fields of a request."""
 FRAMING_LIMIT = 1024 * 1024
-"""Bytes of a body besides its content, that is chunk sizes and trailers."""
+"""Most bytes of a body besides its content, that is of chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
 """Most header fields of a handshake; the WebSocket library leaves a longer handshake without an
@@ -111,7 +111,7 @@ REQUEST_SECONDS = 20.0
 STUCK_SECONDS = 30.0
 """Seconds without progress after which an answer is aborted."""
 LEAVE_SECONDS = 5.0
-"""Seconds in which the last bytes of a closing connection must leave."""
+"""Seconds in which the last bytes of a closing connection must be sent."""
 
 MOST_CONNECTIONS = 400
 """Most connections of a port, including streams, so that two ports of a process stay below the
@@ -125,7 +125,8 @@ read."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
-    """Returns headers and body of an error answer that no application produced."""
+    """Returns headers and body of an error answer, for requests that do not reach the
+    application."""
     request_id = str(uuid.uuid4())
     body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
     headers = {
@@ -309,7 +310,7 @@ class BoundedHttp(HttpToolsProtocol):
         return self.cycle is not None and self.cycle.response_complete
 
     def is_idle(self) -> bool:
-        """True if no part of an unanswered request has arrived."""
+        """Returns True if no part of an unanswered request has arrived."""
         coming = self._due is not None and self._fed
         return (self.cycle is None or self._is_answered()) and not coming
 
@@ -481,7 +482,7 @@ under way.
 A caller that sends a request on a closed connection cannot know whether it was carried out.
 """
 HANDSHAKE_SECONDS = 0.25
-"""Seconds that are waited, when the process is told to end, for connections that are being
+"""Seconds for which a server that is told to end still finishes connections that are being
 opened."""
 SWEEP_SECONDS = 1.0
 PING_SECONDS = 30.0

@@ -46,7 +46,7 @@ def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the address, a Shelley address in lower case. Raises AddressProblem."""
+    """Returns the address; a Shelley address is put into lower case. Raises AddressProblem."""
     lowered = text[:6].lower()
     if lowered.startswith(f"{PREFIX}1"):
         return ParsedAddress(_read_shelley(text))

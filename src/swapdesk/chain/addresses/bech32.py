@@ -174,7 +174,7 @@ def require(text: str, prefix_length: int, name: str = "bech32") -> str:
 
 
 def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[bytes, bool]:
-    """Returns the bytes of a text that starts with this prefix, and True if the text is bech32 with
+    """Returns the bytes of a text that starts with this prefix, and whether the text is bech32 with
     exactly this prefix. Raises AddressProblem."""
     try:
         own_prefix, values, constant = decode(lowered, limit)

@@ -5,9 +5,9 @@ A Base58Check address contains one version byte and a hash of twenty bytes. A be
 contains a witness version and its program (BIP 173, BIP 350). Bitcoin Cash has CashAddr, a code of
 its own in bech32's alphabet.
 
-Some forms belong to two chains: an old Litecoin script address starts with 3 and is a Bitcoin
-address, too, and so is the old Bitcoin Cash form. Both are refused, because the text does not tell
-which chain was meant.
+Some forms belong to two chains. An old Litecoin script address starts with 3 and is a Bitcoin
+address, too. An old Bitcoin Cash address is also a Bitcoin address. Both forms are refused, because
+the text does not tell which chain was meant.
 """
 
 from __future__ import annotations

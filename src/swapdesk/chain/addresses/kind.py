@@ -250,8 +250,8 @@ def link_query(*pairs: tuple[str, str | None]) -> str:
 
 
 LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
-"""A function that writes a payment's link, or returns None if its links cannot express the
-payment."""
+"""A function that writes the link of a payment. It returns None if the links of its kind cannot
+express the payment."""
 
 
 class LinkForm(Struct, frozen=True):

@@ -7,7 +7,9 @@ funds are conserved to the last unit.
 
 Every payment is a row of one table: payouts of exchanges, deposits of legs, and payments that are
 signed but in no block yet. What a leg reports as received, paid and refunded is read from that
-table. For an embedded chain, the ledger is the exchanges' book and the money itself is on the chain
+table.
+
+For an embedded chain, the ledger is the exchanges' book and the money itself is on the chain
 (``settlement``). A payment is signed inside the transaction that books it. The books are brought up
 to the newest block before anything that is due is done.
 """

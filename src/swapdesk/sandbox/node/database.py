@@ -215,7 +215,7 @@ class AccountRows:
         return self._one(query, deposit["account"]) is None
 
     def held_at(self, venue: str) -> list[sqlite3.Row]:
-        """Returns legs that a venue has put on hold."""
+        """Returns the legs that a venue has put on hold."""
         query = "SELECT * FROM accounts WHERE venue = ? AND status = ?"
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 

@@ -6,7 +6,9 @@ Each cause is paid for once, and the payment is stored in the transaction that m
 For an embedded chain the ledger is the exchanges' book. It has the balance of each of their
 wallets, and everything else under the faucet's name. An incoming payment is booked when it is read
 from a block. An outgoing payment is signed in the transaction that books it, with the next number
-of its wallet. Its bytes are submitted until they are in a block. A node that is killed at any
+of its wallet.
+
+The bytes of a signed payment are submitted until they are in a block. A node that is killed at any
 moment submits the same bytes again, and never signs a second payment for the same cause. A payment
 is signed again only if it expired in no block and can never be executed.
 """
@@ -113,7 +115,7 @@ class ChainWallets(Protocol):
         """Height of the newest final block."""
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Returns every payment in these blocks, in their order."""
+        """Returns every payment in the blocks ``first`` to ``last``, in the order of the chain."""
 
 
 VENUE_DOLLARS = 5_000_000_000
@@ -235,7 +237,8 @@ class Ledger:
     # Wallets
 
     def hot_wallet(self, venue: str, chain: ChainRow, number: int = 0) -> str:
-        """Returns a wallet that an exchange pays from; the first also takes deposits."""
+        """Returns the address of a wallet from which an exchange pays; the first wallet also takes
+        deposits."""
         place = ("hot wallet", venue, chain.short_name, *([number] if number else []))
         return self._wallet(chain, place, hot_wallet_name(venue, number))
 
@@ -244,7 +247,7 @@ class Ledger:
         return self._wallet(chain, ("faucet", chain.short_name), PAYER)
 
     def customer(self, chain: ChainRow, name: str) -> str:
-        """Returns an account of a customer of the sandbox, on an embedded chain."""
+        """Returns the address of a customer's account on an embedded chain."""
         place = ("customer", name, chain.short_name)
         return self._wallet(chain, place, CUSTOMER + name)
 
@@ -467,7 +470,7 @@ class Ledger:
         return max(0, height - payment.height + 1)
 
     def height(self, chain: ChainRow) -> int | None:
-        """Returns the height of the newest block; None while an embedded chain is not open."""
+        """Returns the height of the newest block; None if the chain is embedded and not open."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is None:
             return self._clock.height(chain, self._clock.moment())

@@ -193,7 +193,7 @@ class Node:
         self.close()
 
     def close(self) -> None:
-        """Closes a node that carries no chains."""
+        """Closes the database. Only this is needed for a node that carries no chains."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()
@@ -490,7 +490,7 @@ def open_node(
 
 
 async def keep_stepping(node: Node, clock: SystemClock, seconds: float = TICK_SECONDS) -> None:
-    """Does what is due every ``seconds`` until cancelled."""
+    """Takes every step that is due, once every ``seconds``, until cancelled."""
     while True:
         node.step()
         await clock.sleep(seconds)
@@ -539,7 +539,7 @@ class EventSender:
         self._told.set()
 
     async def run(self) -> None:
-        """Sends until cancelled, one event after the other."""
+        """Sends queued events until cancelled, one after the other."""
         # On use: a node that tells nobody needs no client.
         import httpx2
 

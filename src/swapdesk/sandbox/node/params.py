@@ -51,8 +51,10 @@ class ChainOf(RequestModel):
 
 
 class FaucetPay(RequestModel):
-    """A payment by the faucet. ``payer`` is a customer who pays from an own account in place of the
-    faucet."""
+    """A payment by the faucet.
+
+    If ``payer`` names a customer, that customer's own account pays and not the faucet.
+    """
 
     key: Key
     token: ObjectId

@@ -37,7 +37,7 @@ _TAKES_DEPOSITS = (LegStatus.WAITING, LegStatus.CONFIRMING)
 
 
 class Settlement:
-    """The steps of a leg from its deposit to its end."""
+    """Moves the money of a leg, in steps from the leg's deposit to its end."""
 
     def __init__(self, ledger: Ledger, rows: AccountRows, clock: WorldClock) -> None:
         self._ledger = ledger

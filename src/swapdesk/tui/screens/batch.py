@@ -1300,9 +1300,11 @@ def plan_facts(
 
     ``exchanges`` and ``reads`` are what the service still allows, None if unknown. ``built`` and
     ``gas`` describe a built bundle and its cost, ``paid`` says how it was paid, ``stopped`` why the
-    work stopped. ``heads`` says how amounts are read if the file does not. ``row`` is a label and a
-    text for the row under the cursor. At most ``tokens`` tokens are named. ``asks`` is True if the
-    wallet has to have the totals, so that an unknown balance is mentioned.
+    work stopped.
+
+    ``heads`` says how amounts are read if the file does not. ``row`` is a label and a text for the
+    row under the cursor. At most ``tokens`` tokens are named. ``asks`` is True if the wallet has to
+    have the totals, so that an unknown balance is mentioned.
     """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),

@@ -86,7 +86,7 @@ ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000
 """Gas of a bundle on top of its operations' limits and of the gas for its bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
-"""Most gas of one bundle; the rest of a block is left for other transactions."""
+"""Most gas of one bundle, so that a block has room for other transactions."""
 _NOBODY = "the sender does not stand"
 """Message if the EntryPoint fails without data, which happens if the sender has no code."""
 MOST_DATA = 16_384
@@ -99,8 +99,8 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """Returns a gas limit for a bundle that lets each operation have its own limits; each nested
-    call holds back one part in 64."""
+    """Returns a gas limit with which a bundle can give each operation its own limits, although
+    every nested call keeps back one part in 64."""
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -531,8 +531,8 @@ one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""A part of an operation that is executed separately, named by the EntryPoint's text for its
-failure."""
+"""A part of an operation that is executed separately: its deployment, its validation (both named by
+the EntryPoint's error), or its calls (``execution``)."""
 
 
 async def estimate(

@@ -123,10 +123,8 @@ class CallExecutor:
         return self._attempt(block, request, overrides, limit)
 
     def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
-        """Returns the least gas, or a little more, with which the request succeeds.
-
-        Raises Problem.
-        """
+        """Returns the least gas with which the request succeeds, or a little more. Raises
+        Problem."""
         most = min(request.gas or block.gas_limit, block.gas_limit)
         if request.max_fee_per_gas:
             state = self.state(block, block, overrides)

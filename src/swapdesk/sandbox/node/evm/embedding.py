@@ -131,9 +131,8 @@ class Embedding:
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
-        """Pays coins from the faucet, or tokens of this contract from the treasury; returns
-        ``{"hash"}``. Raises Problem.
-        """
+        """Pays coins from the faucet, or tokens with the contract ``token`` from the treasury;
+        returns ``{"hash"}``. Raises Problem."""
         node = self.open()
         from swapdesk.sandbox.evm_world.keeper import give
 
@@ -157,7 +156,7 @@ class Embedding:
         await self._node.close()
 
     async def call(self, chain: str, method: str, params: Any) -> Any:
-        """Returns the result of a JSON-RPC method. Raises Problem."""
+        """Calls a JSON-RPC method of a chain; returns its result. Raises Problem."""
         self.open()
         if self._keeper is not None:
             await self._keeper.attend(chain)

@@ -26,10 +26,10 @@ class Allocation(Struct, frozen=True):
 
 
 class Genesis(Struct, frozen=True):
-    """The content of block 0, by 20-byte address.
+    """The accounts of block 0, by 20-byte address.
 
-    ``mark`` (up to 32 bytes) goes into its extra data, so that two sandboxes never share a genesis
-    hash.
+    ``mark`` (up to 32 bytes) goes into the block's extra data, so that two sandboxes never have the
+    same genesis hash.
     """
 
     accounts: Mapping[bytes, Allocation] = field(default_factory=dict)
@@ -67,9 +67,8 @@ class SandboxKey(Struct, frozen=True):
 
 
 def sandbox_key(key: bytes, name: str) -> SandboxKey:
-    """Returns the account ``name`` of the sandbox with this ``sandbox.key``; the same on every
-    chain.
-    """
+    """Returns the key of the account ``name`` in the sandbox with this ``sandbox.key``; the same on
+    every chain."""
     purpose = f"evm account\0{name}\x000".encode()
     secret = hmac.new(key, purpose, hashlib.sha256).digest()
     public = PrivateKey(secret).public_key.format(compressed=False)
@@ -77,5 +76,5 @@ def sandbox_key(key: bytes, name: str) -> SandboxKey:
 
 
 def genesis_mark(key: bytes) -> bytes:
-    """Returns 32 bytes that make block 0 of every sandbox unique."""
+    """Returns the 32 bytes of the mark that makes block 0 of every sandbox unique."""
     return hmac.new(key, b"evm genesis", hashlib.sha256).digest()

@@ -134,7 +134,7 @@ def intrinsic_gas(transaction: Any) -> int:
 
 
 def floor_gas(payload: bytes) -> int:
-    """Returns the least gas limit of a transaction with this data (EIP-7623)."""
+    """Returns the least gas limit that a transaction with this data must have (EIP-7623)."""
     zeros = payload.count(0)
     return _FLOOR_BASE + _FLOOR_TOKEN * (zeros + _TOKENS * (len(payload) - zeros))
 

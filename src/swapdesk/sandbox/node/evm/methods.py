@@ -189,7 +189,7 @@ class Methods:
         }
 
     async def call(self, name: Any, params: Any) -> Any:
-        """Returns the result of a method, as JSON holds it. Raises Problem."""
+        """Calls a method; returns its result as JSON values. Raises Problem."""
         if not isinstance(name, str) or name not in self._table:
             raise Problem(
                 f"the method {str(name)[:64]} does not exist/is not available", RpcCode.NO_METHOD

@@ -151,10 +151,7 @@ class LiveChain:
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """Returns the output of a call after a block, with overrides (``state``).
-
-        Raises Problem.
-        """
+        """Returns the output of a call after a block; ``state`` has overrides. Raises Problem."""
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 

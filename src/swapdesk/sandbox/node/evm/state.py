@@ -42,7 +42,7 @@ def slot_key(address: bytes, slot: int) -> bytes:
 
 
 def packed(value: int) -> bytes:
-    """Returns an unsigned number without leading zeros."""
+    """Returns the bytes of an unsigned number without leading zeros."""
     return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
@@ -335,7 +335,7 @@ class CallComputation(BoundedComputation):
 
 class _CallExecutor(AdmittedExecutor):
     def validate_transaction(self, transaction: Any) -> None:
-        """Does nothing: a call needs neither nonce nor money for gas."""
+        """Does nothing, because a call needs neither a nonce nor money for gas."""
 
 
 class CallState(SandboxState):

@@ -182,7 +182,7 @@ class EvmWallets:
 def payments_of(
     block: Block, transaction: MinedTransaction, code_at: CodeAt
 ) -> Iterable[IncomingPayment]:
-    """Yields the coins and tokens that a transaction of a block moved."""
+    """Yields the payments of coins and tokens that a transaction of a block made."""
     if not transaction.succeeded:
         return
     signed, hash_ = transaction.signed, "0x" + transaction.hash.hex()
