@@ -35,11 +35,11 @@ class KeyOrigin(StrEnum):
     """Made here from the system's randomness; never shown in plain text."""
     MNEMONIC = "mnemonic"
     RAW = "raw"
-    """32 bytes in hexadecimal."""
+    """A key given as 32 bytes in hexadecimal."""
     KEYSTORE = "keystore"
-    """A keystore v3 file."""
+    """A key from a keystore v3 file."""
     KEYGEN = "keygen"
-    """A file of solana-keygen."""
+    """A key from a file of solana-keygen."""
 
 
 class Account(Struct, frozen=True, forbid_unknown_fields=True):

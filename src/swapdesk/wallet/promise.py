@@ -23,7 +23,8 @@ class Purpose(StrEnum):
     """What a signature is for. A payload of another purpose is refused."""
 
     APPROVE = "approve"
-    """Lets a venue's contract take the token sold: an ERC-20 approval or a signed permit."""
+    """An approval that lets a venue's contract take the token sold: an ERC-20 approval or a signed
+    permit."""
     ORDER = "order"
     """A signed order that a venue settles."""
     SWAP = "swap"
@@ -39,9 +40,9 @@ class Purpose(StrEnum):
     BUNDLE = "bundle"
     """A UserOperation by which the account's smart account pays deposits of a group."""
     DEPLOY = "deploy"
-    """Creates the account's own smart account at its address."""
+    """The creation of the account's own smart account at its address."""
     WITHDRAW = "withdraw"
-    """The account's own smart account pays its holdings to the account."""
+    """A payment by the account's own smart account of its holdings to the account."""
     CALL = "call"
     """A signed payment for one call of the API, which is the promise's ``deposit`` (EIP-3009,
     x402)."""

@@ -1,5 +1,5 @@
-"""The spending policy of a wallet: the limits on what may be signed, where, for whom and until
-when.
+"""The spending policy of a wallet: limits on amounts, chains, payees and time for everything that
+is signed.
 
 The user sets the policy; the agent stores it beside the keys and checks everything that it signs
 against it. A chain is identified by its EVM id, and by None for Solana, never by a name. Prices are

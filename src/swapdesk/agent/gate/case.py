@@ -1,10 +1,12 @@
 """All that a rule may look at, and the form of a rule.
 
 A case holds the claim, what was confirmed, what the agent's profile allows (policy), the facts that
-were read from the chain, and what was signed before under the same intent. A permit, an approval,
-an order, a transfer and a swap may each be within what was confirmed and exceed it together
-(``Taking``). The same money counts once: if a contract takes an allowance by an order, the
-allowance and the order are not added, and of documents that exclude each other only one counts.
+were read from the chain, and what was signed before under the same intent.
+
+A permit, an approval, an order, a transfer and a swap may each be within what was confirmed and
+exceed it together (``Taking``). The same money counts once: if a contract takes an allowance by an
+order, the allowance and the order are not added, and of documents that exclude each other only one
+counts.
 """
 
 from __future__ import annotations
@@ -191,7 +193,8 @@ class Policy(Struct, frozen=True):
         return account_address(self.account) if exists else None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
-        """Returns the contracts of the provider of a quote; none if no provider is named."""
+        """Returns the contracts of the provider of a quote; an empty result if no provider is
+        named."""
         return tuple(venue for venue in self.venues if venue.provider == provider)
 
 
@@ -238,11 +241,13 @@ class Facts(Struct, frozen=True):
 
     ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers``
     holds what calls returned; a failed call, like everything else that could not be read, is
-    absent. ``code`` is the code at an address, empty if there is none. ``native`` is the account's
-    balance of the chain's coin. ``blocks_left`` are the blocks for which the blockhash of a Solana
-    payload stays valid. ``simulation`` has to contain the changes of every holder, without the fee
-    for gas. ``bought_decimals`` and ``bought_symbol`` describe a token bought on another chain, as
-    that chain's node states them.
+    absent.
+
+    ``code`` is the code at an address, empty if there is none. ``native`` is the account's balance
+    of the chain's coin. ``blocks_left`` are the blocks for which the blockhash of a Solana payload
+    stays valid. ``simulation`` has to contain the changes of every holder, without the fee for gas.
+    ``bought_decimals`` and ``bought_symbol`` describe a token bought on another chain, as that
+    chain's node states them.
 
     The following fields are for the signer only. On EVM chains: ``nonce``, the node's next nonce,
     and ``base_fee`` and ``priority`` in wei per gas. On Solana: ``last_valid``, the block height
@@ -305,9 +310,9 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the tokens of the promise on the chain that is paid on, whose decimals the claim is
-    counted by. Returns none if the claim signs no amount of the promise; an allowance of any token
-    can be ended."""
+    """Returns the tokens of the promise on the chain that is paid on, by whose decimals the claim
+    is counted. The result is empty if the claim signs no amount of the promise, as when it ends the
+    allowance of any token."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]

@@ -1,5 +1,5 @@
-"""The words for each field of a payload: what is signed, and what was promised for it. Bundles and
-withdrawals have words of their own for some fields."""
+"""The words for each field of a payload: what is signed, and what the promise has for it. Bundles
+and withdrawals have words of their own for some fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, Tak
 from swapdesk.wire.encoding.text import safe_text
 
 FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
-"""A function that returns two texts for a field: what is signed, and what was promised for it."""
+"""A function that returns two texts for a field: what is signed, and what the promise has for
+it."""
 
 HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"})
 """Meanings that no rule binds because their fields are only labels."""

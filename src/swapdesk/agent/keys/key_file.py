@@ -446,7 +446,7 @@ class KeyDirectory:
         self._profile = profile
 
     def read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
-        """Returns every key file, and the unusable ones with the reason."""
+        """Returns every key file, and the unusable files with the reason."""
         private_directory(self.path)
         names = self._names()
         key_files: list[KeyFile] = []
@@ -475,7 +475,7 @@ class KeyDirectory:
         return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """Writes a new key file durably. Raises FileExistsError if there is one."""
+        """Writes a new key file durably. Raises FileExistsError if the file exists."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
         keep_names(self.path)

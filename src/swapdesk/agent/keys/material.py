@@ -132,7 +132,8 @@ _BASE58_KEY = 64
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _WORDS = (12, 15, 18, 21, 24)
 _TOKEN = re.compile(r"[0-9]+|[\u3400-\u9fff]|[^\s0-9\u3400-\u9fff]+")
-"""A number, a Chinese word (one character), or any other word."""
+"""A pattern for the tokens of a phrase: a number, a Chinese word (one character), or any other
+word."""
 _BLANK = ("Zs", "Zl", "Zp", "Cc", "Cf")
 _BASE58_LONGEST = 90
 

@@ -203,8 +203,8 @@ def _another_chain(link: ChainLink) -> Refused:
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
     """Raises Refused if a key of the sandbox would sign for a live chain, or another key for a
-    chain of the sandbox. A sandbox that stands in for real chains carries their ids. On these
-    chains only keys made in the sandbox sign, and such keys hold nothing anywhere else."""
+    chain of the sandbox. A sandbox that imitates real chains has their ids. On these chains only
+    keys made in the sandbox sign, and such keys hold nothing anywhere else."""
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
             raise Refused("other_chain", "a key of the sandbox never signs for the main network")

@@ -382,8 +382,9 @@ class Looking:
         )
 
     def _calls(self) -> frozenset[PaidCall]:
-        """Returns the tokens and payees of earlier paid calls, with which a new call is compared.
-        Returns none if the policy names payees, because the user has then already decided."""
+        """Returns the tokens and payees of earlier paid calls, which a new call is compared with.
+        The result is empty if the policy names payees, because the user has then already
+        decided."""
         try:
             held = self._spending_policy.read()
         except PolicyUnknown:

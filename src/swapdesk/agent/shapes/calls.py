@@ -50,7 +50,7 @@ Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 @contextmanager
 def _exact_call(code: str, words: str = "") -> Iterator[None]:
-    """A context that turns an error of decoding into a PayloadRefused with ``code``."""
+    """A context manager that turns an error of decoding into a PayloadRefused with ``code``."""
     try:
         yield
     except CalldataError as error:

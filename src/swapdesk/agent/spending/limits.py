@@ -1,10 +1,12 @@
 """What leaves by a payload once it is signed, and whether the spending policy allows it.
 
 The amounts come from the claim that the gate judges. The policy answers with the findings of its
-rules, each by its code, and with what is left of a limit. What a contract is allowed and what it
-takes out of that allowance are the same money, and so are payloads of which the chain executes only
-one. Both count once (``SpendSums``). For a payment to the account itself, or to its own smart
-account, only the gas counts, because the money stays with its owner.
+rules, each by its code, and with what is left of a limit.
+
+What a contract is allowed and what it takes out of that allowance are the same money, and so are
+payloads of which the chain executes only one. Both count once (``SpendSums``). For a payment to the
+account itself, or to its own smart account, only the gas counts, because the money stays with its
+owner.
 """
 
 from __future__ import annotations

@@ -217,8 +217,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns every payment of the promised withdrawal in its order; last what the EntryPoint keeps
-    for gas."""
+    """Returns every payment of the promise's withdrawal in its order; the last is the wei that the
+    EntryPoint keeps for gas, if any."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
@@ -288,8 +288,8 @@ def the_entry_point_alone_gives_back(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_MOVES_DIFFER")
 def nothing_else_moves(case: Case) -> Objections:
-    """Objects unless the smart account loses exactly what was confirmed in the simulation, and the
-    owner receives all of it."""
+    """Objects unless, in the simulation, the smart account loses exactly what was confirmed and the
+    owner receives exactly that and the prepaid wei."""
     simulation, whole = case.facts.executed, case.promise.withdrawal
     if simulation is None or whole is None:
         return

@@ -1,9 +1,9 @@
-"""Where and when a signature is good.
+"""Rules on where and when a signature is valid.
 
-- one chain: that of the payload, the promise, the key and the node (checklist 2)
-- a nonce that is the chain's next, or one that was not used (checklist 9)
-- an end that is not too far (checklist 1, 8)
-- what takes the place of another transaction; nobody can promise that it does
+Payload, promise, key and node must be on one chain (checklist 2). The nonce must be the chain's
+next one, or an unused one (checklist 9). The payload must end soon enough (checklist 1, 8). For a
+payload that replaces a waiting transaction a warning is given, because either of the two may be
+executed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Who is party to a payload.
+"""Rules on the parties of a payload.
 
-- the account whose payload it is (checklist 5)
-- the contract that checks or executes it, and what kind it is (checklist 3, 4, 12)
-- the spender, who may take the token afterwards (checklist 6)
-- the recipient, who gets what is bought (checklist 15 to 18)
+The parties are the account that the payload belongs to (checklist 5), the contract that checks or
+executes it and that contract's kind (checklist 3, 4, 12), the spender, who may take the token
+afterwards (checklist 6), and the recipient of what is bought (checklist 15 to 18).
 """
 
 from __future__ import annotations
