@@ -1,4 +1,5 @@
-"""``python -I -m swapdesk.agent PARENT``: the process with the keys, started by the desk alone.
+"""The start of the process with the keys, ``python -I -m swapdesk.agent PARENT``, which only the
+desk runs.
 
 ``PARENT`` is the process id of the desk. Everything else, pass phrases above all, comes over
 standard input in frames.
@@ -14,7 +15,8 @@ ORPHANED = 4
 
 
 def main(arguments: list[str], *, cost: int | None = None) -> None:
-    """Serves until the desk ends. ``cost`` lowers scrypt's n of new key files, for tests."""
+    """Serves the desk's requests until the desk ends. ``cost`` lowers scrypt's n of new key files,
+    for tests."""
     if len(arguments) != 1 or not arguments[0].isascii() or not arguments[0].isdigit():
         sys.exit("swapdesk.agent is started by the desk")
     if not confine(int(arguments[0])):

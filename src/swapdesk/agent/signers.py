@@ -1,8 +1,9 @@
-"""Unlocked keys. They sign what they are given; whether to is decided before them.
+"""Unlocked keys. They sign whatever they are given; the decision is made before.
 
-Digests of EVM chains are signed by libsecp256k1 at once; eth_account is needed to encode a
-transaction and is imported with the first one. Where it accepts a document, its digest is the
-second opinion. Of a Solana transaction a key signs its half; others may have signed theirs.
+Digests of EVM chains are signed by libsecp256k1 without further imports. eth_account is needed to
+encode a transaction and is imported for the first one. If eth_account accepts a document, its
+digest is a second opinion. A Solana transaction gets the signature of the key; others may have
+added theirs.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _DYNAMIC_FEE = 2
 
 
 class SignerDefect(Exception):
-    """What was signed is not what should have been; it was thrown away."""
+    """Raised if a signed result is not what was to be signed; the result was thrown away."""
 
 
 class EvmSigner:
-    """Holds the key of ``address`` until :meth:`drop`."""
+    """The open EVM key of ``address``, held until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 
@@ -48,7 +49,8 @@ class EvmSigner:
         del self._key
 
     def sign_digest(self, digest: bytes) -> str:
-        """r, s and v (27 or 28) in 0x-hex; low s. Recovered once more before it is given."""
+        """Returns r, s and v (27 or 28) in 0x-hex, with low s. The address is recovered from the
+        signature as a check before it is returned."""
         if len(digest) != 32:
             raise SignerDefect("a digest has 32 bytes")
         signed = self._key.sign_recoverable(digest, hasher=None)
@@ -57,7 +59,8 @@ class EvmSigner:
         return f"0x{signed[:64].hex()}{27 + signed[64]:02x}"
 
     def sign_transaction(self, payload: TransactionPayload, terms: EvmTerms) -> tuple[bytes, str]:
-        """The bytes to broadcast, read back before they are given, and their hash (0x-hex)."""
+        """Returns the bytes to broadcast and their hash (0x-hex). The bytes are parsed again as a
+        check before they are returned."""
         if terms.chain_id <= 0 or payload.to != checksummed(payload.to):
             raise SignerDefect("a transaction needs its chain and whom it calls")
         from eth_account import Account
@@ -84,8 +87,8 @@ class EvmSigner:
 
 
 def signer_of(digest: bytes, signature: bytes) -> str | None:
-    """The address whose key signed these 32 bytes; None for no signature of them. ``signature``:
-    r, s and the parity of y (0 or 1)."""
+    """Returns the address whose key signed these 32 bytes; None if ``signature`` is no signature of
+    them. ``signature`` is r, s and the parity of y (0 or 1)."""
     try:
         public = PublicKey.from_signature_and_message(signature, digest, hasher=None)
     except ValueError:
@@ -94,14 +97,14 @@ def signer_of(digest: bytes, signature: bytes) -> str | None:
 
 
 def signing_hash(payload: TransactionPayload, terms: EvmTerms) -> bytes:
-    """The 32 bytes that a signature of the transaction signs (EIP-1559, EIP-2718)."""
+    """Returns the 32 bytes that a signature of the transaction signs (EIP-1559, EIP-2718)."""
     import rlp
 
     return keccak(bytes([_DYNAMIC_FEE]) + rlp.encode(_fields(payload, terms)))
 
 
 def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
-    """What is signed of a transaction, in its order."""
+    """Returns the signed fields of a transaction, in order."""
     return [
         terms.chain_id,
         terms.nonce,
@@ -116,7 +119,8 @@ def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
 
 
 def _fields_of(raw: bytes) -> list[Any] | None:
-    """The same as the signed bytes tell it."""
+    """Returns the same fields parsed from the signed bytes; None if the bytes are no such
+    transaction."""
     import rlp
 
     if raw[:1] != bytes([_DYNAMIC_FEE]):
@@ -129,7 +133,7 @@ def _fields_of(raw: bytes) -> list[Any] | None:
 
 
 def digest_of_others(document: dict[str, Any]) -> bytes | None:
-    """eth-account's digest, or None for a document that it refuses."""
+    """Returns eth-account's digest of a document, None if eth-account refuses it."""
     from eth_abi.exceptions import EncodingError
     from eth_account.messages import encode_typed_data
     from eth_utils.exceptions import ValidationError
@@ -142,7 +146,7 @@ def digest_of_others(document: dict[str, Any]) -> bytes | None:
 
 
 def _plain(value: Any) -> Any:
-    """The document with whole numbers as Python has them."""
+    """Returns the document with whole numbers as Python integers."""
     if isinstance(value, WireNumber):
         return int(value) if value.lstrip("-").isdigit() else str(value)
     if isinstance(value, dict):
@@ -153,7 +157,7 @@ def _plain(value: Any) -> Any:
 
 
 class SolanaSigner:
-    """Holds the key of ``address`` until :meth:`drop`."""
+    """The open Solana key of ``address``, held until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 
@@ -171,8 +175,8 @@ class SolanaSigner:
         del self._key
 
     def sign(self, raw: bytes) -> tuple[bytes, str, bool]:
-        """Our signature in its place; the others stay as they are. With what nodes call it, the
-        signature of the fee payer, and whether every signature is there."""
+        """Returns the transaction with our signature in its place and the others unchanged, its id
+        (the signature of the fee payer), and whether every signature is present."""
         try:
             whole = read_transaction(raw)
         except TransactionRefused as refused:

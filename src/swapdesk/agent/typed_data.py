@@ -1,8 +1,8 @@
 """EIP-712 read strictly: a whole document, checked against its own types, and its digest.
 
-What can be understood in two ways is refused, not signed. Nothing may stand in it that is not
-signed, and nothing that is signed may be missing. Every struct that is declared is checked, also
-one that the message does not use. Values are taken only in the spelling that has one meaning; JSON
+A document that can be understood in two ways is refused, not signed. It may contain nothing that is
+not signed, and nothing that is signed may be missing. Every declared struct is checked, even one
+that the message does not use. Each value is accepted only in its one unambiguous spelling. JSON
 numbers arrive as the exact text of their token (``wire.encoding.numbers.WireNumber``).
 """
 
@@ -20,8 +20,8 @@ from swapdesk.wire.encoding.numbers import WireNumber
 
 
 def unsound(code: str, words: str, path: str = "") -> PayloadRefused:
-    """``path`` is the place in the document. The words quote names of it only where they are plain
-    identifiers."""
+    """Returns the refusal of a document. ``path`` is the place in the document. The words quote
+    names of the document only if these are plain identifiers."""
     return PayloadRefused(f"DOCUMENT_{code}", f"{path}: {words}" if path else words)
 
 
@@ -33,7 +33,7 @@ DOMAIN_FIELDS = {
     "verifyingContract": "address",
     "salt": "bytes32",
 }
-"""The fields a domain may have, in the order of the standard."""
+"""The fields that a domain may have, in the order of the standard."""
 
 MAX_STRUCTS = 64
 MAX_FIELDS = 64
@@ -49,15 +49,15 @@ _LOOKS_ELEMENTARY = re.compile(r"(address|bool|string|bytes|byte|u?int|u?fixed)[
 
 
 class FieldType(Struct, frozen=True):
-    """``name`` is an elementary type or a struct; ``dimensions`` its arrays from the inside
-    out, each a length or None for any."""
+    """The type of a field. ``name`` is an elementary type or a struct. ``dimensions`` are its array
+    lengths from the inside out, None for any length."""
 
     name: str
     dimensions: tuple[int | None, ...] = ()
 
     @property
     def element(self) -> FieldType:
-        """What an array of this type holds."""
+        """The type of the items of an array of this type."""
         return FieldType(self.name, self.dimensions[:-1])
 
     def __str__(self) -> str:
@@ -65,11 +65,11 @@ class FieldType(Struct, frozen=True):
 
 
 Fields = dict[str, FieldType]
-"""The fields of a struct by name, in their order."""
+"""The fields of a struct by name, in order."""
 
 
 def is_elementary(name: str) -> bool:
-    """Whether this is a type of EIP-712 itself. ``uint`` and ``int`` are none: they are aliases."""
+    """True if this is a type of EIP-712 itself. ``uint`` and ``int`` are not: they are aliases."""
     match = _ELEMENTARY.fullmatch(name)
     if match is None:
         return False
@@ -78,14 +78,16 @@ def is_elementary(name: str) -> bool:
 
 
 class Schema:
-    """The structs of a document by name, checked, without the domain's if it declares none."""
+    """The structs of a document by name, checked. The domain's struct is missing if the document
+    does not declare it."""
 
     def __init__(self, structs: dict[str, Fields]) -> None:
         self.structs = structs
 
     @classmethod
     def read(cls, types: object) -> Schema:
-        """Raises PayloadRefused for anything but a map of sound, finite structs."""
+        """Returns the checked structs. Raises PayloadRefused for anything but a map of sound,
+        finite structs."""
         if not isinstance(types, Mapping) or not 0 < len(types) <= MAX_STRUCTS:
             raise unsound("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}
@@ -106,7 +108,7 @@ class Schema:
         return schema
 
     def uses(self, name: str) -> Iterator[str]:
-        """Structs that this struct needs, itself first, then the others by name."""
+        """Yields the structs that this struct needs: itself first, then the others by name."""
         structs = {name}
         waiting = [name]
         while waiting:
@@ -118,7 +120,8 @@ class Schema:
         yield from sorted(structs - {name})
 
     def encoded_type(self, name: str) -> str:
-        """EIP-712: Definition of encodeType, as ``Mail(Person from,string contents)``."""
+        """Returns the encoded type, like ``Mail(Person from,string contents)`` (EIP-712: Definition
+        of encodeType)."""
         return "".join(
             f"{use}({','.join(f'{kind} {field}' for field, kind in self.structs[use].items())})"
             for use in self.uses(name)
@@ -193,11 +196,11 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*", re.ASCII)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 
 Value = int | bool | str | bytes
-"""An elementary value as it is signed: addresses are text with their checksum."""
+"""An elementary value as it is signed; addresses are text with their checksum."""
 
 
 def read_value(kind: str, raw: object, path: str) -> Value:
-    """``raw`` as a value of the elementary type ``kind``; raises PayloadRefused."""
+    """Returns ``raw`` as a value of the elementary type ``kind``. Raises PayloadRefused."""
     if kind == "bool":
         if raw is not True and raw is not False:
             raise unsound("BOOL", "a bool must be true or false", path)
@@ -249,7 +252,8 @@ def _integer(raw: object, bits: int, signed: bool, path: str) -> int:
 
 
 def encoded(kind: str, value: Value) -> bytes:
-    """32 bytes of a value whose type has a fixed size (EIP-712: Definition of encodeData)."""
+    """Returns 32 bytes for a value whose type has a fixed size (EIP-712: Definition of
+    encodeData)."""
     if isinstance(value, bool):
         return int(value).to_bytes(32, "big")
     if isinstance(value, int):
@@ -262,14 +266,14 @@ def encoded(kind: str, value: Value) -> bytes:
 
 
 MAX_VALUES = 4096
-"""Most elementary values in a document."""
+"""The most elementary values in a document."""
 
 Node = Value | dict[str, "Node"] | list["Node"]
 """A value as it is signed, or the fields of a struct, or the items of an array."""
 
 
 class Leaf(Struct, frozen=True):
-    """One elementary value with its place and type, for a screen that shows everything."""
+    """One elementary value with its place and type, for a screen that shows every value."""
 
     path: str
     type: str
@@ -277,7 +281,7 @@ class Leaf(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True, dict=True):
-    """A document that can be signed. ``domain`` and ``message`` hold normal values."""
+    """A document that can be signed. ``domain`` and ``message`` hold normalized values."""
 
     schema: Schema
     primary_type: str
@@ -293,16 +297,16 @@ class Document(Struct, frozen=True, dict=True):
 
     @cached_property
     def domain_separator(self) -> bytes:
-        """The hash of the domain, which contracts answer to ``DOMAIN_SEPARATOR()``."""
+        """The hash of the domain, which contracts return from ``DOMAIN_SEPARATOR()``."""
         return self._hash_struct(DOMAIN, dict(self.domain))
 
     @property
     def declaration(self) -> str:
-        """The encoded type of the message, which names the shape of what is signed."""
+        """The encoded type of the message, which identifies the shape of what is signed."""
         return self.schema.encoded_type(self.primary_type)
 
     def leaves(self) -> Iterator[Leaf]:
-        """Every value that is signed, the domain's first, in the order of their types."""
+        """Yields every value that is signed, the domain's first, in the order of their types."""
         for name, value in self.domain.items():
             yield Leaf(f"domain.{name}", DOMAIN_FIELDS[name], value)
         yield from self._leaves(FieldType(self.primary_type), self.message, "message")
@@ -337,7 +341,7 @@ class Document(Struct, frozen=True, dict=True):
 
 
 def read_document(raw: object) -> Document:
-    """The document, or PayloadRefused naming the first thing that is wrong with it."""
+    """Returns the document. Raises PayloadRefused that names the first defect."""
     if not isinstance(raw, Mapping) or set(raw) != {"types", "primaryType", "domain", "message"}:
         raise unsound(
             "TOP_LEVEL", "a document is types, primaryType, domain and message, nothing else"
@@ -354,7 +358,8 @@ def read_document(raw: object) -> Document:
 
 
 def _with_domain(schema: Schema, domain: object) -> Schema:
-    """The schema with the domain's type; one that is not declared follows from the values."""
+    """Returns the schema with the domain's type. If the type is not declared, it follows from the
+    domain's values."""
     if DOMAIN in schema.structs:
         return schema
     if not isinstance(domain, Mapping) or not domain or not set(domain) <= set(DOMAIN_FIELDS):
@@ -364,7 +369,7 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
 
 
 class _Reader:
-    """Reads values by their types, and counts them."""
+    """A reader of values by their types, which also counts the values."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema

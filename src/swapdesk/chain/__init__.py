@@ -1,7 +1,7 @@
-"""What is known of chains without asking a service: addresses, contracts, calls, their nodes.
+"""Knowledge of chains: addresses, contracts, calls, and clients of their nodes.
 
-``addresses`` and ``typed_data`` are pure and what the desk uses. ``node_http`` asks nodes, for the
-clients of ``rpc`` and for what the desk looks up. Everything else belongs to the wallet agent, the
-service and the sandbox. ``deployments`` are contracts known by their address; ``unused_curve``
-keeps a curve that no key of ours is on out of the start of a process.
+The desk uses ``addresses`` and ``typed_data``, which do no I/O. ``node_http`` sends requests to
+nodes, for the clients in ``rpc`` and for what the desk looks up. The wallet agent, the service and
+the sandbox use everything else. ``deployments`` lists contracts that are known by their address;
+``unused_curve`` keeps an unneeded curve from slowing the start of a process.
 """

@@ -1,8 +1,8 @@
-"""Contracts that are known by their address: the field's canonical ones and venues' own.
+"""Contracts that are known by their address: canonical ones and those of the venues.
 
-The gate of the wallet agent allows a spender or a target only if it stands here or in the profile's
-configuration. In the sandbox, genesis puts code at these addresses: code of ours that answers as
-the original does, and never the original's.
+The wallet agent allows a spender or a target only if it is listed here or in the profile's
+configuration. In the sandbox, the genesis block puts code at these addresses. It is this project's
+code, which answers as the original does, never the original code.
 """
 
 from __future__ import annotations
@@ -12,36 +12,39 @@ from enum import StrEnum
 from msgspec import Struct
 
 SANDBOX_CHAIN_IDS = 1_337_000_000
-"""Added to the real id of a chain in the sandbox, so that no signature made there is valid
-elsewhere."""
+"""A number that is added to the real id of a chain to get its id in the sandbox, so that a
+signature made there is not valid elsewhere."""
 
 PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
 ENTRY_POINT = "0x0000000071727De22E5E9d8BAf0edAc6f37da032"
-"""EntryPoint v0.7 of ERC-4337."""
+"""Address of the EntryPoint v0.7 of ERC-4337."""
 ENTRY_POINT_08 = "0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108"
-"""EntryPoint v0.8; nothing of ours stands there."""
+"""Address of the EntryPoint v0.8; the sandbox has no code there."""
 SANDBOX_ACCOUNT_FACTORY = "0xAF9007b5164A666507A0Ba515b31aa0992BF4DDd"
-"""Makes the smart accounts of the sandbox, at one address on every chain."""
+"""Address of the contract that makes the smart accounts of the sandbox; it is the same on every
+chain."""
 SANDBOX_ACCOUNT = "0x98Ae8e5866cFFc98F97251DcE2619E0bEBb5460D"
-"""The code behind the proxy that each smart account of the sandbox is."""
+"""Address of the code that the smart accounts of the sandbox run; each account is a proxy for this
+code."""
 
 
 class Role(StrEnum):
-    """What a venue's contract does, and so which calls of it may be signed."""
+    """What a venue's contract does. It decides which calls of the contract may be signed."""
 
     ROUTER = "router"
-    """Swaps for an owner that approved it; the calls of Uniswap v2."""
+    """Swaps for an owner that approved the contract; has the calls of Uniswap v2."""
     PERMIT_ROUTER = "permit_router"
-    """Swaps for an owner that signed an EIP-2612 permit for it."""
+    """Swaps for an owner that signed an EIP-2612 permit for the contract."""
     SETTLEMENT = "settlement"
-    """Takes what a signed order sells and gives what it buys."""
+    """Takes what a signed order sells and pays out what it buys."""
     PORTAL = "portal"
     """Locks tokens for a payout on another chain."""
 
 
 class VenueContract(Struct, frozen=True):
-    """A contract of the provider with this code, at one address on every chain it is on."""
+    """A contract of the provider with this code. Its address is the same on every chain that has
+    it."""
 
     provider: str
     role: Role
@@ -54,7 +57,7 @@ SANDBOX_VENUES: tuple[VenueContract, ...] = (
     VenueContract("is", Role.SETTLEMENT, "0x766061b7D3c53833c609E022ca5bD2263DD3f53E"),
     VenueContract("me", Role.PORTAL, "0x56cC9F3D93954Cd7a4435a489E05Ead7C94A5C3E"),
 )
-"""Basalt, Fathom, Isthmus and Meridian on the embedded chains."""
+"""The contracts of Basalt, Fathom, Isthmus and Meridian on the embedded chains."""
 
 
 COIN_SYMBOLS: dict[int, frozenset[str]] = {
@@ -81,11 +84,13 @@ COIN_SYMBOLS: dict[int, frozenset[str]] = {
         534352: "ETH",
     }.items()
 }
-"""The symbols of a chain's coin, in capitals, by the chain's real id: no contract states them."""
+"""The symbols of each chain's coin, in capitals, by the real chain id. They are a constant because
+no contract states them."""
 
 
 def coin_symbols(chain_id: int | None) -> frozenset[str]:
-    """What the coin of a chain may be called: SOL for None; empty for an unknown chain."""
+    """Returns the possible symbols of a chain's coin: SOL if ``chain_id`` is None, empty for an
+    unknown chain."""
     if chain_id is None:
         return frozenset({"SOL"})
     real = chain_id - SANDBOX_CHAIN_IDS if chain_id >= SANDBOX_CHAIN_IDS else chain_id
@@ -93,8 +98,8 @@ def coin_symbols(chain_id: int | None) -> frozenset[str]:
 
 
 class CallAsset(Struct, frozen=True):
-    """A token that calls are paid in (contract 14.1). It is a constant because asking the service
-    for its tokens costs, too."""
+    """A token that calls can be paid in (contract 14.1). It is a constant because asking the
+    service for its tokens has to be paid for, too."""
 
     chain: str
     chain_id: int
@@ -111,7 +116,8 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """The asset of calls with this contract, in any case; None for any other token."""
+    """Returns the call asset with this contract, whose case is ignored; None for any other
+    token."""
     if contract is None:
         return None
     for asset in CALL_ASSETS:

@@ -1,10 +1,10 @@
-"""HTTP to a JSON-RPC node, the one way from this program to any: a question goes out once, and an
-answer is bounded in bytes, time, nesting and encoding before it is read.
+"""HTTP to a JSON-RPC node. All requests of this program to nodes go through this module: each is
+sent once, and an answer is limited in bytes, time, nesting and encoding before it is read.
 
-A node may be anybody's, and the process with the keys asks it. So nothing is decompressed (64 KB of
-gzip are 64 MiB of memory), the deadline holds for the whole answer and not for each piece of it,
-redirects are not followed, and nothing comes from the environment. A node that sends
-``Retry-After`` with a refusal is not asked before that time.
+Anybody may run a node, and the process with the keys uses it. So answers are not decompressed (64
+KB of gzip can be 64 MiB of memory). The deadline applies to the whole answer and not to each piece
+of it. Redirects are not followed, and no setting comes from the environment. If a node sends
+``Retry-After`` with a refusal, it is not asked before that time.
 """
 
 from __future__ import annotations
@@ -25,33 +25,37 @@ from swapdesk.wire.encoding.codec import refuse_deep
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 
 ANSWER_LIMIT = 8 << 20
-"""Bytes of an answer that are read."""
+"""The most bytes of an answer that are read."""
 _held_until: dict[str, float] = {}
-"""By a node's address, in seconds of the event loop: clients live for one question, so the wait is
-the program's."""
+"""Until when a node asked not to be called, by its address, in seconds of the event loop. It is
+kept for the whole program because many clients live for one request only."""
 
 
 WORDS_LIMIT = 200
-"""Characters of a node's words that are kept."""
+"""The most characters of a node's message that are kept."""
 
 
 class NodeError(Exception):
-    """A question to a node failed. The kinds of it differ by what is known of its effect."""
+    """Raised if a request to a node failed. Its subclasses differ in what is known about the effect
+    of the request."""
 
 
 class NodeUnreachable(NodeError):
-    """No connection came about: nothing was sent, nothing happened."""
+    """Raised if nothing was sent or executed: there was no connection, or the node had asked not to
+    be called yet."""
 
 
 class NodeUncertain(NodeError):
-    """The request left and no usable answer came back. A transaction may have been taken."""
+    """Raised if the request was sent and no usable answer came back. The node may have accepted a
+    transaction."""
 
 
 class NodeRefused(NodeError):
-    """The node answered with an error: nothing happened on the chain.
+    """Raised if the node answered with an error, so that nothing happened on the chain.
 
-    ``words`` is the message, cut and in printable ASCII, since it is text of others. ``reason`` is
-    Solana's JSON name of why a transaction would fail, None for other errors.
+    ``words`` is the message, shortened and reduced to printable ASCII, because its text is not
+    trusted. ``reason`` is Solana's JSON name for why a transaction would fail, None for other
+    errors.
     """
 
     def __init__(self, code: int, message: str, reason: Any = None) -> None:
@@ -67,8 +71,8 @@ def plain_words(text: str) -> str:
 
 
 class NodeHttp:
-    """A client of a node, and the base of those that know its methods. ``deadline`` bounds every
-    call, in seconds; ``headers`` go with each."""
+    """A client of a node, and the base class of the clients that know a node's methods.
+    ``deadline`` limits every call, in seconds; ``headers`` are sent with each."""
 
     def __init__(
         self,
@@ -107,8 +111,8 @@ class NodeHttp:
         await self._http.aclose()
 
     async def ask(self, method: str, *params: Any) -> Any:
-        """The result of one method as plain JSON values. Raises NodeError, and what ``_refusal``
-        makes of an answered error."""
+        """Returns the result of one method as plain JSON values. Raises NodeError, or the exception
+        that ``_refusal`` returns for an answered error."""
         return await self._ask(method, params)
 
     async def _ask(self, method: str, params: object, deadline: float | None = None) -> Any:
@@ -123,8 +127,8 @@ class NodeHttp:
         return result
 
     async def _ask_all(self, requests: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Results of reads that leave in one request, in their order; a refused one is replaced by
-        what ``_refusal`` makes of it."""
+        """Returns the results of several reads that are sent in one request, in their order. In
+        place of a refused read it returns the exception of ``_refusal``."""
         bodies = [_request(next(self._ids), method, params) for method, params in requests]
         document = self._document(await self._post(self._encoded(bodies)))
         if isinstance(document, dict) and document.get("error") is not None:
@@ -152,7 +156,8 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """The exception for an answered error; NodeUncertain for one of another shape."""
+        """Returns the exception for an answered error; NodeUncertain if the error has an unexpected
+        form."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:

@@ -1,15 +1,17 @@
-"""ERC-4337: a UserOperation, and the smart account that the EntryPoint (v0.7) has execute it.
+"""ERC-4337: a UserOperation, and the smart account that executes it for the EntryPoint (v0.7 or
+v0.8).
 
-Pure; the desk never imports it. The account's address is computed without a node. Calls, events and
-errors of the EntryPoint are read strictly.
+This module does no I/O, and the desk never imports it. The account's address is computed without a
+node. Calls, events and errors of the EntryPoint are read strictly.
 
-Packed words hold two numbers of 128 bits, the high half first by name: ``verificationGasLimit |
-callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The hash covers EntryPoint and chain id,
-but not the signature, so a signature is valid at one place only. JSON-RPC (ERC-7769) writes an
-operation unpacked, numbers and bytes in hexadecimal.
+A packed word contains two numbers of 128 bits, named with the high half first:
+``verificationGasLimit | callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The operation's
+hash covers the EntryPoint and the chain id, so a signature is valid there only. The hash does not
+cover the signature. JSON-RPC (ERC-7769) writes an operation unpacked, with numbers and bytes in
+hexadecimal.
 
-Each operation of a group has a nonce sequence of its own, which a wallet computes the same. A
-bundle that is built again reuses its nonces, so that at most one of both is ever executed; bundles
+Each operation of a group has its own nonce sequence, which the wallet can compute, too. A rebuilt
+bundle uses the same nonces again, so that at most one of the two bundles is ever executed. Bundles
 of different groups do not wait for each other.
 """
 
@@ -32,7 +34,7 @@ _DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 class OperationError(ValueError):
-    """Values that are no UserOperation. ``field`` is the field's name in JSON-RPC."""
+    """Raised for values that are not a UserOperation. ``field`` is the field's name in JSON-RPC."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(f"{field}: {words}")
@@ -41,20 +43,22 @@ class OperationError(ValueError):
 
 
 class EntryPointVersion(StrEnum):
-    """The release of the EntryPoint decides how an operation is hashed and signed."""
+    """The release of the EntryPoint, which decides how an operation is hashed and signed."""
 
     V07 = "0.7"
-    """Signed by EIP-191 over the hash."""
+    """The owner signs the hash as an EIP-191 message."""
     V08 = "0.8"
-    """The hash is the digest of typed data."""
+    """The hash is the digest of typed data, and the owner signs it directly."""
 
 
 class UserOperation(Struct, frozen=True):
-    """Addresses with their checksum, gas in units, fees in wei per gas. Raises OperationError.
+    """A UserOperation of ERC-4337. Addresses have their checksum, gas is in units, fees are in wei
+    per gas. Raises OperationError for values out of bounds.
 
-    ``nonce`` is ``key << 64 | sequence``. ``factory`` with its ``factory_data`` makes an account
-    that does not stand yet. ``paymaster_and_data`` names who pays instead of the sender; only
-    operations read from a chain have it. ``signature`` is no part of the hash.
+    ``nonce`` is ``key << 64 | sequence``. ``factory`` with its ``factory_data`` deploys an account
+    that does not exist yet. ``paymaster_and_data`` names the contract that pays in place of the
+    sender; only operations that were read from a chain have it. The hash does not cover
+    ``signature``.
     """
 
     sender: str
@@ -85,7 +89,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """Wei that the EntryPoint takes before it executes; the rest is returned."""
+        """Wei that the EntryPoint takes before it executes the operation. It returns the unused
+        part afterwards."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -94,7 +99,7 @@ class UserOperation(Struct, frozen=True):
 
 
 def is_address(text: object) -> bool:
-    """0x and 40 digits, in one case or with the right checksum."""
+    """Returns True for 0x and 40 hexadecimal digits, in one case or with the right checksum."""
     if not isinstance(text, str) or len(text) != 42 or not text.startswith("0x"):
         return False
     digits = text[2:]
@@ -114,11 +119,11 @@ def _bounded(field: str, value: int, limit: int = _UINT128) -> None:
 
 
 TUPLE = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
-"""``PackedUserOperation`` in signatures."""
+"""The type ``PackedUserOperation`` as it is written in method signatures."""
 
 
 class PackedUserOperation(NamedTuple):
-    """The struct of EntryPoint v0.7 and v0.8, in its order."""
+    """The struct ``PackedUserOperation`` of EntryPoint v0.7 and v0.8, with its fields in order."""
 
     sender: str
     nonce: int
@@ -147,7 +152,8 @@ def pack(operation: UserOperation) -> PackedUserOperation:
 
 
 def unpack(packed: PackedUserOperation) -> UserOperation:
-    """Raises OperationError for a word, an address or bytes that are too short."""
+    """Returns the operation of a packed one. Raises OperationError for a word or an ``initCode`` of
+    the wrong length, and for values out of bounds."""
     verification, call = _split("accountGasLimits", packed.account_gas_limits)
     priority, fee = _split("gasFees", packed.gas_fees)
     factory: str | None = None
@@ -201,7 +207,7 @@ def user_operation_hash(
     chain_id: int,
     version: EntryPointVersion = EntryPointVersion.V07,
 ) -> bytes:
-    """``getUserOpHash`` of the EntryPoint at this address, 32 bytes."""
+    """Returns the 32 bytes that ``getUserOpHash`` of the EntryPoint at this address returns."""
     words = _words(pack(operation))
     if version is EntryPointVersion.V07:
         return keccak(keccak(words) + _padded_address(entry_point) + _number(chain_id))
@@ -216,7 +222,8 @@ def user_operation_hash(
 
 
 def signed_digest(operation_hash: bytes, version: EntryPointVersion) -> bytes:
-    """The 32 bytes under the owner's signature: v0.7 signs by EIP-191, v0.8 the hash itself."""
+    """Returns the 32 bytes that the owner signs: for v0.7 the EIP-191 digest of the hash, for v0.8
+    the hash itself."""
     if version is EntryPointVersion.V07:
         return keccak(b"\x19Ethereum Signed Message:\n32" + operation_hash)
     return operation_hash
@@ -246,14 +253,14 @@ def _number(value: int) -> bytes:
 
 
 def nonce_key(multi_id: str, token: str | None, part: int) -> int:
-    """192 bits for the operation that pays ``part`` (from 0) of a token's payments in a group;
-    ``token`` is the contract, None for the chain's coin."""
+    """Returns the 192-bit nonce key of the operation that pays ``part`` (from 0) of a token's
+    payments in a group. ``token`` is the contract, None for the chain's coin."""
     of = "coin" if token is None else token.lower()
     return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")
 
 
 MAX_BYTES = 65_536
-"""Of each field of bytes."""
+"""The most bytes of each field that contains bytes."""
 GAS_FIELDS = ("callGasLimit", "verificationGasLimit", "preVerificationGas")
 FEE_FIELDS = ("maxFeePerGas", "maxPriorityFeePerGas")
 _REQUIRED = ("sender", "nonce", "callData", *GAS_FIELDS, *FEE_FIELDS)
@@ -269,7 +276,7 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
 def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
-    """The operation in JSON-RPC; fields that it does not have are absent."""
+    """Returns the operation as JSON-RPC writes it, without the fields that it does not have."""
     fields = {
         "sender": operation.sender,
         "nonce": hex(operation.nonce),
@@ -290,12 +297,12 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
 def read_operation(
     document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
 ) -> UserOperation:
-    """The operation of a JSON object, read strictly. Raises OperationError.
+    """Returns the operation of a JSON object, read strictly. Raises OperationError.
 
-    ``absent`` are values for fields that may be left out; ``signed`` requires a signature. Null
-    counts as absent. Unknown fields, and fields written otherwise than in JSON-RPC, are refused:
-    nobody would see what they add. So is ``paymaster`` with its fields: nobody here lets others
-    pay.
+    ``absent`` gives values for fields that are missing; if ``signed`` is True, a signature is
+    required. Null counts as missing. Unknown fields and values in another form than that of
+    JSON-RPC are refused, because nobody would see what they add. The ``paymaster`` fields are
+    refused, too, because no operation here is paid by others.
     """
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
@@ -350,7 +357,7 @@ def _data(value: bytes) -> str:
 
 CREATE_ACCOUNT = method("createAccount(address,uint256)", "owner salt")
 NO_SALT = 0
-"""An owner has one account here."""
+"""The salt of every account, because an owner has only one account here."""
 OWNER = method("owner()")
 
 # EIP-1167: the code that makes a proxy, around the address of what it stands for.
@@ -359,7 +366,8 @@ _AFTER = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
 
 
 def account_address(owner: str, salt: int = NO_SALT) -> str:
-    """The account that the sandbox's factory makes for this owner (CREATE2), deployed or not."""
+    """Returns the address of the account that the sandbox's factory makes for this owner (CREATE2),
+    deployed or not."""
     made = keccak(_BEFORE + _octets(SANDBOX_ACCOUNT) + _AFTER)
     mixed = keccak(_octets(owner).rjust(32, b"\0") + salt.to_bytes(32, "big"))
     place = keccak(b"\xff" + _octets(SANDBOX_ACCOUNT_FACTORY) + mixed + made)
@@ -371,20 +379,21 @@ def _octets(address: str) -> bytes:
 
 
 MOST_CALLS = 50
-"""In one operation."""
+"""The most calls in one operation."""
 MAX_CALL_DATA = 16_384
-"""Bytes of ``callData`` that the sandbox's EntryPoint takes."""
+"""The most bytes of ``callData`` that the sandbox's EntryPoint accepts."""
 MAX_INNER_DATA = 1_024
-"""Bytes of each call inside that the sandbox's account takes."""
+"""The most bytes of each inner call that the sandbox's account accepts."""
 
 EXECUTE_BATCH = method("executeBatch(address[],uint256[],bytes[])", "targets values payloads")
-"""Of accounts for EntryPoint v0.7; an empty list of values means that no call carries coins."""
+"""The batch method of accounts for EntryPoint v0.7; an empty list of values means that no call
+sends coins."""
 EXECUTE_CALLS = method("executeBatch((address,uint256,bytes)[])", "calls")
-"""Of accounts for EntryPoint v0.8."""
+"""The batch method of accounts for EntryPoint v0.8."""
 
 
 class InnerCall(Struct, frozen=True):
-    """A call that the account makes: ``value`` in wei."""
+    """A call that the account makes; ``value`` is in wei."""
 
     to: str
     value: int = 0
@@ -394,7 +403,8 @@ class InnerCall(Struct, frozen=True):
 def encode_batch(
     calls: Sequence[InnerCall], version: EntryPointVersion = EntryPointVersion.V07
 ) -> bytes:
-    """The account's calldata. Raises CalldataError for no calls, too many, or too large ones."""
+    """Returns the account's calldata. Raises CalldataError if there are no calls, too many, or too
+    large ones."""
     if not 1 <= len(calls) <= MOST_CALLS:
         raise CalldataError(f"an operation has 1 to {MOST_CALLS} calls, not {len(calls)}")
     if any(len(call.data) > MAX_INNER_DATA for call in calls):
@@ -414,8 +424,8 @@ def encode_batch(
 def decode_batch(
     data: bytes, version: EntryPointVersion = EntryPointVersion.V07
 ) -> tuple[InnerCall, ...]:
-    """The calls in their order. Raises CalldataError unless ``encode_batch`` gives this data for
-    some calls, with ``values`` written out or left away."""
+    """Returns the calls in their order. Raises CalldataError unless the data is the exact encoding
+    of a batch; the list of values may be empty or written out."""
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
@@ -437,17 +447,18 @@ def decode_batch(
 
 
 MOST_OPERATIONS = 4
-"""In one ``handleOps`` of the sandbox's EntryPoint: more would make every bundle expensive."""
+"""The most operations in one ``handleOps`` call of the sandbox's EntryPoint; more would make every
+bundle expensive."""
 
 HANDLE_OPS = method(f"handleOps({TUPLE}[],address)", "operations beneficiary")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
 DEPOSIT_OF = method("balanceOf(address)", "account")
 WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
-"""Withdraws what the caller has prepaid for gas."""
+"""The EntryPoint's method that pays out what the caller has prepaid for gas."""
 VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )
-"""Of accounts; the EntryPoint alone may call it."""
+"""An account's method that only the EntryPoint may call."""
 
 
 def _topic(signature: str) -> str:
@@ -464,8 +475,8 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):
-    """The content of ``UserOperationEvent``. ``success``: the calls inside were made; the
-    transaction around them succeeds, and the gas is paid, either way."""
+    """The content of a ``UserOperationEvent``. ``success`` is True if the inner calls were
+    executed. If they were not, the surrounding transaction still succeeds and the gas is paid."""
 
     hash: bytes
     sender: str
@@ -477,7 +488,8 @@ class OperationOutcome(Struct, frozen=True):
 
 
 class FailedOp(Struct, frozen=True):
-    """Why ``handleOps`` reverted a whole bundle. ``inner`` is what an account's code returned."""
+    """The reason why ``handleOps`` reverted a whole bundle. ``inner`` is what an account's code
+    returned."""
 
     index: int
     reason: str
@@ -485,13 +497,14 @@ class FailedOp(Struct, frozen=True):
 
     @property
     def code(self) -> str:
-        """``AA24`` of ``AA24 signature error``; empty if there is none."""
+        """The code at the start of the reason, such as ``AA24`` of ``AA24 signature error``; empty
+        if there is none."""
         head = self.reason[:4]
         return head if head.startswith("AA") and head[2:].isdigit() else ""
 
 
 def handled_operations(data: bytes) -> list[UserOperation]:
-    """The operations in the calldata of a bundle; none in any other."""
+    """Returns the operations in a bundle's calldata; empty for any other calldata."""
     try:
         return [
             unpack(PackedUserOperation(*packed)) for packed in HANDLE_OPS.read(data)["operations"]
@@ -501,7 +514,7 @@ def handled_operations(data: bytes) -> list[UserOperation]:
 
 
 def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | None:
-    """The event of an EntryPoint's log; None for any other log."""
+    """Returns the outcome from a log of the EntryPoint; None for any other log."""
     if len(topics) != 4 or topics[0] != USER_OPERATION_EVENT or len(data) != 128:
         return None
     nonce, success, cost, used = (int.from_bytes(data[i : i + 32], "big") for i in (0, 32, 64, 96))
@@ -517,13 +530,14 @@ def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | Non
 
 
 def read_revert_reason(data: bytes) -> bytes:
-    """What the calls inside returned, from the data of ``UserOperationRevertReason``."""
+    """Returns what the inner calls returned, from the data of a ``UserOperationRevertReason``
+    event; empty if the data cannot be decoded."""
     decoded = _decoded(["uint256", "bytes"], data)
     return b"" if decoded is None else bytes(decoded[1])
 
 
 def read_failed_op(data: bytes) -> FailedOp | None:
-    """The error of ``handleOps``; None for other data."""
+    """Returns the error of ``handleOps``; None for other data."""
     if data[:4] == FAILED_OP:
         decoded = _decoded(["uint256", "string"], data[4:])
     elif data[:4] == FAILED_OP_WITH_REVERT:

@@ -1,12 +1,13 @@
-"""Solana transactions: the instructions we sign, and whole transactions read, measured and packed.
+"""Solana transactions: the instructions that are signed here, and reading, measuring and packing of
+whole transactions.
 
-Needs ``solders``; the desk never imports it. Each instruction is a class, built and read by its
-layout. Amounts are integers of base units. A reader takes an instruction only in the exact form
-that ``build`` gives; another layout, a further account or unused bytes make it ``Unknown``. Which
-accounts sign or are written depends on the whole message.
+Needs ``solders``; the desk never imports it. Each instruction is a class, which is built and read
+by its layout. Amounts are integers of base units. An instruction is recognised only in the exact
+form that ``build`` gives; another layout, an additional account or unused bytes make it
+``Unknown``. The signing and writable accounts are those of the whole message.
 
-A transaction, legacy or version 0, fits into one packet and has one plain form; any other bytes are
-refused. ``pack`` puts neighbouring payments together by their measured size.
+A transaction, legacy or version 0, fits into one packet and has one canonical form; any other bytes
+are refused. ``pack`` groups neighbouring payments by their measured size.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ SYSTEM = Pubkey.from_string("11111111111111111111111111111111")
 TOKEN = Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 TOKEN_2022 = Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
 TOKEN_ACCOUNTS = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
-"""Creates the token account of an owner and a mint at an address that everybody can derive."""
+"""The program that creates the associated token account of an owner and a mint. Anybody can derive
+the account's address."""
 MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
 COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
 
@@ -41,13 +43,13 @@ LOADERS = frozenset(
         ),
     )
 )
-"""They deploy programs."""
+"""The programs that deploy other programs."""
 
 TOKEN_PROGRAMS = frozenset({TOKEN, TOKEN_2022})
 
 
 def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubkey:
-    """Where an owner holds a token: the derived address of its associated token account."""
+    """Returns the address of the owner's associated token account for a mint."""
     address, _ = Pubkey.find_program_address(
         [bytes(owner), bytes(program), bytes(mint)], TOKEN_ACCOUNTS
     )
@@ -55,9 +57,10 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 
 class Layout(Struct, frozen=True):
-    """How an instruction is written: of ``program`` (None: the one that the instruction names),
-    with ``head`` before the numbers (their bytes by name), and the accounts by name, each with
-    whether it signs and whether it is written."""
+    """The layout of an instruction. ``program`` is its program, None if the instruction has a field
+    for it. ``head`` are the bytes before the numbers, ``numbers`` the size in bytes of each number
+    by name. ``accounts`` maps each account's name to whether it signs and whether it is
+    writable."""
 
     program: Pubkey | None
     head: bytes
@@ -69,7 +72,7 @@ READ, WRITTEN, SIGNING, PAYING = (False, False), (False, True), (True, False), (
 
 
 class Laid(Struct, frozen=True):
-    """An instruction whose fields are the accounts and numbers of its layout."""
+    """The base class of instructions whose fields are the accounts and numbers of a layout."""
 
     LAYOUT: ClassVar[Layout]
 
@@ -98,7 +101,7 @@ class Laid(Struct, frozen=True):
 
 
 class Transfer(Laid, frozen=True):
-    """Lamports from one account to another (System, 2)."""
+    """An instruction that transfers lamports from one account to another (System, 2)."""
 
     LAYOUT = Layout(
         SYSTEM, b"\2\0\0\0", {"source": PAYING, "destination": WRITTEN}, {"lamports": 8}
@@ -110,7 +113,8 @@ class Transfer(Laid, frozen=True):
 
 
 class AdvanceNonce(Laid, frozen=True):
-    """Uses up a durable nonce (System, 4): signatures beside it never expire."""
+    """An instruction that uses up a durable nonce (System, 4). The signatures of a transaction with
+    it never expire."""
 
     LAYOUT = Layout(SYSTEM, b"\4\0\0\0", {"nonce": WRITTEN, "hashes": READ, "authority": SIGNING})
 
@@ -120,8 +124,8 @@ class AdvanceNonce(Laid, frozen=True):
 
 
 class TransferChecked(Laid, frozen=True):
-    """Tokens between token accounts (Token, 12). The ``owner`` of the source signs; the program
-    checks mint and decimals."""
+    """An instruction that transfers tokens between token accounts (Token, 12). The ``owner`` of the
+    source signs; the program checks mint and decimals."""
 
     LAYOUT = Layout(
         None,
@@ -140,7 +144,7 @@ class TransferChecked(Laid, frozen=True):
 
 
 class MintTo(Laid, frozen=True):
-    """New tokens into a token account (Token, 7)."""
+    """An instruction that creates new tokens in a token account (Token, 7)."""
 
     LAYOUT = Layout(
         None,
@@ -157,7 +161,8 @@ class MintTo(Laid, frozen=True):
 
 
 class Revoke(Laid, frozen=True):
-    """Ends the delegation of a token account (Token, 5); its owner signs."""
+    """An instruction that ends the delegation of a token account (Token, 5); the account's owner
+    signs."""
 
     LAYOUT = Layout(None, b"\x05", {"source": WRITTEN, "owner": SIGNING})
 
@@ -167,8 +172,8 @@ class Revoke(Laid, frozen=True):
 
 
 class CreateTokenAccount(Struct, frozen=True):
-    """The derived token account of an owner, paid by ``payer``; does nothing if it exists
-    (Associated Token Account, 1)."""
+    """An instruction that creates an owner's associated token account, paid by ``payer``. It does
+    nothing if the account exists (Associated Token Account, 1)."""
 
     payer: Pubkey
     owner: Pubkey
@@ -194,7 +199,7 @@ class CreateTokenAccount(Struct, frozen=True):
 
 
 class Memo(Struct, frozen=True):
-    """A text in the transaction; ``signers`` vouch for it."""
+    """An instruction that adds a text to the transaction; ``signers`` sign for it."""
 
     text: str
     signers: tuple[Pubkey, ...] = ()
@@ -209,7 +214,8 @@ class Memo(Struct, frozen=True):
 
 
 class ComputeLimit(Laid, frozen=True):
-    """The most compute units the transaction may use (ComputeBudget, 2)."""
+    """An instruction that sets the most compute units that the transaction may use (ComputeBudget,
+    2)."""
 
     LAYOUT = Layout(COMPUTE_BUDGET, b"\2", {}, {"units": 4})
 
@@ -217,7 +223,8 @@ class ComputeLimit(Laid, frozen=True):
 
 
 class ComputePrice(Laid, frozen=True):
-    """Millionths of a lamport for each compute unit of the limit (ComputeBudget, 3)."""
+    """An instruction that sets the price of each compute unit of the limit, in millionths of a
+    lamport (ComputeBudget, 3)."""
 
     LAYOUT = Layout(COMPUTE_BUDGET, b"\3", {}, {"micro_lamports": 8})
 
@@ -260,11 +267,13 @@ _READERS: dict[Pubkey, tuple[int, dict[bytes, _Reader]]] = {
     MEMO: (0, {b"": Memo.read}),
     COMPUTE_BUDGET: (1, {b"\2": ComputeLimit.read, b"\3": ComputePrice.read}),
 }
-"""By program: how many bytes name the instruction, and who reads it."""
+"""For each program, the number of bytes that identify an instruction, and the readers by these
+bytes."""
 
 
 def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Known | Unknown:
-    """What an instruction does; ``Unknown`` unless it is exactly what ``build`` gives."""
+    """Returns the instruction as its class; ``Unknown`` unless it is exactly what ``build``
+    gives."""
     width, readers = _READERS.get(program, (0, {}))
     reader = readers.get(data[:width])
     unknown = Unknown(program, data, tuple(accounts))
@@ -284,18 +293,18 @@ def _number(data: bytes) -> int:
 
 
 PACKET_BYTES = 1232
-"""The most a serialized transaction may have, signatures included."""
+"""The most bytes of a serialized transaction, signatures included."""
 
 AnyMessage = Message | MessageV0
 
 
 class TransactionRefused(ValueError):
-    """Bytes that are no transaction we take."""
+    """Raised for bytes that are not an acceptable transaction or message."""
 
 
 def read_transaction(raw: bytes) -> VersionedTransaction:
-    """A transaction with a place for every signature, filled or not. Raises TransactionRefused for
-    one that is too large, of another version, or not in its plain form."""
+    """Returns a transaction with a place for every signature, filled or not. Raises
+    TransactionRefused if it is too large, of another version, or not in its canonical form."""
     if len(raw) > PACKET_BYTES:
         raise TransactionRefused(f"{len(raw)} bytes are more than {PACKET_BYTES}")
     try:
@@ -312,7 +321,7 @@ def read_transaction(raw: bytes) -> VersionedTransaction:
 
 
 def read_serialized_message(raw: bytes) -> AnyMessage:
-    """A message that is not signed yet. Raises TransactionRefused."""
+    """Returns a message that is not signed yet. Raises TransactionRefused."""
     try:
         message = from_bytes_versioned(raw)
         if not isinstance(message, Message | MessageV0):
@@ -328,19 +337,19 @@ def read_serialized_message(raw: bytes) -> AnyMessage:
 
 
 def unsigned(message: AnyMessage) -> VersionedTransaction:
-    """The transaction with empty places for its signatures."""
+    """Returns the transaction of a message, with empty places for its signatures."""
     places = message.header.num_required_signatures
     return VersionedTransaction.populate(message, [Signature.default()] * places)
 
 
 def packet_size(message: AnyMessage) -> int:
-    """Bytes of the signed transaction."""
+    """Returns the bytes that the signed transaction will have."""
     return len(bytes(unsigned(message)))
 
 
 class ReadMessage(Struct, frozen=True):
-    """``payer`` is the first of ``signers`` and pays the fee; ``written`` are all accounts that may
-    change."""
+    """The content of a message. ``payer`` is the first of ``signers`` and pays the fee; ``written``
+    are all accounts that may change."""
 
     payer: Pubkey
     signers: tuple[Pubkey, ...]
@@ -350,8 +359,8 @@ class ReadMessage(Struct, frozen=True):
 
 
 def read_message(message: AnyMessage) -> ReadMessage:
-    """What a message does. Raises TransactionRefused if it takes accounts from a lookup table or
-    names one that it does not have."""
+    """Returns the content of a message. Raises TransactionRefused if nobody signs it, or if it uses
+    accounts from a lookup table or an account that it does not list."""
     if isinstance(message, MessageV0) and message.address_table_lookups:
         raise TransactionRefused("it takes accounts from a lookup table")
     keys, header = message.account_keys, message.header
@@ -379,7 +388,7 @@ def read_message(message: AnyMessage) -> ReadMessage:
 
 
 def written_keys(message: AnyMessage) -> tuple[Pubkey, ...]:
-    """The accounts that may change, in the order of the message."""
+    """Returns the accounts that may change, in the order of the message."""
     keys, header = message.account_keys, message.header
     signing = header.num_required_signatures
     last_signer = signing - header.num_readonly_signed_accounts
@@ -394,8 +403,8 @@ _BUILTINS = frozenset({SYSTEM, COMPUTE_BUDGET})
 
 
 def fee_of(message: ReadMessage) -> int:
-    """Lamports that the payer loses, also if the transaction fails. Without a stated limit the
-    price applies to what the network reserves for each instruction."""
+    """Returns the lamports that the payer loses, even if the transaction fails. Without a compute
+    limit the price applies to the units that the network reserves for each instruction."""
     price = limit = None
     reserved = 0
     for instruction in message.instructions:
@@ -415,11 +424,12 @@ def _program(instruction: Known | Unknown) -> Pubkey:
 
 
 MOST_ROWS = 10
-"""Of one transaction, however small they are: what a person can still review."""
+"""The most payments in one transaction, however small they are: a person cannot review more."""
 
 
 class RowTooLarge(ValueError):
-    """A payment that does not fit into a transaction by itself; ``row`` counts from 0."""
+    """Raised for a payment that does not fit into a transaction by itself; ``row`` counts from
+    0."""
 
     def __init__(self, row: int, size: int) -> None:
         super().__init__(f"payment {row + 1} alone takes {size} of {PACKET_BYTES} bytes")
@@ -433,8 +443,9 @@ def pack(
     *,
     most: int = MOST_ROWS,
 ) -> list[range]:
-    """Which rows go together: runs of neighbours, each as long as it fits beside ``head`` (compute
-    budget, memo), which every transaction carries. Raises RowTooLarge."""
+    """Returns the ranges of rows that go into one transaction each. Each range is as long as fits,
+    up to ``most`` rows, beside ``head`` (compute budget, memo), which every transaction carries.
+    Raises RowTooLarge."""
     packed: list[range] = []
     first = 0
     for row in range(len(rows)):
@@ -453,6 +464,6 @@ def pack(
 def measure(
     payer: Pubkey, head: Sequence[Instruction], rows: Sequence[Sequence[Instruction]]
 ) -> int:
-    """Bytes of the signed transaction that carries these rows."""
+    """Returns the bytes of the signed transaction with these rows."""
     instructions = [*head, *(instruction for row in rows for instruction in row)]
     return packet_size(MessageV0.try_compile(payer, instructions, [], Hash.default()))

@@ -1,9 +1,9 @@
-"""EIP-712 documents: the declarations of those that wallets sign, and how a document is written.
+"""EIP-712 documents: the type declarations that wallets sign, and the making of documents.
 
-A declaration is what stands between the brackets of the type: fields with their types, in order.
-The builders and the readers of documents take it from here. Sources: EIP-2612 (permit), EIP-3009
-(authorization), Permit2 (SignatureTransfer), and the order of the Isthmus settlement contract.
-Pure: the desk builds documents, too.
+A declaration is the part between the parentheses of a type: its fields with their types, in order.
+The code that builds documents and the code that reads them take the declarations from here.
+Sources: EIP-2612 (permit), EIP-3009 (authorization), Permit2 (SignatureTransfer), and the order of
+the Isthmus settlement contract. This module does no I/O, because the desk builds documents, too.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PERMITTED_ORDER = (
 _DOMAIN = "string name,string version,uint256 chainId,address verifyingContract"
 
 Document = dict[str, Any]
-"""As JSON has it. Whole numbers that may be larger than 2^53 are decimal texts."""
+"""A typed-data document as JSON values. Whole numbers that may exceed 2^53 are decimal texts."""
 
 
 class Domain(Struct, frozen=True):
-    """Where a signature is valid."""
+    """The EIP-712 domain: the contract and the chain on which a signature is valid."""
 
     name: str
     version: str
@@ -52,7 +52,8 @@ class Domain(Struct, frozen=True):
 def typed_document(
     domain: Mapping[str, Any], types: Mapping[str, str], message: Mapping[str, Any]
 ) -> Document:
-    """The document of the first of ``types``, which are declarations by name."""
+    """Returns the document whose primary type is the first of ``types``, which maps names to
+    declarations."""
     declared = [field for field in _fields(_DOMAIN) if field["name"] in domain]
     return {
         "types": {
@@ -68,8 +69,9 @@ def typed_document(
 def authorization_document(
     domain: Domain, payer: str, pay_to: str, units: int, after: int, before: int, nonce: str
 ) -> Document:
-    """EIP-3009: whoever has it signed may bring the transfer to the chain, once, between the two
-    times (seconds since 1970). ``nonce`` is 0x-hex of 32 bytes."""
+    """Returns the EIP-3009 document of a transfer. Whoever has the signed document may bring the
+    transfer to the chain, once, between the two times (seconds since 1970). ``nonce`` is 0x-hex of
+    32 bytes."""
     message = {
         "from": payer,
         "to": pay_to,

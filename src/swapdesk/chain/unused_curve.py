@@ -1,13 +1,13 @@
-"""Keeps BLS12-381, which no key of ours is on, out of the start of a process.
+"""Keeps the curve BLS12-381, which is used by no key of this program, from slowing process starts.
 
-py_ecc computes tables and checks of that curve in pure Python as it is imported: a third of what a
-process with eth_account needs to start, and as much of one with py-evm. Two libraries ask for it:
+When py_ecc is imported, it computes tables and checks of that curve in pure Python. This takes a
+third of the start of a process with eth_account, and as much with py-evm. Two libraries import it:
 
-- eth_keyfile (through eth_account) for the keys of validators, EIP-2335. We have none.
+- eth_keyfile (through eth_account) for the keys of validators, EIP-2335, which are not used here.
 
-- py-evm for the precompiled contracts of EIP-2537. They are loaded when one is first called.
+- py-evm for the precompiled contracts of EIP-2537. Here they are loaded when one is first called.
 
-Both functions belong to the entry of a process, before the libraries are imported; later they do
+Call both functions at the start of a process, before the libraries are imported; later calls do
 nothing.
 """
 
@@ -31,22 +31,24 @@ _CONTRACTS = (
     "bls12_pairing_check",
 )
 ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
-"""Points of the curve's subgroup (EIP-2333); eth_keyfile derives its largest key from it."""
+"""The number of points of the curve's subgroup (EIP-2333); eth_keyfile derives its largest key from
+it."""
 
 
 class _Instead(ModuleType):
-    """Stands in place of a library's own module."""
+    """A module that replaces a library's own module."""
 
 
 class _Validators:
-    """What eth_keyfile calls for keys of validators."""
+    """A replacement for the class that eth_keyfile uses for validators' keys. Each use raises
+    NotImplementedError."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise NotImplementedError(f"keys of validators are not used here: {name}")
 
 
 def leave_out_validator_keys() -> None:
-    """Let eth_keyfile be imported without py_ecc's BLS; version 3 key files are as ever."""
+    """Lets eth_keyfile be imported without py_ecc's BLS; version 3 key files work as before."""
     if "eth_keyfile" in sys.modules:
         return
     curve, group = _CURVE
@@ -55,7 +57,7 @@ def leave_out_validator_keys() -> None:
 
 
 def postpone_precompiles() -> None:
-    """Let py-evm load the contracts of EIP-2537 with the first call of one."""
+    """Makes py-evm load the contracts of EIP-2537 only when one is first called."""
     if "eth" not in sys.modules:
         _place(_PRECOMPILED, **{name: _postponed(name) for name in _CONTRACTS})
 
@@ -74,7 +76,7 @@ def _postponed(name: str) -> Callable[[Any], Any]:
 
 
 def _precompiled() -> ModuleType:
-    """The library's own module, which stands on the library's own curve."""
+    """Returns the library's own module, imported with the library's own curve."""
     for name in (_PRECOMPILED, *_CURVE):
         if isinstance(sys.modules.get(name), _Instead):
             del sys.modules[name]

@@ -6,8 +6,8 @@ these headers (contract 2.11). Windows are minutes, hours and days of the servic
 (contract 2.8, 12.1). Refused calls (429) are neither charged nor counted.
 
 A service states its limits but not how much of them is used, and a command runs for seconds only.
-So every process of a profile appends its calls to one file (:class:`OwnCalls`). The file is only
-shown and delays no call, because the service may have forgotten its counts.
+So every process of a profile appends its calls to one file (:class:`OwnCalls`). The counts in the
+file are only shown. No call waits because of them, since the service may have lost its own counts.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class CredentialsError(ValueError):
 
 class Credentials(Struct, frozen=True):
     """An API key with its secret, or a partner id that may only read, or nothing. If ``pays`` is
-    True, each call is paid for and needs neither of the two (contract 2.4)."""
+    True, each call is paid for and needs neither key nor partner id (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None

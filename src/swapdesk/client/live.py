@@ -54,8 +54,8 @@ loop."""
 
 StreamState = Literal["live", "resuming", "polling", "offline"]
 """``live``: subscribed, up to date, and something was received within 30 s. ``resuming``:
-connecting or catching up. ``polling``: the service answers, but there is no socket. ``offline``:
-neither works."""
+connecting or catching up. ``polling``: there is no socket, but the service answers. ``offline``:
+there is no socket, and the service does not answer."""
 
 
 Source = Literal["stream", "snapshot", "poll"]

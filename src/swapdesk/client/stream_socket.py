@@ -3,9 +3,11 @@ reader of its frames that decodes only what changed.
 
 A service repeats the whole order with every update, while only three or four of its 40 members
 differ from the last update. Changed members are decoded and checked as usual. The other members
-have the same text as before, and so the same value. A frame is decoded whole unless it is exactly
-the order's last flat frame with other values. So both ways accept and refuse the same frames, with
-the same result.
+have the same text as before, and so the same value.
+
+A frame is decoded whole unless it is exactly the order's last flat frame with other values. So the
+reader accepts and refuses the same frames as if it decoded each of them whole, with the same
+results.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ _SEPARATE = {
     for name, field in Order.model_fields.items()
     if isinstance(field.validation_alias, str) and name not in _TOGETHER
 }
-"""Names on the wire that alone decide a field, each with the name of that field."""
+"""Wire names that are the only source of a field, each with the name of that field."""
 
 MAX_MESSAGE = 256 * 1024
 WAITING_MESSAGES = 64

@@ -99,7 +99,7 @@ class GiftBody(RequestModel):
 
 
 class FaultBody(FaultAdd):
-    """A fault to set, with one selector at most.
+    """A fault to set, with at most one selector.
 
     ``times`` is how many requests, frames, legs or calls the fault spoils (default 1; a fault that
     stays, such as a node that is down, lasts until faults are cleared). ``seconds`` is how long the
@@ -328,8 +328,7 @@ class Control:
         }
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
-        """Sets a fault; returns its name and ``times``. Raises ControlRefused if the fault cannot
-        apply."""
+        """Sets a fault; returns its name and ``times``."""
         body = await _body(FaultBody, request)
         given = _given(body)
         name = given.pop("fault")

@@ -87,14 +87,14 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """Returns when a rate was given; None if the text is not the name of a rate."""
+    """Returns when a fixed rate was given; None if the text is not the name of a rate."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
 
 SLOW_SECONDS = 30
-"""Length in seconds of the periods into which a slow exchange's time is divided; in about one of
-three the exchange answers slowly."""
+"""Length in seconds of the periods in which a slow exchange either answers as usual or slowly;
+about one period in three is slow."""
 
 _SLOW_BELOW = Decimal("-0.34")
 _MINUTE = 60
@@ -111,7 +111,7 @@ def closed(venue: VenueRow, at: datetime) -> bool:
 
 
 def latency_of(seed: int, venue: VenueRow, at: datetime) -> float:
-    """Returns seconds until a question asked now is answered."""
+    """Returns the seconds until a question asked now is answered."""
     moment = int(at.timestamp()) // SLOW_SECONDS
     swing = noise(seed, venue.code, "latency", moment)
     if venue.slow is not None and noise(seed, venue.code, "slow", moment) < _SLOW_BELOW:
@@ -168,8 +168,8 @@ _CLOSED = "the exchange is closed for the moment"
 class SimulatedExchange:
     """A simulated exchange.
 
-    ``speed`` returns the speed of the world. Each call of a client uses up one of each kind of
-    ``faults`` that wait for this exchange.
+    ``speed`` returns the speed of the world. Each call of a client meets the ``faults`` that wait
+    for this exchange.
     """
 
     def __init__(
@@ -207,8 +207,8 @@ class SimulatedExchange:
 
     @cached_property
     def _traded(self) -> frozenset[str]:
-        """The ids of the tokens it trades; cached, because the lookup by venue hashes all fields of
-        the row."""
+        """Ids of the tokens that the exchange trades; cached, because every quote asks for them and
+        a lookup hashes all fields of the row."""
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:

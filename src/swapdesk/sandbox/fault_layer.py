@@ -18,7 +18,7 @@ from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS, STREAM_PATH
 
 _LEAVING_SECONDS = 0.05
-"""Seconds for written bytes to leave the process before the connection is cut."""
+"""Seconds that written bytes get to leave the process before the connection is cut."""
 _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 
 
@@ -96,7 +96,7 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""Functions that answer, by the name of the fault."""
+"""Functions that answer a request that meets a fault, by the name of the fault."""
 
 
 class BrokenStream:

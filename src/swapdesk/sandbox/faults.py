@@ -62,7 +62,8 @@ class ActiveFaults:
         self.active.append(ActiveFault(name, selector, value, times, lasts, leg))
 
     def waiting(self, names: Collection[str], about: About) -> list[ActiveFault]:
-        """Returns the active faults with one of these names that apply to the event."""
+        """Returns the active faults with one of these names that apply to an event; ``about``
+        describes the event."""
         return [
             fault
             for fault in self.active
@@ -71,8 +72,8 @@ class ActiveFaults:
         ]
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
-        """Returns the oldest fault with one of these names that applies to the event, and counts
-        it; None if there is none."""
+        """Returns the oldest fault with one of these names that applies to an event, and counts it;
+        None if there is none."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)

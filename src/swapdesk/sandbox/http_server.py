@@ -98,9 +98,9 @@ FORWARDED_HOST = "swapdesk.host"
 
 URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
-"""Bytes of all header fields of a request."""
+"""Most bytes of all header fields of a request."""
 FRAMING_LIMIT = 1024 * 1024
-"""Bytes of a body besides its content, that is chunk sizes and trailers."""
+"""Most bytes of a body besides its content, that is of chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
 """Most header fields of a handshake; the WebSocket library leaves a longer handshake without an
@@ -111,7 +111,7 @@ REQUEST_SECONDS = 20.0
 STUCK_SECONDS = 30.0
 """Seconds without progress after which an answer is aborted."""
 LEAVE_SECONDS = 5.0
-"""Seconds in which the last bytes of a closing connection must leave."""
+"""Seconds in which the last bytes of a closing connection must be sent."""
 
 MOST_CONNECTIONS = 400
 """Most connections of a port, including streams, so that two ports of a process stay below the
@@ -125,7 +125,8 @@ read."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
-    """Returns headers and body of an error answer that no application produced."""
+    """Returns headers and body of an error answer, for requests that do not reach the
+    application."""
     request_id = str(uuid.uuid4())
     body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
     headers = {
@@ -309,7 +310,7 @@ class BoundedHttp(HttpToolsProtocol):
         return self.cycle is not None and self.cycle.response_complete
 
     def is_idle(self) -> bool:
-        """True if no part of an unanswered request has arrived."""
+        """Returns True if no part of an unanswered request has arrived."""
         coming = self._due is not None and self._fed
         return (self.cycle is None or self._is_answered()) and not coming
 
@@ -481,7 +482,7 @@ under way.
 A caller that sends a request on a closed connection cannot know whether it was carried out.
 """
 HANDSHAKE_SECONDS = 0.25
-"""Seconds that are waited, when the process is told to end, for connections that are being
+"""Seconds for which a server that is told to end still finishes connections that are being
 opened."""
 SWEEP_SECONDS = 1.0
 PING_SECONDS = 30.0
@@ -577,7 +578,7 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Lets new connections be refused, while pending ones are still accepted.
+    """Refuses new connections, while pending ones are still accepted.
 
     Closing a listening socket resets every connection that was not yet accepted, together with a
     request that its caller may have sent by then. A filter therefore drops the first packet of new
@@ -616,8 +617,8 @@ def build_server(
 ) -> uvicorn.Server:
     """Builds a server for one ASGI application; setting its ``should_exit`` ends it.
 
-    Without a ``front`` no proxy is trusted. Use longer ``drain_seconds`` for a service whose
-    requests should be finished before its socket is handed over.
+    Without a ``front`` no proxy is trusted. Use longer ``drain_seconds`` only for a server that
+    shares its listening socket with no other process.
     """
     return _Server(
         BoundedConfig(

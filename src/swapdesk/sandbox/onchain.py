@@ -58,7 +58,7 @@ _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 
 
 def rpc_url(node_url: str, chain: str) -> str:
-    """Returns the URL of a chain of the node at ``node_url``."""
+    """Returns the JSON-RPC URL of a chain of the node at ``node_url``."""
     parts = urlsplit(node_url)
     path = SOLANA_PATH if chain == SOLANA else f"/evm/{chain}"
     return f"{parts.scheme}://{parts.netloc}{path}"
@@ -73,9 +73,9 @@ def build_onchain(
     market: Market,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """Builds the venues over the chains of a node; ``key`` is ``sandbox.key``.
+    """Builds the on-chain venues over the chains of a node; ``key`` is the ``sandbox.key``.
 
-    ``transport`` is for a node in the same process.
+    Pass a ``transport`` if the node is in the same process.
     """
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     places = (
@@ -130,7 +130,7 @@ def build_onchain(
 
 
 CALLS_CHAIN, CALLS_TOKEN = "base", "USDC"
-"""Asset of calls without credentials (contract 14.1)."""
+"""Chain and token in which calls without credentials are paid (contract 14.1)."""
 
 
 def _payments(
@@ -185,7 +185,7 @@ def _places(chain: str, venue: str) -> list[PoolPlace]:
 
 
 def _assets(chain: str) -> dict[str, str]:
-    """Returns the assets that the relayer holds: every token in a pool, by contract."""
+    """Returns the assets that the relayer holds, by contract: those of every token in a pool."""
     return {
         checksummed(address_of(token)): asset_of(token).code
         for pool in pools_of(chain)

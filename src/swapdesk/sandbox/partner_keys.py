@@ -1,6 +1,6 @@
-"""Keys of the sandbox's partners: random once, then the same at every start.
+"""Keys of the sandbox's partners, drawn once and the same at every later start.
 
-``sandbox.key`` holds 32 random bytes, mode 0600, in the data directory; everything else is
+``sandbox.key`` holds 32 random bytes, with mode 0600, in the data directory; all other keys are
 derived from it.
 """
 
@@ -27,8 +27,10 @@ Scope = Literal["full", "read"]
 
 
 class PartnerKeys(Struct, frozen=True):
-    """A key of the sandbox with its secret and the account it is of. ``tier`` is PRO or FREE,
-    ``scope`` full or read."""
+    """An API key of the sandbox, with its secret and the account that it belongs to.
+
+    ``tier`` is PRO or FREE, ``scope`` is full or read.
+    """
 
     name: str
     tier: str
@@ -39,7 +41,7 @@ class PartnerKeys(Struct, frozen=True):
     suspended: bool = False
 
     def as_ready(self) -> dict[str, str]:
-        """As the ready line shows it (interfaces 2)."""
+        """Returns the key as the ready line shows it (interfaces 2)."""
         return {
             "partnerId": self.partner_id,
             "apiKey": self.api_key,
@@ -52,7 +54,7 @@ class PartnerKeys(Struct, frozen=True):
 
 
 class SandboxKeyRefused(Exception):
-    """Others can read the key file, or it is damaged."""
+    """Raised if others can read the key file, or if the file is damaged."""
 
 
 _KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
@@ -64,12 +66,14 @@ _KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
     ("dora", "PRO", "", "full", True),
     ("erin", "PRO", "", "full", False),
 )
-"""Name and tier of the account, what tells a further key of it apart, its scope, and whether the
-account is suspended. New ones come last: programs take keys by their place."""
+"""The keys: name and tier of the account, a word that distinguishes a further key of the same
+account, the scope, and whether the account is suspended. Add new keys at the end, because programs
+select keys by position."""
 
 
 def load_key(directory: Path) -> bytes:
-    """Returns the key of a data directory, drawn when there is none. Raises SandboxKeyRefused."""
+    """Returns the key of a data directory, and draws a new one if there is none. Raises
+    SandboxKeyRefused."""
     path = directory / KEY_FILE
     with contextlib.suppress(FileExistsError):
         write_private(path, os.urandom(_KEY_BYTES))
@@ -89,7 +93,7 @@ def _read(path: Path) -> bytes:
 
 
 def partner_keys(key: bytes) -> list[PartnerKeys]:
-    """Returns the keys of the sandbox; the first PRO account is the desk's own."""
+    """Returns the API keys of the sandbox; the first PRO account is the desk's own."""
     return [_key_of(key, *row) for row in _KEYS]
 
 
@@ -110,7 +114,7 @@ def _key_of(
 
 
 def webhook_secret(key: bytes, source: str) -> str:
-    """Returns the secret that a source of webhooks signs its events with (contract 15.2)."""
+    """Returns the secret with which a source of webhooks signs its events (contract 15.2)."""
     return secret_of(_derived(key, source, "webhook"))
 
 

@@ -1,9 +1,10 @@
-"""Processes of the sandbox: one lock, sockets that outlive them, and their starter.
+"""Processes of the sandbox: the lock of the data directory, sockets that outlive processes, and the
+link between a child and its starter.
 
-One sandbox runs per data directory, held by a file lock. A child reads a JSON object with its
-orders from the first line of standard input; the pipe stays open as long as the starter lives, and
-the child goes with it, also when the starter is killed. Orders hold secrets, so they travel neither
-in arguments nor in the environment.
+One sandbox runs per data directory, ensured by a file lock. A child reads a JSON object with its
+orders from the first line of standard input. The pipe stays open as long as the starter lives. When
+it closes, the child ends too, also if the starter was killed. Orders contain secrets, so they are
+passed neither in arguments nor in the environment.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ _TRY_SECONDS = 0.05
 
 
 OK, DEFECT, BAD_INPUT = 0, 1, 2
-"""Exit codes."""
+"""Exit codes: ended cleanly, could not be kept running, refused input."""
 
 
 def said(error: Exception, code: int) -> int:
-    """Tell the starter why it is not served; the exit code that says it too."""
+    """Writes an error to standard error; returns ``code``."""
     sys.stderr.write(f"{error}\n")
     return code
 
 
 class DirectoryInUse(Exception):
-    """Another process serves this directory."""
+    """Raised if another process uses this data directory."""
 
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
-    """Returns the descriptor that holds the lock.
+    """Locks a data directory; returns the descriptor that holds the lock.
 
-    Children inherit it, so that the directory is free only when the last of them has ended. Raises
-    DirectoryInUse after ``seconds``.
+    Children inherit the descriptor, so that the directory is free only once the last of them has
+    ended. Raises DirectoryInUse after ``seconds``.
     """
     handle = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     until = clock.monotonic() + seconds
@@ -87,7 +88,8 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def put_aside(directory: Path) -> Path:
-    """Renames a data directory and begins an empty one with its key; returns the new name.
+    """Renames a data directory, and creates an empty one with the same key in its place; returns
+    the new name of the old one.
 
     Raises OSError.
     """
@@ -113,7 +115,8 @@ _BACKLOG = 1024
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Opens a listening socket, inheritable, so that a child started again keeps its address."""
+    """Opens a listening socket that children inherit, so that a restarted child keeps its
+    address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -127,20 +130,21 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, listener: socket.socket) -> str:
-    """Returns the URL of a listening socket under a name."""
+    """Returns the URL of a listening socket, with ``host`` as its host name."""
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{listener.getsockname()[1]}"
 
 
 GRACE_SECONDS = 1.5
-"""Time for a child to end once its starter is gone."""
+"""Seconds that a child has to end once its starter is gone."""
 
 ORDERS_LIMIT = 64 * 1024
 _STDIN, _STDOUT = 0, 1
 
 
 def read_orders() -> dict[str, Any]:
-    """Reads the first line of standard input. Raises EOFError when the starter is gone."""
+    """Reads the orders, the first line of standard input. Raises EOFError if the starter is
+    gone."""
     line = bytearray()
     while not line.endswith(b"\n"):
         # Unbuffered, so that nothing of the pipe is swallowed before the watch begins.
@@ -153,7 +157,8 @@ def read_orders() -> dict[str, Any]:
 
 
 def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
-    """Carries out the orders of the starter; returns an exit code, 1 where it is gone."""
+    """Runs a child with the orders of its starter; returns an exit code, 1 if the starter is
+    gone."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         orders = read_orders()
@@ -165,9 +170,9 @@ def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
 
 
 def announce(document: dict[str, Any]) -> None:
-    """Tells the starter one thing: ready, or why not.
+    """Tells the starter that this process is ready, or why it is not.
 
-    One that is gone hears nothing; the end of its pipe then ends this process.
+    If the starter is gone, nothing is raised; the end of its pipe then ends this process.
     """
     # Past the buffer of stdout, which would be written once more when the process ends.
     with contextlib.suppress(BrokenPipeError):
@@ -175,15 +180,15 @@ def announce(document: dict[str, Any]) -> None:
 
 
 def leave_loaded_alone() -> None:
-    """Excludes what a process holds by now from later garbage collections: a walk takes 50 to 120
-    ms, in which nobody is answered.
-    """
+    """Excludes all objects that exist now from later garbage collections. Otherwise a collection
+    takes 50 to 120 ms, during which no request is answered."""
     gc.collect()
     gc.freeze()
 
 
 class Stop(asyncio.Event):
-    """Set when the process is told to end; ``again`` when it is told a second time."""
+    """An event that is set when the process is told to end; ``again`` is set when it is told a
+    second time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,10 +196,11 @@ class Stop(asyncio.Event):
 
 
 def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = False) -> Stop:
-    """Returns an event set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input.
+    """Returns an event that is set by SIGTERM, SIGINT and, with a ``lifeline``, by the end of
+    standard input.
 
-    ``hard``: from then on the process has ``GRACE_SECONDS`` before it is killed; ``patient``: it
-    has them from the second signal on.
+    With ``hard``, the process is killed ``GRACE_SECONDS`` after the first signal; with ``patient``,
+    ``GRACE_SECONDS`` after the second one.
     """
     stop, loop = Stop(), asyncio.get_running_loop()
 
@@ -226,17 +232,18 @@ def _watch(loop: asyncio.AbstractEventLoop, begin: Any) -> None:
 
 
 NICENESS = 5
-"""Of the process that makes blocks: others go first."""
+"""Niceness of the process that makes blocks, so that other processes run first."""
 SWITCH_SECONDS = 0.0005
-"""How long a thread that makes a block keeps the interpreter when the event loop wants it. The
-loop wants it back after every read and write of a socket: at Python's 5 ms, a read beside sixteen
-senders waited 0.2 to 0.4 s (p99, at a load of 10), and 0.14 to 0.18 s at this."""
+"""Seconds after which a thread that makes a block must give the interpreter to the event loop. The
+loop needs the interpreter again after every read and write of a socket. With Python's 5 ms, a read
+beside sixteen senders waited 0.2 to 0.4 s (p99, at a load of 10), and with this value 0.14 to 0.18
+s."""
 
 
 def give_way() -> None:
-    """Lowers the priority of block production, so that questions do not wait for it.
+    """Lowers the priority of block production, so that requests do not wait for it.
 
-    For the process of a node, once, before its loop runs.
+    Call it once in the process of a node, before its loop runs.
     """
     os.nice(NICENESS)
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -1,23 +1,25 @@
-"""A whole sandbox in one process whose every run is the same: same seed, same bytes.
+"""Runs a whole sandbox in one process so that every run is the same: same seed, same bytes.
 
-What could differ between two runs, and what is done about it:
+These things could differ between two runs, and are handled as follows:
 
-- **Time.** ``RepeatableLoop`` is an event loop with a time of its own. It begins at a fixed
-  instant and moves only when nothing is left to do, to where somebody waits for. Everything that
-  waits (``Clock.sleep``, ``asyncio.sleep``, deadlines) follows it, and no wait takes real time.
-- **Threads.** What others hand to a thread runs at once, on the loop. Chains, store and journal
-  are the usual ones; only who runs them differs.
-- **Sockets.** There are none. ``RepeatableWorld.transport`` carries HTTP to service, control and
-  node by the path of the address, the order stream too, and the service reaches the chains the
-  same way.
+- **Time.** ``RepeatableLoop`` is an event loop with a time of its own. The time begins at a fixed
+  instant. It moves only when nothing is left to do, and then to the next time that somebody waits
+  for. ``Clock.sleep``, ``asyncio.sleep`` and deadlines follow that time, and waiting takes no real
+  time.
+- **Threads.** Work that is handed to a thread runs at once, on the loop. Chains, store and
+  journal are the usual ones.
+- **Sockets.** There are no sockets. ``RepeatableWorld.transport`` carries HTTP and the order
+  stream to service, control and node, chosen by the path of the URL. The service reaches the
+  chains in the same way.
 - **Chance.** ``sandbox.key`` and the ids of the service are drawn from the seed.
 
-A sandbox process whose clock only moves by ``POST /clock`` was the other way. It repeats the
-times, but not which of two threads, processes or sockets is first, and every step waits for a
-real one.
+The alternative was a sandbox process whose clock only moves by ``POST /clock``. It repeats the
+times, but not which of two threads, processes or sockets is first, and its every step waits for
+a real one.
 
-A process started from here (a wallet agent) has its own time, and so does whoever opens a socket:
-while something outside is connected, the loop waits for real, and its runs may differ.
+A process started from here, such as a wallet agent, has its own time, and so does a program that
+opens a socket. While such a program is connected, the loop waits in real time and its runs may
+differ.
 
     run_repeatable(main)            # a coroutine function, on such a loop
     async with open_world(home.sandbox, seed=7, speed=Decimal(1)) as world:
@@ -65,18 +67,19 @@ from swapdesk.service.store.store import Store
 T = TypeVar("T")
 
 BEGINNING = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
-"""The time at which every world begins."""
+"""The time at which every repeatable world begins."""
 _HOST, _PORT = "127.0.0.1", 9
-"""Nobody listens there: a request that does not go through the transport fails."""
+"""Address of the world's URLs, at which nothing listens, so that a request that does not use the
+transport fails."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
 TICK_SECONDS = 2.0
-"""World seconds between two looks of the node at what is due; each costs time."""
+"""World seconds between two steps of the node; each step costs computing time."""
 _WATCHED_BY_LOOP = 1
-"""The pipe with which a loop wakes itself."""
+"""How many files the loop itself watches: the pipe with which it wakes itself."""
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """Skips the time that a loop would wait, where it waits for time alone."""
+    """A selector that skips waiting if the loop waits for nothing but time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +100,7 @@ class _StandingSelector(selectors.DefaultSelector):
 
 
 class RepeatableLoop(asyncio.SelectorEventLoop):
-    """An event loop that never waits and has no threads."""
+    """An event loop whose time passes without waiting, and which uses no threads."""
 
     def __init__(self) -> None:
         self._standing = _StandingSelector()
@@ -118,7 +121,7 @@ class RepeatableLoop(asyncio.SelectorEventLoop):
 
 
 def run_repeatable(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine function to its end on such a loop."""
+    """Runs a coroutine function to its end on a RepeatableLoop; returns its result."""
     leave_out_validator_keys()
     postpone_precompiles()
     with asyncio.Runner(loop_factory=RepeatableLoop) as runner:
@@ -131,7 +134,7 @@ def repeatable_clock() -> SystemClock:
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running world. ``ready`` is its ready line."""
+    """A running world, with its clock, its ready line and the transport to its applications."""
 
     clock: SystemClock
     ready: Mapping[str, Any]
@@ -139,7 +142,7 @@ class RepeatableWorld(Struct, frozen=True):
 
 
 class WorldTransport(httpx2.AsyncBaseTransport):
-    """HTTP and streams to the applications of the world, without a socket."""
+    """Carries HTTP and streams to the applications of the world, without a socket."""
 
     def __init__(self) -> None:
         self._applications: list[tuple[str, ASGIApp]] = []
@@ -156,7 +159,7 @@ class WorldTransport(httpx2.AsyncBaseTransport):
         return await httpx2.ASGITransport(app=application).handle_async_request(request)
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> Any:
-        """As in ``swapdesk.client.stream_socket.CarriesStreams``."""
+        """Opens a stream as ``swapdesk.client.stream_socket.CarriesStreams`` describes."""
         application = self._at(httpx2.URL(url).path)
         if application is None:
             raise ConnectionRefusedError("nobody is there")
@@ -167,7 +170,7 @@ class WorldTransport(httpx2.AsyncBaseTransport):
 
 
 class _Stream:
-    """A WebSocket to an application, with the methods of a connection of ``websockets``."""
+    """A WebSocket to an application, with the methods of a ``websockets`` connection."""
 
     def __init__(self) -> None:
         self._said: asyncio.Queue[Message] = asyncio.Queue()
@@ -211,7 +214,7 @@ class _Stream:
         raise ConnectionClosed(None if code is None else Close(code, ""), None)
 
     async def ping(self) -> asyncio.Future[float]:
-        """Does nothing: the two are connected directly."""
+        """Returns a future that is already done, because both sides are connected directly."""
         pong: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         pong.set_result(0.0)
         return pong
@@ -224,7 +227,7 @@ class _Stream:
         return self._serving is None or self._serving.done()
 
     def abort(self) -> None:
-        """Both sides learn that it is broken."""
+        """Breaks the connection; both sides learn of it."""
         self._said.put_nowait({"type": "websocket.disconnect", "code": 1006})
         self._heard.put_nowait({"type": "cut"})
 
@@ -247,11 +250,11 @@ def _headers(answer: Message) -> Headers:
 async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
-    """Opens a new sandbox in an empty directory, on the running RepeatableLoop; it ends with the
-    block.
+    """Opens a new sandbox in an empty directory on the running RepeatableLoop, and closes it at the
+    end of the block.
 
-    Most of the time of a long run goes into ``pools`` that follow the market; they matter to
-    on-chain swaps alone.
+    With ``pools`` the pools follow the market, which takes most of the time of a long run and only
+    matters to on-chain swaps.
     """
     clock = repeatable_clock()
     make_directories(data)

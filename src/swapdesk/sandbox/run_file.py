@@ -1,4 +1,5 @@
-"""The ready line of a running sandbox, and finding one by its file (interfaces 2 and 3)."""
+"""The ready line of a running sandbox, its file, and how to find a running sandbox by that file
+(interfaces 2 and 3)."""
 
 from __future__ import annotations
 
@@ -15,15 +16,18 @@ from swapdesk.paths import read_private, write_private
 RUN_FILE = "run.json"
 TOKEN_HEADER = "sandbox-token"
 LINE_VERSION = 1
-"""``schemaVersion`` of ready lines: members may be added, but none changes or goes."""
+"""``schemaVersion`` of ready lines. Members may be added; no member changes or is removed."""
 _LIMIT = 64 * 1024
 
 
 class ReadyLine(Struct, frozen=True):
-    """What a sandbox says once it is ready. ``partners`` have partnerId, apiKey, apiSecret,
-    tier, name, scope and state; ``chains`` shortName, kind, chainId and rpc; ``makers``
-    provider, chain and key; ``pid`` is the supervisor's. ``putAside`` says what became of the data
-    of an earlier world, at the one start that put it aside."""
+    """The line that a sandbox prints once it is ready.
+
+    ``partners`` have partnerId, apiKey, apiSecret, tier, name, scope and state; ``chains`` have
+    shortName, kind, chainId and rpc; ``makers`` have provider, chain and key. ``pid`` is the
+    supervisor's. ``putAside`` says where the data of an earlier world was moved, at the start that
+    moved it, and is empty at other starts.
+    """
 
     url: str
     control: str
@@ -35,7 +39,7 @@ class ReadyLine(Struct, frozen=True):
     putAside: str = ""  # noqa: N815
 
     def as_mapping(self) -> dict[str, Any]:
-        """Under the names of the line."""
+        """Returns the members under the names of the line, with ``schemaVersion``."""
         return {"schemaVersion": LINE_VERSION, **asdict(self)}
 
     def as_line(self) -> str:
@@ -43,19 +47,20 @@ class ReadyLine(Struct, frozen=True):
 
     @classmethod
     def from_line(cls, line: str | bytes) -> ReadyLine:
-        """Reads a line, ignoring names it does not know. Raises ValueError."""
+        """Reads a ready line; unknown members are ignored. Raises ValueError."""
         return msgspec.json.decode(line, type=cls)
 
 
 def write_run_file(directory: Path, ready: ReadyLine) -> Path:
-    """Writes ``run.json`` with mode 0600, all of it or nothing."""
+    """Writes ``run.json`` with mode 0600, completely or not at all; returns its path."""
     path = directory / RUN_FILE
     write_private(path, ready.as_line().encode() + b"\n", replace=True)
     return path
 
 
 def read_run_file(directory: Path) -> ReadyLine | None:
-    """Returns what the file says, whether or not a sandbox runs; None for no file of ours."""
+    """Returns the content of the run file, whether or not a sandbox runs; None if the file is
+    missing or cannot be read as one."""
     try:
         return ReadyLine.from_line(read_private(directory / RUN_FILE, _LIMIT))
     except (OSError, ValueError):
@@ -63,10 +68,11 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
-    """Returns the sandbox of a data directory if it runs and is the one its file names.
+    """Returns the ready line of a data directory's sandbox; None unless the sandbox that
+    ``run.json`` names is running.
 
-    The probe carries the control token, so another program on the same port is not mistaken for it.
-    ``seconds`` bounds each of the probe's steps.
+    The probe sends the control token, so that another program on the same port is not mistaken for
+    the sandbox. ``seconds`` is the time limit of each step of the probe.
     """
     ready = read_run_file(directory)
     if ready is None:

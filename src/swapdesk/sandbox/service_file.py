@@ -1,7 +1,8 @@
-"""The file of ``swapdesk serve --config``: which keys exist, and where the wrong ones stand.
+"""Reads the file of ``swapdesk serve --config`` and checks its keys, with the line of every
+mistake.
 
-A venue that this program cannot serve is no mistake in the file. What it lacks is listed, and its
-``required`` says whether the service starts without it.
+A venue that this program cannot serve is not a mistake in the file. What the venue lacks is listed,
+and its ``required`` says whether the service starts without it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from swapdesk.wire.encoding.dialect import Dialect
 FILE_LIMIT = 1024 * 1024
 KINDS = (*POOL_KINDS, "meridian", "atoll", "exchange")
 CHAINS = {row.short_name: row for row in CHAIN_ROWS if row.chain_id is not None and row.enabled}
-"""The EVM chains of the catalogue."""
+"""The EVM chains of the catalogue that are enabled, by short name."""
 
 _CODE = re.compile(r"[a-z0-9]{2,8}")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -43,8 +44,8 @@ _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 class VenueEntry(Struct, frozen=True):
     """A venue of the file.
 
-    ``lacks`` is what is missing before it can be served; ``secret`` is the key of the wallet that
-    it sends with.
+    ``lacks`` lists what is missing before the venue can be served. ``secret`` is the key of the
+    wallet with which it sends.
     """
 
     code: str
@@ -58,7 +59,7 @@ class VenueEntry(Struct, frozen=True):
 
     @property
     def shortfall(self) -> str:
-        """Returns what is missing, in a sentence."""
+        """A sentence that says what the venue lacks."""
         return f"{self.name} ({self.kind}) lacks {' and '.join(self.lacks)}"
 
     def __repr__(self) -> str:
@@ -66,9 +67,10 @@ class VenueEntry(Struct, frozen=True):
 
 
 class PaymentsEntry(Struct, frozen=True):
-    """Payments of calls without credentials: a token of a chain of the file, to ``pay_to``.
+    """How calls without credentials are paid: in a token on a chain of the file, to ``pay_to``.
 
-    ``secret`` is the key of the account that settles them; addresses have checksums.
+    ``secret`` is the key of the account that settles the payments. Addresses are written with their
+    checksum.
     """
 
     chain: str
@@ -81,7 +83,7 @@ class PaymentsEntry(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """Level of the log, and whether lines of requests have the address."""
+    """The level of the log, and whether the lines about requests contain the caller's address."""
 
     level: str = "info"
     addresses: bool = False
@@ -92,17 +94,20 @@ class MetricsEntry(Struct, frozen=True):
     port: int = 0
 
     def beside(self, number: int) -> MetricsEntry | None:
-        """Of a worker beside a process that answers there: the ports behind it, none behind a free
-        one."""
+        """Returns the metrics address for the worker with this number, counted from 1.
+
+        Its port is this port plus ``number``; None if that is above 65,535 or this port is 0, which
+        means any free port.
+        """
         port = self.port + number if self.port else 0
         return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
 
 
 class ServiceConfig(Struct, frozen=True):
-    """What to serve; ``intermediaries`` are symbols and chains.
+    """The content of a service file.
 
-    Without ``payments`` a call needs credentials; without ``store`` all is kept in a file in
-    ``data``.
+    ``intermediaries`` are (symbol, chain). Without ``payments`` every call needs credentials.
+    Without ``store`` all data is kept in a file in the directory ``data``.
     """
 
     data: Path
@@ -124,7 +129,7 @@ class ServiceConfig(Struct, frozen=True):
         return [venue for venue in self.venues if venue.lacks]
 
     def at(self, port: int | None, metrics: int | None) -> ServiceConfig:
-        """Returns a copy with these ports, where given."""
+        """Returns a copy with this port and this metrics port; None keeps what the file says."""
         there = self if port is None else replace(self, port=port)
         if metrics is None:
             return there
@@ -132,17 +137,18 @@ class ServiceConfig(Struct, frozen=True):
 
 
 class ServiceFileRefused(Exception):
-    """The file cannot be used; each problem names its line and key."""
+    """Raised if the file cannot be used; the message lists every problem with its line and key."""
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns the file with the line of a key, or of the table that it belongs into."""
+    """Returns the file's path with the line of a key, or of the table in which the key is missing;
+    the path alone if there is no such line."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 
 
 def read_service_file(file: Path) -> ServiceConfig:
-    """Reads and checks the file. Raises ServiceFileRefused with everything that is wrong."""
+    """Reads and checks the file. Raises ServiceFileRefused with all its problems."""
     if not file.exists():
         raise ServiceFileRefused(f"{file}: there is no such file")
     document = read_document(file, FILE_LIMIT, trusted=True)
@@ -311,7 +317,8 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 
 def store_at(url: str) -> Place:
-    """Returns the database at a URL, with the password of the environment. Raises ValueError."""
+    """Returns the database at a URL; its password is taken from the environment. Raises
+    ValueError."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
     if not _without_password(url):
@@ -455,7 +462,7 @@ class _Reading:
     def _payments(
         self, table: Mapping[str, Any], chains: Mapping[str, ChainPlace]
     ) -> PaymentsEntry | None:
-        """A written table means payments are wanted, so every missing key is a problem."""
+        """Reads the table ``payments``. If the table is present, every missing key is a problem."""
         where = ("payments",)
         keys = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
         if keys.keys() != PAYMENTS.keys() or not self._names_chain(keys["chain"], chains, where):
@@ -525,7 +532,7 @@ class _Reading:
             return None, (f"wallet_file: {error}",)
 
     def _key(self, named: str) -> bytes:
-        """Returns the key in a ``wallet_file``. Raises ValueError with what is wrong."""
+        """Returns the key in a ``wallet_file``. Raises ValueError, which says what is wrong."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
         file, held = self._base / os.path.expanduser(named), _KEY.fullmatch(self._private(named))
@@ -539,7 +546,8 @@ class _Reading:
         return key
 
     def _private(self, named: str) -> bytes:
-        """Returns the content of a file that nobody else may read. Raises ValueError."""
+        """Returns the content of a file that nobody else may read. Raises ValueError if it cannot
+        be read."""
         file = self._base / os.path.expanduser(named)
         try:
             return read_private(file)
@@ -547,7 +555,7 @@ class _Reading:
             raise ValueError(f"{file} cannot be read: {error.strerror or error}") from None
 
     def _lacks(self, kind: str, keys: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns what this program lacks for a kind of venue."""
+        """Returns what this program lacks to serve a kind of venue."""
         if kind == "exchange":
             credentials = "credentials_file: the credentials of an account there"
             return (

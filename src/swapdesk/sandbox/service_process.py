@@ -1,12 +1,13 @@
-"""The sandbox's service and its control as one process, started with ``python -m``.
+"""Runs the sandbox's service and its control as one process, started with ``python -m``.
 
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
-``controlToken``, ``data`` (directory), ``host`` (where it listens), ``names`` (which it is reached
-under besides), ``tokens`` (how many the catalogue shall have, if not the sandbox's own),
-``dialect`` (whose names are written), ``store`` (URL of a database, in place of a file).
+``controlToken``, ``data`` (directory), ``host`` (the address it listens on), ``names`` (further
+host names it is served under), ``tokens`` (size of the catalogue, null for the sandbox's own),
+``chainIds`` of the embedded chains, ``dialect`` (whose names are written), and ``store`` (URL of a
+database, used in place of a file).
 
-A page whose name was made to point to this machine (DNS rebinding) ends at ``HostCheck``, with
-credentials or without. Which pages of other sites are answered is the service's own rule.
+``HostCheck`` refuses a page whose host name was made to point to this machine (DNS rebinding), with
+or without credentials. Which other sites' pages are answered is a rule of the service itself.
 """
 
 from __future__ import annotations
@@ -84,11 +85,12 @@ OVERRIDES = {
     "alice": Overrides(default_markup=Decimal("0.5")),
     "erin": Overrides(quote=(2, 20, 50), exchange=(1, 5, 10), read=(5, 100, 1000)),
 }
-"""By the names of accounts (contract 17.8). Erin's limits are small, so that a 429 is near."""
+"""Settings of accounts by name (contract 17.8). Erin's limits are so small that a 429 is easy to
+reach."""
 
 
 def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
-    """Returns the accounts of these keys, as written into a new store."""
+    """Returns the accounts of these keys as they are stored in a new store."""
     accounts: dict[str, StoredPartner] = {}
     for partner_key in keys:
         key = StoredKey(
@@ -110,10 +112,11 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
 
 
 class HostCheck:
-    """Pure ASGI around the service; ``hosts`` are served besides the loopback names.
+    """Pure ASGI middleware that refuses requests for host names that are not served; ``hosts`` are
+    served besides the loopback names.
 
-    Where a trusted proxy states which host its caller used, both names are checked: a page can make
-    up the one, and chooses the other. The service sees the caller's.
+    If a trusted proxy states the host that its caller used, both that name and ``Host`` are
+    checked, since a page can control either. The service is given the caller's name.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], clock: Clock) -> None:
@@ -139,13 +142,16 @@ class HostCheck:
 
 DATABASE = "service.db"
 WORLD = "world"
-"""File with the identity of the world in a directory."""
+"""Name of the file in a data directory that holds the identity of the world."""
 NODE_SECONDS = 15.0
-"""How long the service waits for the node at its start."""
+"""Seconds that the service waits for the node at its start."""
 
 
 class SandboxService(Struct, frozen=True):
-    """The service and its control as applications, over one store."""
+    """The service and its control as ASGI applications, over one store.
+
+    ``door`` is the service behind its faults and its host check.
+    """
 
     application: Starlette
     door: HostCheck
@@ -172,12 +178,12 @@ async def build_sandbox_service(
     transport: httpx2.AsyncBaseTransport | None = None,
     stop: asyncio.Event | None = None,
 ) -> SandboxService:
-    """Builds the service of a data directory over the node behind ``ledger``, whose time is
-    ``time``.
+    """Builds the service of a data directory over the node behind ``ledger``, whose answer to
+    ``clock_get`` is ``time``.
 
-    ``rng`` draws ids. ``host`` and ``names`` are what it is served under besides the loopback
-    names; ``tokens`` is the size of the catalogue, None for the sandbox's own; ``transport`` leads
-    to a node in the same process; ``stop`` is set where the store can no longer be used. Raises
+    ``rng`` draws ids. ``host`` and ``names`` are the host names besides the loopback ones.
+    ``tokens`` is the size of the catalogue, None for the sandbox's own. ``transport`` leads to a
+    node in the same process. ``stop`` is set if the store can no longer be used. Raises
     SandboxKeyRefused.
     """
     pace = WorldPace(clock, time)
@@ -269,7 +275,7 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 async def _opened(data: Path, url: str | None) -> Store:
-    """Opens the store of a directory's world, which excludes other worlds.
+    """Opens the store of a directory. A database at a URL is refused if another world uses it.
 
     Raises SchemaError and StoreUnavailable.
     """
@@ -279,7 +285,8 @@ async def _opened(data: Path, url: str | None) -> Store:
 
 
 def _identity(data: Path) -> str:
-    """Drawn for each world: one that was put aside leaves nothing but its keys."""
+    """Returns the identity of the directory's world, drawn on the first call. A new world gets a
+    new identity, because only the key is kept from a directory that was put aside."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()
@@ -297,7 +304,8 @@ def _catalog(
 
 
 async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
-    """Returns the node's time, once the node answers. Raises NodeError after a while."""
+    """Returns the node's answer to ``clock_get``, once the node answers. Raises NodeError after
+    ``NODE_SECONDS``."""
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:

@@ -1,9 +1,12 @@
-"""Starts a sandbox and keeps it alive: node and service as children on ports that stay.
+"""Starts a sandbox and keeps it running: node and service are children, on ports that stay the
+same.
 
-Prints exactly one JSON line on standard output when both are ready; all other words go to standard
-error. A child that ends is restarted. The children end within 2 s of the supervisor, however it
-ends. Every sandbox has other maker keys. A wallet learns them from the ready line and never from
-the service that it checks.
+Prints exactly one JSON line on standard output when both are ready; all other messages go to
+standard error. A child that ends is restarted. The children end within 2 s of the supervisor,
+however the supervisor ends.
+
+Every sandbox has its own maker keys. A wallet learns them from the ready line, and never from the
+service that the wallet checks.
 """
 
 from __future__ import annotations
@@ -47,25 +50,26 @@ START_SECONDS = 20.0
 STOP_SECONDS = 2.0
 _BACK_OFF = (0.1, 0.25, 0.5, 1.0, 2.0)
 _STEADY_SECONDS = 10.0
-"""After this long a child counts as healthy, and the back-off is reset."""
+"""Seconds after which a child counts as healthy, so that the back-off is reset."""
 
 logger = logging.getLogger(__name__)
 
 
 class ChildRefused(Exception):
-    """The child said why it will not run; a restart would not help."""
+    """Raised if a child said why it will not run, so that a restart would not help."""
 
 
 class OldWorld(ChildRefused):
-    """The data directory belongs to another release or to other tables."""
+    """Raised if the data directory belongs to another release or to other tables."""
 
 
 class ChildSilent(Exception):
-    """The child did not become ready."""
+    """Raised if a child did not become ready."""
 
 
 class Child:
-    """Runs ``python -m module``. ``orders`` is called for every start."""
+    """A child process that runs ``python -m module``. ``orders`` is called at every start and
+    returns what the child reads on stdin."""
 
     def __init__(
         self,
@@ -81,7 +85,8 @@ class Child:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> dict[str, Any]:
-        """Starts the child and waits until it is ready. Raises ChildRefused and ChildSilent."""
+        """Starts the child and waits until it is ready; returns what it announced. Raises
+        ChildRefused and ChildSilent."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -113,7 +118,7 @@ class Child:
         return ready
 
     async def keep(self) -> None:
-        """Restarts the child whenever it dies, until cancelled. Raises ChildRefused."""
+        """Restarts the child whenever it ends, until cancelled. Raises ChildRefused."""
         failures = 0
         since = self._clock.monotonic()
         while True:
@@ -131,7 +136,7 @@ class Child:
                 logger.error("%s", silent)
 
     async def stop(self) -> None:
-        """Closes its lifeline, waits, and kills it if it does not end."""
+        """Closes the child's stdin, waits, and kills the child if it does not end."""
         process = self._process
         if process is None:
             return
@@ -159,16 +164,19 @@ def makers_of(directory: Path) -> list[dict[str, str]]:
 
 LOOPBACK = "127.0.0.1"
 NOT_FREE = 7
-"""Of a sandbox that a command starts: what is left of a killed one still holds the directory."""
+"""Exit code with a lifeline if another sandbox still holds the directory, for example what is left
+of a killed one."""
 
 
 class ServeOptions(Struct, frozen=True):
-    """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
-    data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
-    ``tokens`` fills the catalogue up with generated ones (world_generator). ``chain_ids`` are
-    those of the embedded EVM chains; ``dialect`` is whose names the service writes. ``names`` are
-    what it is reached under besides ``host``; ``store`` is the URL of the service's database, if
-    not a file in ``data``.
+    """Options of a sandbox.
+
+    ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what the data directory holds,
+    else 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends. With ``tokens`` the
+    catalogue is filled up with generated tokens (world_generator). ``chain_ids`` are those of the
+    embedded EVM chains; ``dialect`` says whose names the service writes. ``names`` are further host
+    names besides ``host``. ``store`` is the URL of the service's database; without it the database
+    is a file in ``data``.
     """
 
     data: Path
@@ -185,9 +193,11 @@ class ServeOptions(Struct, frozen=True):
 
 
 def serve(options: ServeOptions) -> int:
-    """Run a sandbox until it is told to end. Returns an exit code: 0 ended cleanly, 1 it
-    could not be kept running, 2 the options or the data directory do not allow it; 7 instead
-    with a lifeline, where another sandbox holds the directory.
+    """Runs a sandbox until it is told to end.
+
+    Returns an exit code: 0 if it ended cleanly, 1 if it could not be kept running, 2 if the options
+    or the data directory do not allow it. With a lifeline it returns 7 if another sandbox holds the
+    directory.
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
@@ -237,7 +247,10 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """Like ``start`` of the sandbox. Raises OldWorld once the directory is put aside."""
+    """Starts the sandbox; returns False if told to stop before it was ready.
+
+    If the directory belongs to an old world, puts the directory aside and raises OldWorld.
+    """
     try:
         return await sandbox.start(stop)
     except OldWorld as old:
@@ -272,10 +285,10 @@ class _Sandbox:
         )
 
     async def start(self, stop: asyncio.Event) -> bool:
-        """Starts both children at once; returns False when told to stop before they were ready.
+        """Starts both children at once; returns False if told to stop before they were ready.
 
-        The service asks the node for the time first; that call waits in the backlog of the node's
-        socket until the node is there.
+        The service first asks the node for the time; that call waits in the backlog of the node's
+        socket until the node accepts it.
         """
         starting = _together(self._node.start(), self._service.start(), self._know_makers())
         is_stopped = await _first_of(starting, stop)
@@ -286,7 +299,7 @@ class _Sandbox:
         self._makers = await asyncio.to_thread(makers_of, self._options.data)
 
     async def keep(self, stop: asyncio.Event) -> None:
-        """Keeps both running until told to stop."""
+        """Keeps both children running until told to stop."""
         await _first_of(_together(self._node.keep(), self._service.keep()), stop)
 
     async def stop(self) -> None:
@@ -347,7 +360,7 @@ async def _together(*coroutines: Any) -> None:
 
 
 async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
-    """Runs until done or told to stop; returns True when told to stop.
+    """Runs a coroutine until it is done or ``stop`` is set; returns True if stopped.
 
     Raises what the coroutine raises.
     """

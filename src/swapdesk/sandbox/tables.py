@@ -1,16 +1,17 @@
-"""The tables of the world, files of tab-separated text beside this module: chains, what is traded
-on them, and exchanges.
+"""The tables of the world, which are files of tab-separated text beside this module: chains, what
+is traded on them, and exchanges.
 
-``chains.tsv``: blocks come closer together than in life where life is too slow for a desk to be
-tried, a Bitcoin block every 100 s instead of 600 s of world time. The embedded EVM chains add an
-id and a lowest base fee (``ChainTerms``).
+``chains.tsv``: blocks come faster than in reality if reality is too slow for trying out a desk; a
+Bitcoin block takes 100 s of world time instead of 600. The embedded EVM chains also have an id and
+a lowest base fee (``ChainTerms``).
 
-``assets.tsv`` and ``tokens.tsv``: base prices are US dollars per unit; the market moves around
-them. Contracts are those of the real chains where they are well known; all others are derived and
-belong to nobody. ``HOSTILE_ROWS`` have issuers that attack whoever reads their names: markup,
-control bytes, look-alikes. Nobody trades them. They are in the catalogue so that every screen,
-table and pipe meets such text. Half a surrogate pair is not among them: no JSON answer can carry
-one.
+``assets.tsv`` and ``tokens.tsv``: base prices are US dollars per unit, and the market moves around
+them. Contracts are those of the real chains if they are well known; all others are derived and
+belong to nobody.
+
+``HOSTILE_ROWS`` are tokens whose names attack whoever reads them, by markup, control bytes and
+look-alikes. Nobody trades these tokens. They are in the catalogue so that every screen, table and
+pipe meets such text. Half a surrogate pair is not among them, because no JSON answer can carry one.
 
 ``venues.tsv``: how the exchanges differ in price, depth, bounds, patience and reach.
 """
@@ -31,7 +32,8 @@ from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 
 
 def read_table(name: str) -> Iterator[dict[str, str]]:
-    """Returns the rows of a file beside this module by heading; missing cells are empty."""
+    """Yields the rows of a file beside this module, as cells by heading; a missing cell is
+    empty."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     first, *lines = text.splitlines()
     headings = first.split("\t")
@@ -42,10 +44,10 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """One chain.
+    """A chain of the catalogue.
 
-    ``beat`` is ``slots`` where blocks ignore the speed of the world. ``confirmations`` is what a
-    venue waits for before it credits a deposit.
+    ``beat`` is ``slots`` if its blocks ignore the speed of the world, else ``world``.
+    ``confirmations`` is how many a venue waits for before it credits a deposit.
     """
 
     name: str
@@ -62,7 +64,8 @@ class ChainRow(Struct, frozen=True):
     beat: Literal["world", "slots"] = "world"
 
     def chain_id_of(self, ids: ChainIds) -> int | None:
-        """The EVM id, under which the sandbox's own are told from the real ones."""
+        """Returns the EVM chain id; None for a chain of another kind. With ``sandbox`` ids the
+        sandbox's chains cannot be mistaken for the real ones."""
         if self.chain_id is None or ids == "sandbox":
             return self.chain_id
         return self.chain_id - SANDBOX_CHAIN_IDS
@@ -83,7 +86,7 @@ class ChainRow(Struct, frozen=True):
 
     @property
     def needs_memo(self) -> bool:
-        """True if exchanges tell their clients apart by a memo here (contract 5.1)."""
+        """True if exchanges tell their clients apart by a memo on this chain (contract 5.1)."""
         memo = ADDRESS_KINDS[self.kind].memo
         return memo is not None and memo.per_client
 
@@ -110,10 +113,11 @@ CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
 
 
 ChainIds = Literal["sandbox", "real"]
-"""``sandbox``: 1,337,000,000 + the real id (interfaces 3); ``real``: for outside clients."""
+"""The kinds of chain ids: ``sandbox`` is 1,337,000,000 + the real id (interfaces 3), ``real`` is
+for clients from outside."""
 
 GAS_LIMIT = 30_000_000
-"""Of every block, for ever: py-evm lets it drift."""
+"""Gas limit of every block; it is fixed, although py-evm would let it drift."""
 
 _GWEI = 10**9
 
@@ -124,17 +128,18 @@ _LOWEST_BASE_FEES = {
     "polygon": 25 * _GWEI,
     "bsc": 50_000_000,
 }
-"""Wei per gas. Without a floor a quiet chain decays to 7 wei and gas is quoted as free."""
+"""Lowest base fee in wei per gas, by chain. Without a lowest fee, the base fee of a quiet chain
+would fall to 7 wei and gas would be quoted as free."""
 
 EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
-"""Short names of the chains which the sandbox runs itself."""
+"""Short names of the EVM chains that the sandbox runs itself."""
 
 
 class ChainTerms(Struct, frozen=True):
-    """``block_ms`` is world time between blocks.
+    """The terms of an embedded EVM chain. ``block_ms`` is world time between blocks.
 
-    An awaited transaction is followed by ``confirmations`` - 1 more blocks, however quiet the chain
-    is.
+    A block with an awaited transaction is followed by ``confirmations`` - 1 more blocks, even if no
+    other transactions are sent.
     """
 
     short_name: str
@@ -159,7 +164,8 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
 
 
 def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
-    """Returns the embedded chains of the node at an address, as in the ready line (interfaces 2).
+    """Returns the embedded chains of the node at this address, as the ready line has them
+    (interfaces 2).
 
     Solana has no chain id.
     """
@@ -176,15 +182,16 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
 
 
 Seen = Literal["", "fresh", "stale"]
-"""State of a token's scan when the world begins: never selected, scanned lately, or long ago."""
+"""State of a token's scan when the world begins: never selected (empty), scanned lately, or scanned
+long ago."""
 
 
 class TokenSpec(Struct, frozen=True):
-    """One token.
+    """A row of the table of tokens.
 
-    ``asset`` is its key in ASSETS, None without a price. ``verdict`` is the result of a scan:
-    ``benign``, ``warning``, ``malicious`` or the reason why there is none (contract 5.12).
-    ``token_id`` is set where the public service's own id is known (contract 17.9).
+    ``asset`` is its key in ASSETS, None if it has no price. ``verdict`` is the result of a scan:
+    ``benign``, ``warning``, ``malicious`` or the reason why there is no result (contract 5.12).
+    ``token_id`` is set if the public service's own id is known (contract 17.9).
     """
 
     chain: str
@@ -237,15 +244,17 @@ HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv"))
 
 FULL = Decimal(1)
 THIN = Decimal("0.004")
-"""Share of an exchange's usual depth and largest amount that a thinly traded asset has."""
+"""Liquidity of a thinly traded asset: the factor on an exchange's usual depth and largest
+amount."""
 
 
 class AssetRow(Struct, frozen=True):
-    """``swing`` is the largest drift from the base price, in basis points.
+    """A row of the table of assets.
 
-    ``change`` is percent in 24 hours, ``supply`` units in circulation, ``volume`` USD in 24 h.
-    ``everywhere`` is False for what every exchange decides by itself whether to list;
-    ``only`` is the code of the one exchange that lists it.
+    ``swing`` is the largest drift from the base price, in basis points. ``change`` is percent in 24
+    hours, ``supply`` is units in circulation, ``volume`` is USD in 24 hours. If ``everywhere`` is
+    False, every exchange decides by itself whether to list the asset. ``only`` is the code of the
+    one exchange that lists it, None for no such restriction.
     """
 
     code: str
@@ -262,7 +271,7 @@ class AssetRow(Struct, frozen=True):
     everywhere: bool = True
     only: str | None = None
     keywords: str = ""
-    """Extra search terms of its tokens (contract 5.6)."""
+    """Extra search terms of the asset's tokens (contract 5.6)."""
 
 
 def _number(text: str) -> Decimal | None:
@@ -290,7 +299,7 @@ def _asset(line: dict[str, str]) -> AssetRow:
 
 
 ASSETS: dict[str, AssetRow] = {row.code: row for row in map(_asset, read_table("assets.tsv"))}
-"""By code, in the order of their rank, which decides what a bare symbol means."""
+"""Assets by code, in the order of their rank, which decides which token a bare symbol means."""
 
 
 _ESC = "\x1b"
@@ -366,25 +375,26 @@ HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
 
 
 LAST_RANK = 120
-"""Last asset that is held on chains: nobody is the counterparty of those traded less."""
+"""Last rank of an asset that pools and makers hold; assets that are traded less are not swapped on
+chains."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of a token that a pool or a maker of its chain trades, else None."""
+    """Returns the asset of a token that a pool or a maker of its chain trades; None for other
+    tokens."""
     return pooled(row) or quoted_by_maker(row)
 
 
 def pooled(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of a token that, itself or wrapped, is in a pool of its EVM chain, else
-    None.
-    """
+    """Returns the asset of a token that is in a pool of its EVM chain, itself or wrapped; None for
+    other tokens."""
     return _held(row) if row.chain in EVM_CHAINS else None
 
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of a token that the maker on Solana holds, else None.
+    """Returns the asset of a token that the maker on Solana holds; None for other tokens.
 
-    It holds no wrapped and bridged copies, which exchanges do not take either.
+    The maker holds no wrapped and bridged copies, which exchanges do not take either.
     """
     return _held(row) if row.chain == CHAIN and row.traded else None
 
@@ -405,22 +415,25 @@ ON_CHAIN_NAMES = {
     "me": "Meridian",
     "at": "Atoll",
 }
-"""On-chain venues by provider code; they are ``service.venues.onchain`` on the sandbox's chains."""
+"""Names of the on-chain venues by provider code. The adapters are in ``service.venues.onchain``."""
 
 PAYOUT_WALLETS = 5
-"""Hot wallets every exchange pays from (contract 17.7)."""
+"""How many hot wallets every exchange pays from (contract 17.7)."""
 
 STATIC_ADDRESSES = 2
-"""Deposit addresses per chain of an exchange that has static ones (contract 17.7)."""
+"""How many deposit addresses an exchange with static addresses has on each chain (contract
+17.7)."""
 
 
 class VenueRow(Struct, frozen=True, eq=False):
-    """One exchange. Basis points off the mid price, book depth and bounds in US dollars.
+    """A row of the table of exchanges.
 
-    ``exchange_seconds`` of world time lie between a confirmed deposit and the payout;
-    ``caution`` is by how much its quoted minutes exceed what it needs; ``latency`` is how
-    long it usually takes to answer a quote, in seconds, and ``slow`` between what it takes in
-    its bad moments. ``fixed_spread`` None: no fixed rates.
+    ``spread`` and ``fixed_spread`` are basis points off the mid price; ``fixed_spread`` is None if
+    there are no fixed rates. ``depth``, ``minimum`` and ``maximum`` are US dollars.
+    ``exchange_seconds`` of world time pass between a confirmed deposit and the payout. ``caution``
+    is the factor by which the quoted minutes exceed what the exchange needs. ``latency`` is the
+    usual time in seconds to answer a quote, ``slow`` the range of that time in the exchange's bad
+    moments.
     """
 
     code: str
@@ -433,27 +446,29 @@ class VenueRow(Struct, frozen=True, eq=False):
     caution: Decimal
     latency: float
     without: frozenset[str] = frozenset()
-    """Assets it does not trade."""
+    """Codes of the assets that the exchange does not trade."""
     without_chains: frozenset[str] = frozenset()
     fixed_spread: Decimal | None = None
     markup: bool = False
     reach: int = 100
-    """Percent that it lists of the assets which every exchange decides on by itself."""
+    """Percent of the assets with ``everywhere`` False that the exchange lists."""
     memo_deposits: bool = True
-    """On chains with memos one address for all and a memo for each; else an address for each."""
+    """True if the exchange has, on chains with memos, one address for all legs and a memo for each;
+    False if each leg has an address."""
     static_deposits: bool = False
-    """Two deposit addresses on each chain, taken in turns by open orders."""
+    """True if the exchange has two deposit addresses on each chain, which open orders use in
+    turn."""
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
-    """Closed for so many minutes out of every so many minutes of sandbox time, from that minute of
-    each round on; rounds count from the epoch."""
+    """Minutes closed, minutes of a round, and minute of the round at which the exchange closes, in
+    sandbox time; rounds are counted from the epoch. None if it never closes."""
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)
-    """Percent that it keeps of a refund."""
+    """Percent of a refund that the exchange keeps."""
     tells_refund: bool = True
-    """True if it reports the amount of a refund."""
+    """True if the exchange reports the amount of a refund."""
 
 
 def _venue(line: dict[str, str]) -> VenueRow:

@@ -1,8 +1,9 @@
 """The world of the sandbox as the service's catalogue shows it: chains, tokens, who trades what,
 and scans.
 
-A live service would buy the scans. The result of a scan is a property of the token; how long it
-stands, and whether the scanner had a bad moment, follow the seed and sandbox time (contract 5.10).
+A live service would buy the scans. Here the result of a scan is a property of the token. How long a
+result is valid, and whether the scanner fails temporarily, depends on the seed and on sandbox time
+(contract 5.10).
 """
 
 from __future__ import annotations
@@ -46,14 +47,15 @@ _CREATED = datetime(2024, 7, 6, 21, 14, 22, tzinfo=UTC)
 _CENT = Decimal("0.01")
 
 INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
-"""Where the two legs of a private route may meet, as chain and symbol, best first."""
+"""Tokens at which the two legs of a private route may meet, as (chain, symbol), the best first."""
 
 _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
-"""Chains on which a bundle, or one transaction, pays the deposits of a group."""
+"""Chains on which one bundle or one transaction can pay the deposits of a whole group."""
 
 
 class WorldToken(Struct, frozen=True, eq=False):
-    """A token with what the simulation knows beyond the catalogue; each is one object."""
+    """A token with what the simulation knows beyond the catalogue. There is one object for each
+    token, and objects are compared by identity."""
 
     token_id: str
     row: TokenSpec
@@ -63,12 +65,12 @@ class WorldToken(Struct, frozen=True, eq=False):
 
     @property
     def tradable(self) -> bool:
-        """True if exchanges take it at all."""
+        """True if exchanges can list the token."""
         return self.row.traded and self.asset is not None
 
 
 def asset_of(token: WorldToken) -> AssetRow:
-    """Raises ValueError for a token that nothing prices."""
+    """Returns the asset of a token. Raises ValueError if the token has no price."""
     if token.asset is None:
         raise ValueError(f"{token.row.symbol} on {token.row.chain} has no price")
     return token.asset
@@ -79,7 +81,7 @@ def seed_bytes(*parts: object) -> bytes:
 
 
 def object_id(*parts: object) -> str:
-    """Returns 24 hexadecimal digits from a path of names."""
+    """Returns 24 hexadecimal digits derived from a path of names."""
     return seed_bytes("object", *parts).hex()[:24]
 
 
@@ -95,13 +97,14 @@ def _address_of(row: TokenSpec, chain: ChainRow) -> str | None:
 
 
 def derive_contract(chain: ChainRow, seed: bytes) -> str:
-    """Returns a contract, issuer or number of a token on the chain; nobody owns it."""
+    """Returns a contract, issuer or number of a token on the chain, derived from the seed; nobody
+    owns it."""
     return ADDRESS_KINDS[chain.kind].generate_contract(chain.address(seed), seed)
 
 
 @lru_cache(maxsize=1)
 def world_tokens() -> dict[str, WorldToken]:
-    """Returns every token by id; the same in every process and at every start."""
+    """Returns every token by id; they are the same in every process and at every start."""
     tokens = {}
     for row in (*HONEST_ROWS, *HOSTILE_ROWS):
         chain = chains_by_name()[row.chain]
@@ -112,7 +115,7 @@ def world_tokens() -> dict[str, WorldToken]:
 
 
 def keywords() -> dict[str, str]:
-    """Returns extra search terms of tokens, by token id."""
+    """Returns the extra search terms of tokens, by token id."""
     return {
         token.token_id: token.asset.keywords
         for token in world_tokens().values()
@@ -121,12 +124,12 @@ def keywords() -> dict[str, str]:
 
 
 def rows_by_id() -> dict[str, TokenSpec]:
-    """Returns what is known of every token beyond the catalogue, by token id."""
+    """Returns the table row of every token, by token id."""
     return {token.token_id: token.row for token in world_tokens().values()}
 
 
 def find_token(chain: str, symbol: str) -> WorldToken:
-    """Returns the first token of that symbol on a chain. Raises KeyError."""
+    """Returns the first token with this symbol on a chain. Raises KeyError."""
     for token in world_tokens().values():
         if token.row.chain == chain and token.row.symbol == symbol:
             return token
@@ -134,7 +137,7 @@ def find_token(chain: str, symbol: str) -> WorldToken:
 
 
 def trades(venue: VenueRow, token: WorldToken) -> bool:
-    """Returns whether the exchange lists the token."""
+    """Returns True if the exchange lists the token."""
     return token.token_id in traded_by(venue)
 
 
@@ -173,7 +176,7 @@ def provider_of(venue: VenueRow) -> SwapProvider:
 
 
 def build_chains(ids: ChainIds = "sandbox") -> list[Chain]:
-    """Returns every chain of the catalogue, disabled ones too."""
+    """Returns every chain of the catalogue, including disabled ones."""
     return [_chain(place, row, ids) for place, row in enumerate(CHAIN_ROWS)]
 
 
@@ -199,7 +202,7 @@ def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
 
 
 def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
-    """Returns every token of the catalogue; ages of security scans count from ``now``."""
+    """Returns every token of the catalogue; the ages of security scans count back from ``now``."""
     by_name = {chain.short_name: chain for chain in chains}
     return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
 
@@ -249,14 +252,17 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
 
 
 def _exchange_symbol(token: WorldToken) -> str:
-    """``ETH`` at home, ``ETHBASE`` elsewhere, as exchanges write it."""
+    """Returns the symbol that exchanges use: ``ETH`` on the asset's home chain, ``ETHBASE``
+    elsewhere."""
     at_home = token.asset is not None and token.asset.home == token.row.chain
     symbol = token.row.symbol.upper()
     return symbol if at_home else symbol + token.row.chain.upper()
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Lower first: the home token of an asset before its copies, then by the chain's place."""
+    """Returns the priority of a token; the lowest comes first. The home token of an asset comes
+    before its copies, which follow in the order of the chains. None for an unverified token or one
+    without an asset."""
     if token.asset is None or token.row.unverified:
         return None
     place = _places()[token.asset.code] * 1000
@@ -287,14 +293,14 @@ def _places() -> dict[str, int]:
 PROVIDER = "Lookout"
 SCAN_LIFE = timedelta(days=1)
 RETRY_LIFE = timedelta(minutes=15)
-"""How long a scan without a result stands if the reason is temporary."""
+"""How long a scan without a result is valid if the reason is temporary."""
 
 SCAN_SECONDS = 0.4
-"""How long the scanner takes."""
+"""Seconds that a scan takes."""
 
 FRESH_AGE = timedelta(hours=2)
 STALE_AGE = timedelta(days=9)
-"""Age, when the world begins, of a stale scan."""
+"""Age of a stale scan when the world begins."""
 
 _PASSING = frozenset(
     {
@@ -337,7 +343,7 @@ _VERDICTS = {
     "warning": (ScanResult.WARNING, "Spam risk", Decimal("0.46")),
     "malicious": (ScanResult.MALICIOUS, "Malicious", Decimal("0.98")),
 }
-"""The result in a scan, the provider's word for it, and its score."""
+"""The result in a scan, the provider's word for it, and its score, by verdict."""
 _WARNINGS = ((_MINTABLE, _PUBLISHED), (_FEE, _PUBLISHED), (_MINTABLE, _FEE))
 _DANGERS = ((_IMPERSONATOR, _HONEYPOT), (_IMPERSONATOR,), (_HONEYPOT, _DRAINER))
 
@@ -349,12 +355,12 @@ class Scanner:
         self._rows = rows
 
     async def scan(self, token: Token) -> TokenSecurityScan:
-        """Returns the verdict now; it is to be renewed after ``expires_at``."""
+        """Scans a token and returns the result, which is valid until its ``expires_at``."""
         await self._clock.sleep(SCAN_SECONDS)
         return self.verdict(token, self._clock.now())
 
     def verdict(self, token: Token, now: datetime) -> TokenSecurityScan:
-        """Returns the scan that ends at ``now``."""
+        """Returns the result of a scan that ends at ``now``."""
         row = self._rows.get(token.id)
         chance = _chance(self._seed, token.id, "verdict")
         verdict = _guess(token, chance) if row is None else row.verdict
@@ -366,7 +372,8 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """Returns the scan a token had when the world began; None when nobody had selected it."""
+    """Returns the scan that a token had when the world began; None if nobody had selected the
+    token."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE
@@ -374,7 +381,7 @@ def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurity
 
 
 def is_bridged(row: TokenSpec) -> bool:
-    """``USDC.e``, ``BTC.b``: a copy made by a bridge."""
+    """Returns True if the token is a copy made by a bridge, such as ``USDC.e`` or ``BTC.b``."""
     return row.asset is not None and "." in row.symbol
 
 
@@ -402,7 +409,7 @@ def scan_with(
 ) -> TokenSecurityScan:
     """Returns the record of a scan at ``at`` with a TokenSpec's ``verdict``.
 
-    ``chance``, a byte, chooses among the findings that go with it.
+    ``chance``, a byte, selects which findings are given for the verdict.
     """
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)

@@ -1,8 +1,8 @@
-"""Catalogues of any size out of a seed, for tests, benchmarks and large sandboxes.
+"""Generates catalogues of any size from a seed, for tests, benchmarks and large sandboxes.
 
-A generated token is a full token on the wire and is traded by nobody: exchanges know the
-tokens of the sandbox's own tables alone. Names are like those of public lists: much of a kind,
-some odd, a few foreign.
+A generated token is complete in the API, but no exchange trades it: exchanges only know the tokens
+of the sandbox's own tables. Names are like those of public lists: many similar ones, some odd, a
+few in other scripts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ _FOREIGN = (
 
 
 def draw_name(random: Random) -> tuple[str, str]:
-    """Returns a symbol and a name: mostly two words and three to six letters."""
+    """Returns a random symbol and name, mostly with two words in the name and three to six letters
+    in the symbol."""
     kind = random.random()
     if kind < 0.015:
         name = random.choice(_FOREIGN)
@@ -84,7 +85,7 @@ def draw_name(random: Random) -> tuple[str, str]:
 
 
 FEWEST, MOST = 1_000, 100_000
-"""Bounds of the number of tokens in a catalogue."""
+"""Smallest and largest number of tokens in a catalogue."""
 
 _SHARES = {
     "solana": 27,
@@ -105,7 +106,7 @@ _SHARES = {
     "mantle": 0.3,
     "gnosis": 0.2,
 }
-"""Percent of the tokens on each chain, about as in public lists."""
+"""Percent of the generated tokens on each chain, about as in public lists."""
 
 _COPIED = ("USDC", "USDT", "ETH", "BTC", "SOL", "PEPE", "SHIB", "UNI", "LINK", "TRUMP", "ARB")
 _FIRST_PLACE = 1_000_000
@@ -119,7 +120,7 @@ def build_catalog(
 ) -> tuple[list[Chain], list[Token]]:
     """Returns the chains of the sandbox, and its tokens filled up to ``count`` with generated ones.
 
-    Raises ValueError for a count outside FEWEST to MOST.
+    Raises ValueError if ``count`` is not between FEWEST and MOST.
     """
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
@@ -132,7 +133,8 @@ def build_catalog(
 def generate_tokens(
     seed: int, count: int, chains: Sequence[Chain], begin: datetime
 ) -> Iterator[Token]:
-    """Returns this many tokens on these chains; a smaller count gives the first of a larger one."""
+    """Yields ``count`` tokens on these chains. With a smaller count these are the first tokens of a
+    larger one."""
     places = [chain for chain in chains if chain.short_name in _SHARES]
     weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
     random = Random(f"tokens {seed}")
@@ -182,12 +184,12 @@ def _token(seed: int, number: int, chain: Chain, random: Random, begin: datetime
 
 
 def _price(random: Random) -> Decimal:
-    """Four digits anywhere between a billionth of a dollar and some thousands."""
+    """Returns a price with four digits, between a billionth of a dollar and some thousands."""
     return Decimal(random.randint(1000, 9999)).scaleb(random.choice(range(-13, 1)))
 
 
 def _change(random: Random) -> Decimal:
-    """Percent in 24 hours: mostly little, at times nearly everything."""
+    """Returns a change in percent within 24 hours, mostly small, at times nearly 100."""
     percent = max(-99.99, random.gauss(0, 4) * (8 if random.random() < 0.05 else 1))
     return Decimal(percent).quantize(_CENT)
 
@@ -205,7 +207,8 @@ def _contract(chain: ChainRow, seed: bytes) -> str:
 def _scan(
     copies: bool, unverified: bool, random: Random, begin: datetime
 ) -> TokenSecurityScan | None:
-    """Two tokens in five were selected once; some of the verdicts are stale."""
+    """Returns the scan of a token that was selected before, as two in five were, else None; some
+    scans are stale."""
     chance = random.random()
     stale, byte = random.random() < 0.2, random.randrange(256)
     if chance > 0.4:

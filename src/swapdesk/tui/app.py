@@ -1,7 +1,7 @@
 """The desk as a terminal application: its connection, its clock tick and its controllers.
 
-Quitting takes two keys: the first says what is still open, the second leaves. Garbage collection
-is kept away from keys (``GarbageRounds``).
+Quitting takes two keys if something is still open: the first shows a warning, the second leaves.
+Garbage is collected between keys (``GarbageRounds``).
 """
 
 from __future__ import annotations
@@ -52,27 +52,29 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 AGAIN_SECONDS = 10.0
-"""How long the telling counts; as long as its notice is shown."""
+"""Seconds after a warning in which the next quit key leaves; the warning is shown for as long."""
 
 
 QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """The first sentence of a warning and the key, for screens that have no room for all of it."""
+    """Returns the beginning of the first sentence of a warning and the key that quits, for screens
+    without room for the whole warning."""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
 
 class LeavingGuard:
-    """Asked at every ``q``: a warning is shown once, then the next key leaves."""
+    """Decides at every ``q`` whether the desk may be left: a warning is shown once, then the next
+    ``q`` leaves."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._told: tuple[str, float] | None = None
 
     def refusal(self, warning: str | None) -> str | None:
-        """The warning to show instead of leaving; None to leave now."""
+        """Returns the warning to show instead of leaving; None if the desk may be left now."""
         now = self._clock.monotonic()
         told, self._told = self._told, (warning, now) if warning is not None else None
         if warning is None:
@@ -86,14 +88,16 @@ ASIDE_SECONDS = 10.0
 WHOLE_SECONDS = 600.0
 PAUSE_SECONDS = 30.0
 MIDDLE = 3
-"""Young collections between two middle ones: ten together held the loop for tens of milliseconds
-while thousands of orders moved."""
+"""Number of young garbage collections per middle one. With ten, a middle one blocked the event loop
+for tens of milliseconds while thousands of orders moved."""
 _NEVER = 1_000_000
-"""Middle collections between two full ones: only :class:`GarbageRounds` asks for those."""
+"""Number of middle garbage collections per full one: so many that only :class:`GarbageRounds`
+starts a full one."""
 
 
 class GarbageRounds(Struct):
-    """Call :meth:`begin`, :meth:`key` at every key, :meth:`tick` once a second, :meth:`end`."""
+    """Collects garbage at moments when no key is delayed. The owner calls :meth:`begin`,
+    :meth:`key` at every key, :meth:`tick` once a second, and :meth:`end`."""
 
     clock: Clock
     _aside: float = 0.0
@@ -108,7 +112,7 @@ class GarbageRounds(Struct):
         gc.set_threshold(young, MIDDLE, _NEVER)
 
     def end(self) -> None:
-        """Restores the settings of the process."""
+        """Restores the garbage collection settings of the process."""
         if self._usual is not None:
             gc.set_threshold(*self._usual)
             gc.unfreeze()
@@ -135,20 +139,18 @@ class GarbageRounds(Struct):
 
 
 class TapePlayer(Protocol):
-    """Plays a tape in the desk (``tui.tapes.player``)."""
+    """An object that plays a tape in the desk (``tui.tapes.player``)."""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:
         """Prepares an application for the tape; returns the arguments to run it with."""
 
     def keeps(self, event: KeyPressed | Paste) -> bool:
-        """True if a key of the user is kept from the desk."""
+        """Returns True if a key of the user must not reach the desk."""
 
 
 class DeskApp(SafeApp[int]):
-    """``start_sandbox`` is called after the first frame, on the sandbox profile only.
-
-    A method ``do_NAME`` does the verb of everywhere of that name.
-    """
+    """The application. It calls ``start_sandbox`` after the first frame, on the sandbox profile
+    only. A method ``do_NAME`` does the verb NAME, which works on every screen."""
 
     CSS_PATH = "styles/desk.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -183,7 +185,7 @@ class DeskApp(SafeApp[int]):
         self.signing = SigningController(self.navigation)
         self.batches = BatchController(self.navigation)
         self.player: TapePlayer | None = None
-        """Of the tape that plays; it sees every key first."""
+        """The player of the tape that plays, None without one; it gets every key first."""
         self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)
@@ -191,9 +193,9 @@ class DeskApp(SafeApp[int]):
         self._begun = False
         self._clock_told = False
         self.next_profile: str | None = None
-        """What the desk goes on with once it is left."""
+        """The profile to open after this desk is left; None to end."""
         self.demo: DemoChoice | None = None
-        """The demonstration that is shown once the desk is connected."""
+        """The demonstration to show as soon as the desk is connected; None without one."""
 
     def get_default_screen(self) -> Screen[Any]:
         return self.navigation.first
@@ -206,13 +208,13 @@ class DeskApp(SafeApp[int]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Starts once: after the first frame, at the latest with a tick. A key that opens another
-        page before the first frame is drawn keeps its callback from being called."""
+        """Starts the desk once, after the first frame or with the first tick. The tick is needed
+        because the callback of the first frame is not called if a key opens another page before."""
         if not self._begun:
             self.start()
 
     def start(self) -> None:
-        """Connects, also again after a failure."""
+        """Connects the desk; is called again after a failure."""
         self._begun = True
         connected = self.session.background.keep("the connection", self._keep_connected)
         self.run_worker(connected, group="session", exclusive=True, exit_on_error=False)
@@ -269,7 +271,8 @@ class DeskApp(SafeApp[int]):
         return said
 
     def choose_theme(self, name: str) -> str:
-        """Keeps the theme for the next start, in the configuration."""
+        """Draws in this theme, writes the theme to the configuration for the next start, and
+        returns the notice about it."""
         said = super().choose_theme(name)
         settings = self.session.settings
         try:
@@ -295,8 +298,8 @@ class DeskApp(SafeApp[int]):
             await super().on_event(event)
 
     def tick(self) -> None:
-        """Once a second: countdowns and ages of the page in view, and palettes of the user that
-        were edited."""
+        """Updates countdowns and ages of the page in view and reloads the user's palettes if they
+        were edited. Is called once a second."""
         self._begin()
         if self.palettes_changed():
             self.reload_palettes()
@@ -313,7 +316,8 @@ class DeskApp(SafeApp[int]):
         self.notify(str(defect), severity="error")
 
     async def _agree_to_payee(self, asked: NewPayee) -> bool:
-        """The call waits for the answer, and so do those behind it."""
+        """Asks the user whether calls may be paid to somebody new; returns True if the user agreed.
+        The call that needs the answer waits, and so do the calls after it."""
         from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -327,13 +331,13 @@ class DeskApp(SafeApp[int]):
         return await answer
 
     def _tell_clock(self, problem: str | None) -> None:
-        """Shows a problem once, and again after the clock was right meanwhile."""
+        """Shows a problem of the clock once, and again only if the clock was right in between."""
         if problem is not None and not self._clock_told:
             self.notify(problem, severity="warning")
         self._clock_told = problem is not None
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Shows that a worker failed; the desk and its orders go on."""
+        """Shows that a worker failed; the desk and its orders continue."""
         if event.state is not WorkerState.ERROR:
             return
         error = event.worker.error
@@ -399,13 +403,13 @@ class DeskApp(SafeApp[int]):
 
     @property
     def other_profiles(self) -> list[str]:
-        """The profiles that the desk can continue with."""
+        """The names of the other profiles that the desk can continue with."""
         settings = self.session.settings
         return [name for name in settings.profiles if name != settings.profile.value]
 
     def leave(self, profile: str | None = None) -> None:
-        """Leaves, perhaps for another profile; with open orders the first call warns and the second
-        leaves."""
+        """Leaves the desk, to open another profile if one is given. With open orders the first call
+        only warns and the second leaves."""
         refusal = self._leaving.refusal(self._open_business())
         if refusal is None:
             self.next_profile = profile
@@ -458,9 +462,9 @@ def run_desk(
     *,
     demo: DemoChoice | None = None,
 ) -> int | str:
-    """Runs the desk until it is left, with a tape or a first demonstration if given; returns the
-    exit code, or the profile to continue with. Raises JournalRefused once the terminal is
-    restored."""
+    """Runs the desk until it is left, with a tape or a first demonstration if given. Returns the
+    exit code, or the name of the profile to continue with. Raises JournalRefused after the terminal
+    is restored."""
     app = DeskApp(settings, start_sandbox)
     app.demo = demo
     result = app.run() if player is None else app.run(**player.attach(app))

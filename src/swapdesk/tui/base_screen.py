@@ -1,8 +1,9 @@
-"""The screen that every screen of the desk is built on.
+"""The base of every screen of the desk.
 
 Rows from the top: frame, frame rule, body (with an optional side panel), bottom rule or notice,
 money line, keys. A subclass gives the body, its verbs and what each verb does. A key that moves
-money counts only on a screen that has been still. A terminal that is too small shows one line.
+money works only if the screen has not changed for a moment. If the terminal is too small, one line
+says so.
 """
 
 from __future__ import annotations
@@ -58,15 +59,15 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """The verbs of a screen, then those of everywhere that it does not have under words of its
-    own."""
+    """Returns the verbs of a screen, then those that work on every screen. If the screen has one of
+    the latter under words of its own, only its own is kept."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
 
 class ScreenVerbs:
-    """``standings`` returns the states of all verbs, ``keymap`` the keys that the user gave to
-    verbs."""
+    """The verbs of a screen with their keys. ``standings`` returns the states of all verbs;
+    ``keymap`` returns the keys that the user gave to verbs."""
 
     def __init__(
         self,
@@ -82,13 +83,13 @@ class ScreenVerbs:
         return next((verb for verb in self._verbs if verb.id == name), None)
 
     def working(self) -> Working:
-        """The verbs that have a key at this moment, with their states."""
+        """Returns the verbs that are not hidden now, with their states."""
         standings = self._standings()
         states = [(verb, state_of(standings.get(verb, True))) for verb in self._verbs]
         return [(verb, state) for verb, state in states if not state.hidden]
 
     def keys(self, verb: Verb) -> list[str]:
-        """The keys of a verb in the present keymap, by Textual's names."""
+        """Returns the keys of a verb in the present keymap, by Textual's names."""
         return split_keys(self._keymap().get(verb.id, verb.key))
 
     @cached_property
@@ -100,8 +101,9 @@ class ScreenVerbs:
         return verbs
 
     def has_key(self, key: str) -> bool:
-        """True if a verb that works now has this key (Textual's name of it). A field asks it of
-        every key of every binding, so standings are made only for a key of a verb."""
+        """Returns True if a verb that works now has this key (Textual's name of it). A field calls
+        this for every key of every binding, so states are computed only if some verb has the
+        key."""
         verbs = self._by_key.get(key)
         if verbs is None:
             return False
@@ -109,7 +111,7 @@ class ScreenVerbs:
         return any(not state_of(standings.get(verb, True)).hidden for verb in verbs)
 
     def hints(self, verbs: Working) -> list[CommandState]:
-        """The entries of the footer."""
+        """Returns the entries of the footer."""
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
     def help_groups(self, focused: Widget | None, screen: str = "") -> list[HelpGroup]:
@@ -134,7 +136,8 @@ class ScreenVerbs:
     def palette_entries(
         self, theme_names: Iterable[str], profiles: Iterable[str] = ()
     ) -> list[PaletteEntry]:
-        """The verbs that work now, then one entry per profile and theme."""
+        """Returns the entries of the palette: the verbs that work now, then the profiles and the
+        themes."""
         from swapdesk.tui.widgets.help_overlay import PaletteEntry
 
         verbs = [
@@ -150,11 +153,11 @@ class ScreenVerbs:
         return [*verbs, *others, *themes]
 
     def shown_key(self, verb: Verb) -> str:
-        """The key of a verb as it is written."""
+        """Returns the key of a verb in written form."""
         return self._configured_key(verb) or verb.shown_key
 
     def _configured_key(self, verb: Verb) -> str:
-        """The key that the user gave to a verb; empty where it has its own."""
+        """Returns the key that the user gave to a verb; empty if the verb has its usual key."""
         keys = split_keys(self._keymap().get(verb.id, ""))
         return shown_key(keys[0]) if keys else ""
 
@@ -164,23 +167,24 @@ STILL_SECONDS = 0.3
 
 MOVING = "The screen just changed. Read it, then press the key again."
 OTHER_STEP = "The step changed under the key. Nothing was done."
-"""Why a money key did not count, as the notice says it."""
+"""The notice if a money key did not work because its step had changed."""
 
 
 class StillnessGuard(Struct):
-    """Told of every change of what the user decides on; asked before every money key."""
+    """Decides whether a money key works. The guard is told of every change of what the user decides
+    on, and is asked before every money key."""
 
     clock: Clock
     step: str = ""
     _changed: float | None = None
 
     def changed(self, step: str) -> None:
-        """The screen shows something else now; ``step`` names what its money key would do."""
+        """Records that the screen changed now; ``step`` names what its money key would do."""
         self.step = step
         self._changed = self.clock.monotonic()
 
     def refusal(self, step: str) -> str | None:
-        """Why a money key for ``step`` does not count now; None when it counts."""
+        """Returns why a money key for ``step`` does not work now; None if it works."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -197,7 +201,8 @@ def is_too_small(width: int, height: int) -> bool:
 
 
 class TooSmall(LinesView):
-    """Covers everything else, which keeps its place and the focus beneath."""
+    """A line that covers the whole screen if the terminal is too small. The widgets below keep
+    their places and the focus."""
 
     DEFAULT_CSS = """
     TooSmall {
@@ -218,8 +223,9 @@ WARNING_SECONDS = 10.0
 
 
 class DeskScreen(Screen[None]):
-    """Subclasses return widgets from :meth:`compose_body`, list ``VERBS`` and define a ``do_*`` for
-    each. A verb of everywhere without one becomes a :class:`Go` for the application."""
+    """The base of a screen. A subclass returns widgets from :meth:`compose_body`, lists ``VERBS``
+    and defines a ``do_*`` method for each. A verb of every screen that has no such method is sent
+    to the application as :class:`Go`."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()
@@ -246,12 +252,12 @@ class DeskScreen(Screen[None]):
 
     @dataclass
     class Go(Message):
-        """A verb of everywhere was chosen: the application does it."""
+        """The message that the user chose a verb which the application does."""
 
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """``bare``: a base of screens without keys of its own."""
+        """``bare`` is True for a base class that has no keys of its own."""
         if not bare:
             cls._verbs_here = verbs_of_screen(cls.VERBS)
             own: list[BindingType] = list(cls.__dict__.get("BINDINGS", ()))
@@ -283,29 +289,31 @@ class DeskScreen(Screen[None]):
     # what a subclass fills in
 
     def compose_body(self) -> Iterable[Widget]:
-        """The widgets of the body, full width; each keeps its margin of two itself."""
+        """Returns the widgets of the body in full width; each keeps a margin of two cells
+        itself."""
         return ()
 
     def compose_side(self) -> Iterable[Widget]:
-        """A side panel (class ``side``); none by default."""
+        """Returns the side panel (class ``side``); no widgets by default."""
         return ()
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """All verbs of this screen: its own, then those of everywhere."""
+        """Returns all verbs of this screen: its own, then those that work on every screen."""
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Visibility, cost and lock of verbs in the present state; a verb without a row works."""
+        """Returns, for verbs, whether they are visible, what they cost and why they are locked at
+        present. A verb without an entry works."""
         return {}
 
     @property
     def current(self) -> Any:
-        """What verbs with ``current`` act on: the row under the cursor, or what the page is about;
-        None without one."""
+        """The subject of the verbs that need one: the row under the cursor, or what the page is
+        about; None if there is no subject."""
         return None
 
     def standings_of(self, current: Any) -> Standings:
-        """As :meth:`standings`, of verbs whose state depends on ``current``."""
+        """Returns the same as :meth:`standings`, for verbs whose state depends on ``current``."""
         return {}
 
     def all_standings(self) -> Standings:
@@ -319,7 +327,7 @@ class DeskScreen(Screen[None]):
         return state_of(self.all_standings().get(verb, True))
 
     def in_footer(self) -> Working:
-        """The verbs that the footer shows, the main one first."""
+        """Returns the verbs that the footer shows, with their states, the main one first."""
         return [(verb, standing) for verb, standing in self.verbs.working() if verb.in_footer]
 
     # verbs
@@ -333,7 +341,8 @@ class DeskScreen(Screen[None]):
         return not self.standing_of(verb).hidden
 
     async def action_command(self, name: str) -> None:
-        """Does a verb: a locked one says why, a money verb needs a still screen."""
+        """Does a verb. If the verb is locked, a notice says why; if it moves money, it is done only
+        on a screen that has been still."""
         verb = self.verbs.named(name)
         if verb is None:
             return
@@ -393,13 +402,13 @@ class DeskScreen(Screen[None]):
         return self._frame.state
 
     def set_frame(self, state: FrameState) -> None:
-        """Draws another name, context, badge or budget."""
+        """Redraws the header with another name, context, badge or budget."""
         self._frame.show(state)
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
 
     def refresh_caption(self) -> None:
-        """The application has another caption, or none."""
+        """Redraws the frame after the caption of the application changed."""
         self._frame.redraw()
 
     def set_money(
@@ -411,7 +420,7 @@ class DeskScreen(Screen[None]):
         next_short: str = "",
         urgent: bool = False,
     ) -> None:
-        """``Funds <where>`` and ``Next <next_>``."""
+        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:
@@ -421,7 +430,8 @@ class DeskScreen(Screen[None]):
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:
-        """The money key would do something else now (another quote, other terms)."""
+        """Records that the money key would now do something else (another quote, other terms), and
+        redraws the keys."""
         self.guard.changed(step)
         self.refresh_keys()
 
@@ -435,9 +445,11 @@ class DeskScreen(Screen[None]):
         keep: bool = True,
     ) -> None:
         """Shows one sentence above the money line, or over its left half on short screens.
-        ``about`` is its subject: the notice goes early when :meth:`settle_notice` names another.
-        ``short`` replaces a sentence that would be cut, and is itself never cut. ``keep``: it goes
-        into the log of notices."""
+
+        ``about`` is the subject of the notice, which is cleared early if :meth:`settle_notice`
+        names another subject. ``short`` replaces a sentence that would be cut, and is itself never
+        cut. With ``keep`` the notice is also logged.
+        """
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
@@ -449,7 +461,8 @@ class DeskScreen(Screen[None]):
         self.delay("notice", seconds, self._notice_over)
 
     def _notice_over(self) -> None:
-        """Clears the notice once its time has passed on the desk's clock."""
+        """Clears the notice if its time has passed on the desk's clock; otherwise waits for the
+        rest."""
         left = self._notice_ends - self.guard.clock.monotonic()
         if left > 0:
             self.delay("notice", left, self._notice_over)
@@ -457,13 +470,15 @@ class DeskScreen(Screen[None]):
             self.clear_notice()
 
     def delay(self, name: str, seconds: float, act: Callable[[], None]) -> None:
-        """Calls ``act`` after so long; a call that waits under the same name is dropped."""
+        """Calls ``act`` after ``seconds``. A call that is still waiting under the same name is
+        cancelled."""
         if name in self._delays:
             self._delays[name].stop()
         self._delays[name] = self.set_timer(seconds, act)
 
     def soon(self, name: str, seconds: float, act: Callable[[], None]) -> None:
-        """Calls ``act`` after so long, once for all calls under this name until then."""
+        """Calls ``act`` after ``seconds``. Further calls under the same name until then are
+        ignored."""
         if name not in self._due:
             self._due.add(name)
             self.set_timer(seconds, partial(self._act, name, act))
@@ -473,11 +488,11 @@ class DeskScreen(Screen[None]):
         act()
 
     def notice_time(self) -> datetime:
-        """The time under which a notice is logged."""
+        """Returns the time under which a notice is logged."""
         return self.guard.clock.now()
 
     def _lay_notice(self) -> None:
-        """Lays the notice over the money line on short screens, into its own row on others."""
+        """Shows the notice over the money line on short screens, in its own row on others."""
         state = self._notice.state
         over = bool(state.text) and self.app.size.height < SHORT_BELOW
         self._money.lay_over(
@@ -486,7 +501,7 @@ class DeskScreen(Screen[None]):
         )
 
     def settle_notice(self, about: object) -> None:
-        """Clears the notice if it has another subject than ``about``."""
+        """Clears the notice if it has a subject other than ``about``."""
         if self._notice_about is not None and self._notice_about != about:
             self.clear_notice()
 
@@ -522,18 +537,20 @@ class DeskScreen(Screen[None]):
 
     @on(ScreenResume)
     def _follow_size(self) -> None:
-        """The terminal may have been resized while another screen covered this one."""
+        """Sets the classes of the terminal's size, which may have changed while another screen
+        covered this one."""
         self.update_classes(classes_at(*self.app.size))
 
     @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """Yields to other tasks between the two times that the toolkit paints a screen that comes
+        """Lets other tasks run between the two times that the toolkit paints a screen that comes
         into view."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """The first key of the help that is not typed into the field with the focus."""
+        """Returns the first help key that the focused field does not take as text; empty if there
+        is none."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

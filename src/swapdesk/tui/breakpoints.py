@@ -1,4 +1,4 @@
-"""What screens and overlays share: classes by width and height, and keys by the desk's keymap."""
+"""Classes by width and height, and keys by the desk's keymap, for screens and overlays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Every class of a size, and whether a screen of this size has it."""
+    """Returns every class of a size, with True if a screen of this size has the class."""
     classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
         reached = max((least for least, _ in steps if least <= cells), default=None)
@@ -31,8 +31,9 @@ def classes_at(width: int, height: int) -> dict[str, bool]:
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
     """Gives the commands of a screen the keys of the keymap.
 
-    Not ``App.set_keymap``: Textual 8.2.8 asks a field whether it takes a key before it applies that
-    keymap, and a verb whose old key is a letter is lost while a field has the focus.
+    ``App.set_keymap`` is not used: Textual 8.2.8 asks a field whether it takes a key before that
+    keymap is applied. A verb whose old key is a letter would then not work while a field has the
+    focus.
     """
     merged = type(screen)._merged_bindings
     if keymap and merged is not None:

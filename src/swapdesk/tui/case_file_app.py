@@ -1,7 +1,7 @@
-"""A support file on the screen: the pages of the desk from the file alone.
+"""An application that shows a support file: the pages of the desk, made from the file alone.
 
-There is no profile, key, service or journal behind it. Nothing can be sent, signed or asked; the
-texts of the file are shown as texts of whoever wrote it, and none is offered to be copied.
+There is no profile, key, service or journal, so nothing can be sent, signed or asked. The texts of
+the file are marked as written by whoever made the file, and the pages offer no key to copy them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import TextRows
 
 HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
-"""What works everywhere and needs no desk."""
+"""The verbs of every screen that need no desk."""
 
 
 class FilePage(DeskScreen, bare=True):
-    """``NAME`` as on the desk's page of the same content."""
+    """A page that shows a support file. ``NAME`` is that of the desk's page with the same
+    content."""
 
     NAME: ClassVar[str] = ""
 
@@ -125,7 +126,7 @@ class FileHistoryPage(FilePage):
 
 
 class CaseFileApp(SafeApp[int]):
-    """Shows one file until it is left."""
+    """The application that shows one support file until it is left."""
 
     CSS_PATH = "styles/desk.tcss"
 

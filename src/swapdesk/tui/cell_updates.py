@@ -1,8 +1,8 @@
-"""Screen updates that write few bytes: only cells that changed, and of a style what differs.
+"""Screen updates that write few bytes: only changed cells, and only the changed parts of a style.
 
 Textual 8.2.8 writes a row from the left edge of its widget to the last changed cell, so a countdown
-at the right end of a table would cost its whole row every second. It also closes every piece of
-text with a reset and opens the next one with its whole style, about 40 bytes each time; over ssh a
+at the right end of a table would cost its whole row every second. It also ends every piece of text
+with a reset and begins the next one with its whole style, about 40 bytes each time; over ssh a
 cursor move in a coloured table would cost more than the text.
 """
 
@@ -20,20 +20,22 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 Rendered = tuple[Region, Region, list[Strip]]
-"""Region and clip of a widget, and the rows where they meet."""
+"""Region and clip of a widget, and the rows inside both."""
 Place = tuple[int, int, Strip]
-"""Column and row from 0, and what stands from there on."""
+"""Column and row, both from 0, and the cells from there on."""
 Piece = tuple[int, str, Style]
 """Column from 0, text and style."""
 
 FEW = 8
-"""Rows up to which the shorter way to write each is looked for; a page is to be there at once."""
+"""Greatest number of rows for which two ways to write a row are compared. A larger update, such as
+a whole page, is written at once."""
 _PLAIN = Style.null()
 
 
 def written(places: Sequence[Place], console: Console) -> str:
-    """Writes the cells of these places. A few rows are written colour by colour where that takes
-    fewer bytes: a change of colour costs up to 19, a move within the row 5."""
+    """Returns the text and escape sequences that write these cells. If there are few rows, a row is
+    written colour by colour if that takes fewer bytes: a change of colour costs up to 19 bytes, a
+    move within the row 5."""
     system = console._color_system or ColorSystem.TRUECOLOR
     data: list[str] = []
     style = _PLAIN
@@ -49,8 +51,8 @@ def written(places: Sequence[Place], console: Console) -> str:
 
 
 def _is_plain(strip: Strip) -> bool:
-    """True if the strip may be cut and written in any order: no link, no combining mark, no
-    character two cells wide."""
+    """Returns True if the strip may be cut and written in any order: it has no link, no combining
+    mark and no character two cells wide."""
     linked = any(style is not None and style.link for _, style, _ in strip)
     return not linked and all(cell_len(char) == 1 for char in set(strip.text))
 
@@ -71,7 +73,7 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
-    """Returns the bytes of a row from column ``at`` on, and the style at its end."""
+    """Returns the bytes that write a row from column ``at`` on, and the style at its end."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:
@@ -88,7 +90,8 @@ def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) ->
 
 @lru_cache(4096)
 def _change(before: Style, after: Style, system: ColorSystem) -> str:
-    """The escape sequence between texts of two styles."""
+    """Returns the escape sequence that changes the style from ``before`` to ``after``; empty if
+    nothing changes."""
     whole = Strip.render_ansi(after, system)
     if not whole:
         return "\x1b[0m" if Strip.render_ansi(before, system) else ""
@@ -117,7 +120,7 @@ def _colour(style: Style, system: ColorSystem, *, foreground: bool) -> str:
 
 
 class CellsUpdate(ChopsUpdate):
-    """The same changes, each cut at both of its ends."""
+    """Textual's update of changed cells, with each change cut at both ends."""
 
     def render_segments(self, console: Console) -> str:
         places: list[Place] = []
@@ -132,7 +135,7 @@ class CellsUpdate(ChopsUpdate):
 
 
 class PageUpdate(LayoutUpdate):
-    """The same page, in fewer bytes."""
+    """Textual's update of a whole page, in fewer bytes."""
 
     def render_segments(self, console: Console) -> str:
         rows = enumerate(self.strips, self.region.y)
@@ -140,11 +143,13 @@ class PageUpdate(LayoutUpdate):
 
 
 class CellCompositor(Compositor):
-    """A compositor whose updates are short, of strips that are freed once nothing shows them."""
+    """A compositor whose updates are short. The strips that it updates are freed as soon as they
+    are not shown any more."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
-        """Textual 8.2.8 renders all rows of every widget whose container reaches into the crop,
-        so that a cursor move walks over the whole screen. These are the rows in it."""
+        """Yields region, clip and rows of each visible widget, limited to the rows inside ``crop``.
+        Textual 8.2.8 would render all rows of every widget whose container reaches into ``crop``,
+        so a cursor move would render the whole screen."""
         if crop is None:
             yield from super()._get_renders()
             return

@@ -1,7 +1,7 @@
-"""The application, as its pages see it: what they may ask of each controller.
+"""The application as its pages see it: what a page may ask of each controller.
 
-Pages get it as ``self.controls``. The controllers themselves stand in ``tui/controllers/``; they
-open pages, so a page names only what it asks of them.
+Pages get it as ``self.controls``. The controllers are in ``tui/controllers/``. Because controllers
+open pages, a page knows only what it asks of them, which these protocols list.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PageNavigation(Protocol):
-    """Opens other pages."""
+    """The controller that opens other pages."""
 
     def open_order(self, service_id: str) -> None: ...
     def open_orders(self, filter_line: str) -> None: ...
@@ -32,14 +32,15 @@ class PageNavigation(Protocol):
 
 
 class Creates(Protocol):
-    """Creates of exchanges, and deposits paid by the sandbox's faucet."""
+    """The controller that creates exchanges and pays deposits from the sandbox's faucet."""
 
     def create(self, intent: Intent) -> bool: ...
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool: ...
 
 
 class Signings(Protocol):
-    """What the desk signs: swaps on chains, deposits, groups of a batch."""
+    """The controller of everything that the desk signs: swaps on chains, deposits, groups of a
+    batch."""
 
     @property
     def begun(self) -> bool: ...
@@ -58,7 +59,7 @@ class Signings(Protocol):
 
 
 class Batches(Protocol):
-    """The batch of this run, which outlives its page."""
+    """The controller of the batch of this run, which continues after its page is closed."""
 
     planner: BatchPlanner | None
     plan: BatchPlan | None
@@ -75,7 +76,7 @@ class Batches(Protocol):
 
 
 class DeskControls(Protocol):
-    """All that a page may ask of the application."""
+    """The application, with everything that a page may ask of it."""
 
     notices: NoticeLog
 

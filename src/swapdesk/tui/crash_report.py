@@ -1,7 +1,7 @@
-"""What is printed when the desk stops by a defect: where it happened, and no secret.
+"""The text that is printed if a defect stops the desk: where it happened, without any secret.
 
-No local variable is ever shown, and the text of the exception is cut, redacted and filtered,
-because it may quote an answer of a service.
+Local variables are never shown. The text of the exception is cut, redacted and filtered, because it
+may quote an answer of a service.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ _PAIR = re.compile(r"(?i)\b(bearer|basic)\s+\S+")
 
 
 def redacted(text: str) -> str:
-    """The text without values of secret names and without bare 32-byte hexadecimal keys."""
+    """Returns the text without the values of secret names and without bare 32-byte hexadecimal
+    keys."""
     text = _NAMED.sub(rf"\1\2{REDACTED}", text)
     text = _PAIR.sub(rf"\1 {REDACTED}", text)
     return _RAW_KEY.sub(REDACTED, text)
 
 
 def crash_report(error: BaseException) -> str:
-    """The stack with source lines, the exception cut to 4,000 characters, one closing sentence. Of
-    an exception that quotes a key or a phrase only the name is left."""
+    """Returns the stack with source lines, the exception cut to 4,000 characters, and a closing
+    sentence. If the exception quotes a key or a phrase, only its name is shown."""
     # Imported on use: a desk that does not crash needs no list of words.
     from swapdesk.flows.support.pasted_secret import secret_in
 

@@ -36,7 +36,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class GlyphSet(Enum):
-    """``glyphs`` in the configuration."""
+    """The sets of glyphs, by the values of ``glyphs`` in the configuration."""
 
     UNICODE = "unicode"
     ASCII = "ascii"
@@ -76,10 +76,10 @@ _TWO_CELLS = {BECOMES: "->", CUT: ".."}
 
 
 def ascii_forms(text: str) -> list[str]:
-    """For each character of a row its ASCII form; joined they are as wide as the row.
+    """Returns the ASCII form of each character of a row; joined, the forms are as wide as the row.
 
-    ``→`` and ``…`` become two cells when a later gap of two or more spaces can give one up, so
-    no column moves; without such a gap they take their one-cell form.
+    ``→`` and ``…`` become two cells if a later gap of two or more spaces can give up one cell, so
+    that no column moves. Without such a gap they take their form of one cell.
     """
     forms = [_ONE_CELL.get(char, char) for char in text]
     taken = 0
@@ -100,7 +100,8 @@ _LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "Δ": "diff"}
 
 
 def ascii_sign(char: str) -> str:
-    """The ASCII form of a glyph in a line that may become longer; any other character as it is."""
+    """Returns the ASCII form of a glyph for a line that may become longer. Any other character is
+    returned unchanged."""
     return _LONGER.get(char) or _ONE_CELL.get(char, char)
 
 
@@ -110,7 +111,8 @@ _PLAIN = ("C", "POSIX")
 def automatic_set(
     encoding: str | None = None, environ: Mapping[str, str] | None = None
 ) -> GlyphSet:
-    """ASCII if standard output, which is drawn on, does not write UTF-8, or the locale is C."""
+    """Returns ASCII if the locale is C or if standard output, on which the desk draws, does not
+    write UTF-8; otherwise Unicode."""
     if _is_plain(os.environ if environ is None else environ):
         return GlyphSet.ASCII
     written = encoding or getattr(sys.__stdout__, "encoding", None)
@@ -119,8 +121,8 @@ def automatic_set(
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:
-    """True if the environment asks for the locale C. Python writes UTF-8 there all the same, and
-    sets an ``LC_CTYPE`` of its own (PEP 538), which says nothing then."""
+    """Returns True if the environment asks for the locale C. Python writes UTF-8 even then and sets
+    ``LC_CTYPE`` itself (PEP 538), so an ``LC_CTYPE`` with such a value is ignored."""
     chosen = environ.get("LC_ALL") or environ.get("LC_CTYPE", "")
     if chosen in _PLAIN:
         return True
@@ -128,7 +130,8 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
 
 
 def wanted_set(configured: str) -> GlyphSet:
-    """The set of the configuration, ``unicode`` or ``ascii``, else what the locale can write."""
+    """Returns the configured set (``unicode`` or ``ascii``); for any other value, the set that the
+    locale can write."""
     return next((known for known in GlyphSet if known.value == configured), automatic_set())
 
 

@@ -1,12 +1,14 @@
-"""Keys one after the other: the next is given out once the one before has had its effect.
+"""A queue for keys: each key is given out only after the key before it has had its effect.
 
-The toolkit gives a key to the widget with the focus and runs a binding only when the key has come
-back from there. Keys that follow faster would meet the page and the field of before: letters are
-lost, or are keys of a page that nobody has seen yet. They wait here instead. Those that came while
-another page was in view go on only into a field, and with the first that would do something else
-the rest of them is dropped.
+The toolkit gives a key to the focused widget, and runs a binding only after the widget has returned
+the key. Without the queue, fast keys would reach the page and the field from before: letters would
+be lost, or would act on a page that nobody has seen yet.
 
-On an empty line a letter may be a key or begin a word: it waits a moment for those behind it.
+A key that was pressed while another page was in view is given out only if a field takes it as text.
+Otherwise it is dropped, together with the keys after it that were pressed on another page too.
+
+On an empty line a letter may be a key or the beginning of a word, so it waits a moment for further
+letters.
 """
 
 from __future__ import annotations
@@ -27,21 +29,22 @@ if TYPE_CHECKING:
     from swapdesk.clock import Clock
 
 PATIENCE_SECONDS = 1.0
-"""Without an answer for as long, nobody has the key any more."""
+"""Seconds without an answer after which a key counts as lost and the next one is given out."""
 LOOK_SECONDS = 0.1
 WORD_SECONDS = 1.0
-"""How long a letter that may begin a word waits for the next one: whoever looks for each key needs
-as long. The page says so meanwhile, and enter ends the waiting."""
+"""Seconds that a letter that may begin a word waits for the next letter. A user who searches for
+each key needs that long. The page shows that it waits, and enter ends the wait."""
 
 
 KeyStage = Literal["taken", "said", "opened"]
-"""``taken``: the widget has had it, or its binding has run. ``said``: what it made that widget and
-its page say was heard. ``opened``: the page that it opened stands."""
+"""How far a key has come. ``taken``: its widget has handled it, or its binding has run. ``said``:
+the messages that its widget and page then posted were handled. ``opened``: the page that it opened
+is in view."""
 
 
 class KeyTaken(Message):
-    """Returns from where a key was given to, on the way that the key took: what was posted there
-    before is handled before."""
+    """A message posted to the widget that got a key. It returns the same way as the key, after all
+    messages that were posted there earlier."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -50,7 +53,8 @@ class KeyTaken(Message):
 
 
 class KeyInProgress(Struct, frozen=True):
-    """A key or paste that was given out, with its page and widget."""
+    """A key or paste that was given out and has not had its effect yet, with its page and
+    widget."""
 
     turn: int
     event: Event
@@ -63,7 +67,7 @@ class KeyInProgress(Struct, frozen=True):
 
 
 class KeyQueue:
-    """``give_out`` hands an event to the toolkit."""
+    """The queue of keys and pastes. ``give_out`` hands an event to the toolkit."""
 
     def __init__(
         self, app: App[Any], clock: Clock, give_out: Callable[[Event], Awaitable[None]]
@@ -72,7 +76,7 @@ class KeyQueue:
         self._clock = clock
         self._give_out = give_out
         self._waiting: deque[tuple[Event, Screen[Any]]] = deque()
-        """Each with the page in view when it came: what it was meant for."""
+        """Each waiting event, with the page in view when it arrived, for which it was meant."""
         self._turn = 0
         self._given: KeyInProgress | None = None
         self._word_timer: Timer | None = None
@@ -80,12 +84,12 @@ class KeyQueue:
 
     @property
     def at_rest(self) -> bool:
-        """True if every key had its effect, or was given to a widget that is gone."""
+        """True if no key waits and the last one had its effect, or counts as lost."""
         given = self._given
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """Takes a key or paste that came in, or came back from its widget."""
+        """Takes a key or paste that is new, or that its widget has returned."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given
@@ -100,8 +104,8 @@ class KeyQueue:
                 self._app.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self, *, waited: bool = False) -> None:
-        """Gives out the first event that is meant for what is on the screen. ``waited``: no further
-        letter of a word came in time."""
+        """Gives out the first event that is meant for the page in view. ``waited`` is True if no
+        further letter of a word came in time."""
         self._given = None
         if self._word_timer is not None:
             self._word_timer.stop()
@@ -129,8 +133,8 @@ class KeyQueue:
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
-        """True if the page wants the waiting letters written, though the first of them is a key;
-        None while they may become a word."""
+        """Returns True if the page wants the waiting letters as text although the first one is a
+        key; None while they may still become a word; otherwise False."""
         asked = getattr(page, "begins_word", None)
         if asked is None:
             return False
@@ -158,7 +162,7 @@ class KeyQueue:
             await self._next(waited=True)
 
     def _typed(self, event: Event) -> bool:
-        """True if the field with the focus takes the event as text."""
+        """Returns True if the focused field takes the event as text."""
         field = self._app.focused
         if isinstance(event, Key):
             return field is not None and field.check_consume_key(event.key, event.character)
@@ -182,7 +186,8 @@ class KeyQueue:
             await self._next()
 
     async def _look(self) -> None:
-        """Goes on where the widget that had the key is gone, so that nobody reports it taken."""
+        """Gives out the next key if the present one is lost, as when its widget was removed and
+        nobody reports it taken. Otherwise looks again later."""
         if self._given is None or not self._waiting:
             return
         if self._given.lost(self._clock.monotonic()):

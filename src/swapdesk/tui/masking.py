@@ -1,8 +1,8 @@
-"""Amounts and addresses of a line as dots.
+"""Hides the amounts and addresses of a line behind dots.
 
-All masks have one width, and the gaps of a line make up the difference. Nothing copied, stored or
-sent is touched. What counts as an amount is told by ``notation.hidden_amounts``, and by a column
-of amounts around a number. Loaded once amounts are hidden.
+All masks have the same width, and the gaps of the line make up the difference. What is copied,
+stored or sent does not change. A number is an amount if ``notation.hidden_amounts`` says so or if
+it is in a column of amounts. The module is loaded only if amounts are hidden.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ _LEAST_GAP = 1
 
 
 MaskEdit = tuple[int, int, str]
-"""Begin and end of what goes, and the text in its place."""
+"""Start and end of the characters to replace, and the text that replaces them."""
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
-    """The edits of ``hidden``, which is ``text`` with amounts as ``HIDDEN``, from left to right.
+    """Returns the edits that put masks in the place of amounts, from left to right. ``hidden`` is
+    ``text`` with each amount as ``HIDDEN``.
 
-    A mask behind a gap ends where its number ended, as in a column; one inside a sentence moves
-    what follows it, up to the next gap or the end of the line.
+    A mask after a gap ends where its number ended, as in a column. A mask inside a sentence moves
+    the text after it, up to the next gap or the end of the line.
     """
     edits: list[MaskEdit] = []
     owed, gap = 0, None
-    """Cells by which the line is longer so far, and the gap that ends here."""
+    """Cells by which the line is too long so far, and the gap that ends at this position."""
     for stop in _STOP.finditer(hidden):
         begin, end = stop.span()
         if hidden[begin] != HIDDEN:
@@ -55,7 +56,8 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Take from a gap what is owed, or give it; what it has not is owed on."""
+    """Adds an edit that shortens or widens a gap by the ``owed`` cells; returns the cells that the
+    gap could not give."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -74,12 +76,13 @@ _GROUPS = re.compile(
 )
 _LONG = re.compile(r"(?<![0-9A-Za-z])[0-9A-Za-z]{25,}(?![0-9A-Za-z])")
 KEPT = 4
-"""Characters of an unbroken address that stay at each end."""
+"""Characters of an ungrouped address that stay visible at each end."""
 
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
-    """The line with its amounts and addresses hidden, as wide as before where it has a gap; where
-    it has none it takes of the ``room`` cells behind it, and without that its end is cut."""
+    """Returns the line with its amounts and addresses hidden. If the line has a gap, its width
+    stays the same. Otherwise it may grow by the ``room`` cells after it, and anything beyond is
+    cut."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:
@@ -88,7 +91,8 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
 
 
 def _hidden(text: str, known: Known) -> str:
-    """As long, each amount as so many ``HIDDEN``, addresses by their ends."""
+    """Returns a text of the same length, with each amount as ``HIDDEN`` characters and only the
+    ends of each address."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
     text = hide_named_amounts(text)
@@ -98,7 +102,8 @@ def _hidden(text: str, known: Known) -> str:
 
 
 def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
-    """Each edit belongs to the span in which it begins."""
+    """Returns ``hidden`` with the edits, in the spans of ``line``. Each replacement belongs to the
+    span in which its edit begins."""
     owners = [at for at, span in enumerate(line) for _ in span.text]
     cells = list(zip(hidden, owners, strict=True))
     for begin, end, text in reversed(edits):
@@ -122,9 +127,9 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _by_columns(line: Line, hidden: str) -> str:
-    """The cells of columns of counts as they were, those of columns of amounts hidden as a whole:
-    where the number stood in one would tell its size. A number of a sentence is one of its words.
-    """
+    """Returns ``hidden`` with the cells of count columns shown and those of amount columns hidden
+    as a whole, since the place of a number in its cell would tell its size. In a sentence only the
+    number itself is hidden."""
     at = 0
     for span in line:
         size = len(span.text)

@@ -1,4 +1,5 @@
-"""A screen of the running desk: frame, badge and budget from the session, one tick a second."""
+"""The base of the pages of a running desk. Frame, badge and budget come from the session, and a
+page is updated once a second."""
 
 from __future__ import annotations
 
@@ -31,19 +32,19 @@ if TYPE_CHECKING:
 
 
 RESET_SHOWN_FROM = 15.0
-"""An idle desk redraws the badge from this age on, in seconds."""
+"""Age in seconds of the last message from which an idle desk redraws the badge."""
 
 Spends = Literal["quote", "exchange", "read"]
 Answer = TypeVar("Answer")
 
 
 class Page(DeskScreen):
-    """Subclasses give their name and the budget that their keys spend.
+    """A page of the running desk. A subclass gives its name and the budget that its keys spend.
 
-    On the page in view the application calls :meth:`on_tick` once a second,
-    :meth:`orders_changed`, and :meth:`session_changed` when the connection changed, and also when
-    a page opens or comes back into view. :meth:`balances_changed` follows when money of the own
-    wallet moved; a page out of view hears of it when it comes back.
+    The application calls these methods on the page in view: :meth:`on_tick` once a second,
+    :meth:`orders_changed`, and :meth:`session_changed` when the connection changed or the page came
+    into view. :meth:`balances_changed` is called when money of the user's own wallet moved; for a
+    page out of view, when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -55,11 +56,12 @@ class Page(DeskScreen):
         self.context = context
         self._moves = session.moves
         self.fetching: set[str] = set()
-        """Groups of workers that have not answered yet."""
+        """Groups of the workers that have not answered yet."""
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Without those that a live or a read-only desk does not have."""
+        """Returns the verbs of this screen, without those that a live or a read-only desk does not
+        have."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -82,7 +84,8 @@ class Page(DeskScreen):
 
     @property
     def catalog(self) -> Catalog | None:
-        """The tokens of the cache, which are there before the desk is open."""
+        """The tokens from the cache, which are known before the desk is open; None before they are
+        read."""
         return self.session.catalog
 
     @property
@@ -90,7 +93,7 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Where the funds are, over all orders."""
+        """Returns where the funds of all orders are."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -101,7 +104,7 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Number of creates of unknown outcome."""
+        """Returns the number of creates whose outcome is unknown."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -114,7 +117,7 @@ class Page(DeskScreen):
         return self.session.now_clock.now()
 
     def service_time(self) -> datetime:
-        """The service's time, which deadlines and states of orders follow."""
+        """Returns the service's time, which deadlines and states of orders follow."""
         return self.session.service_clock.now()
 
     def notice_time(self) -> datetime:
@@ -122,43 +125,46 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """True if a countdown is on the screen, which needs a redraw a second anyhow."""
+        """True if a countdown is on the screen, so that the page is redrawn every second anyway."""
         return False
 
     def on_tick(self) -> None:
-        """Redraws what changes with time."""
+        """Redraws what changes with time. Is called once a second."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Called with the ids of changed orders; an empty set is a change of the stream."""
+        """Called with the ids of changed orders. The set is empty if the state of the stream or a
+        create changed."""
 
     def swaps_changed(self) -> None:
-        """A swap on chains made a step, asks something, or ended."""
+        """Called when a swap on chains made a step, asks something, or ended."""
 
     def balances_changed(self) -> None:
-        """Money of the own wallet moved: totals read before are outdated."""
+        """Called when money of the user's own wallet moved, so that totals read earlier are
+        outdated."""
 
     def see_moves(self) -> None:
-        """Calls :meth:`balances_changed` if money moved since it was called last."""
+        """Calls :meth:`balances_changed` if money moved since the last such call."""
         if self._moves != self.session.moves:
             self._moves = self.session.moves
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Marks that this page may create and fill the wallet: it reads the balances itself, and
-        pages behind it read theirs again."""
+        """Records that this page may create and fill the wallet of the sandbox. This page reads the
+        balances itself; pages behind it read theirs again."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
 
     def tells_end_of(self, signing: SigningSession[Any]) -> bool:
-        """True if this page itself says why ``signing`` failed."""
+        """Returns True if this page itself shows why ``signing`` failed."""
         return False
 
     def show(self) -> None:
         """Draws what is known."""
 
     def session_changed(self) -> None:
-        """The desk opened, connected or failed to; or this page opened or came back into view."""
+        """Called when the desk opened, connected or failed to, and when this page came into view.
+        Draws what is known."""
         self.show()
 
     def fetch(
@@ -169,8 +175,9 @@ class Page(DeskScreen):
         failed: Callable[[Any], None] | None = None,
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Awaits ``question`` in a worker, which replaces that of the same group. The answer goes
-        to ``answered``; a ClientError to ``failed``, or into a notice."""
+        """Awaits ``question`` in a worker, which replaces an earlier worker of the same group. The
+        answer is passed to ``answered``; a ClientError, or one of ``failures``, to ``failed``, or
+        is shown as a notice if there is no ``failed``."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -199,7 +206,7 @@ class Page(DeskScreen):
         hears(answer)
 
     def work_failed(self, group: str) -> None:
-        """A worker of this group was stopped by a defect."""
+        """Called when a defect stopped a worker of this group."""
         self.fetching.discard(group)
         self.show()
 
@@ -208,11 +215,11 @@ class Page(DeskScreen):
         self.show_notice(event.value, "warning", about=self.subject())
 
     def subject(self) -> object:
-        """What notices of this page are about now."""
+        """Returns the present subject of this page's notices."""
         return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
-        """Shows the cause in words, with code and request id."""
+        """Shows the cause of an error in words, with its code and request id."""
         # What failures mean is imported once one is there: the first frame does not wait for it.
         from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 
@@ -231,15 +238,15 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """Says what the money key would do now. After another step the key waits for a still
-        screen."""
+        """Sets what the money key would do now. If that is a new step, the key works only after the
+        screen has been still."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Draws badge and budget; with ``idle`` not where only ages changed."""
+        """Redraws badge and budget; with ``idle`` not if only ages changed."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -264,7 +271,8 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """``state`` with the lock of the keys in place of the budget, and its time left."""
+        """Returns ``state`` with the lock of the wallet's keys, and the time until they lock, in
+        place of the budget."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -277,8 +285,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Asks for the phrase of a question. ``answered`` is called in any case, then ``agreed``
-        if the phrase was typed."""
+        """Asks the user to type the phrase of a question. Afterwards ``answered`` is called in any
+        case, then ``agreed`` if the phrase was typed."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -293,8 +301,8 @@ class Page(DeskScreen):
 
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
-    """The rate limit with the fewest calls left; without limits of the service this hour's own
-    count, None if that is zero."""
+    """Returns the rate limit with the fewest calls left. If the service sends no limits, returns
+    the desk's own count of this hour, or None if that is zero."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -304,8 +312,9 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """``shown`` if ``state`` differs from it only in ages, else ``state``. The count of reads,
-    which the desk makes by itself, is an age until few are left."""
+    """Returns ``shown`` if ``state`` differs from it only in ages, otherwise ``state``. The desk
+    reads without any key, so the budget of reads is treated like an age until few reads are
+    left."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:
@@ -323,7 +332,7 @@ def _scarce(budget: BudgetFigure) -> bool:
 
 
 SHOWN_BY_KEY = "you: s shows what is to be signed"
-"""Who acts next where something waits for a signature."""
+"""Who acts next if something waits for a signature."""
 
 
 def signing_standing(signing: SigningSession[Any] | None) -> CommandState:

@@ -1,4 +1,5 @@
-"""From roles to colours: a line of spans becomes a strip, amounts and addresses masked if asked.
+"""Turns roles into colours: a line of spans becomes a strip of cells, with amounts and addresses
+masked if the user hides them.
 
 Masking (``masking``) is the last step before cells are painted, so no page can forget it.
 """
@@ -18,13 +19,14 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Line, Span, ascii_line, width_of
 
 CURSOR_ROLE = "text-cursor"
-"""The cell under a text cursor: background on accent."""
+"""The role of the cell under a text cursor: the background colour on the accent colour."""
 FRAME_WORDS = {"frame-sandbox-word": "frame-sandbox", "frame-live-word": "frame-live"}
-"""The word of the frame: background on the frame's colour."""
+"""The roles of the word in the frame, with the role of its ground; the word is in the background
+colour on that ground."""
 
 
 class Masking(Protocol):
-    """Whether amounts are hidden now; ``known_symbol`` tells a token's symbol from other words."""
+    """Whether amounts are hidden now. ``known_symbol`` returns True for the symbol of a token."""
 
     hides_amounts: bool
 
@@ -35,7 +37,8 @@ _PAINTED = {CURSOR_ROLE: "accent", **FRAME_WORDS}
 
 
 def role_style(app: App[object], role: str, bold: bool = False) -> Style:
-    """The style of a role in the present theme; an unknown role is drawn as text."""
+    """Returns the style of a role in the present theme; an unknown role is drawn like plain
+    text."""
     variables = app.theme_variables
     if role in _PAINTED:
         return _painted(variables[_PAINTED[role]], variables["background"], bold)
@@ -43,19 +46,22 @@ def role_style(app: App[object], role: str, bold: bool = False) -> Style:
 
 
 def selected_style(app: App[object]) -> Style:
-    """The background of a selected row; reversed where the terminal's own colours are used."""
+    """Returns the background of a selected row; reversed if the theme uses the terminal's own
+    colours."""
     return _ground(app.theme_variables["panel"])
 
 
 def body_style(app: App[object]) -> Style:
-    """Text on the body's background, for a row of a widget that is painted otherwise."""
+    """Returns the style of text on the body's background, for a row inside a widget of another
+    background."""
     variables = app.theme_variables
     return _body(variables["foreground"], variables["background"])
 
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
-    """Exactly ``width`` cells. Neighbours of one style are one segment; spaces take part in the
-    segment before them, because every change of style costs about 40 bytes; but not in a link."""
+    """Returns a strip of exactly ``width`` cells. Adjacent spans of one style become one segment.
+    Spaces join the segment before them, since every change of style costs about 40 bytes, but they
+    never join a link."""
     privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         # Its patterns are compiled once somebody hides amounts, and not for the first frame.
@@ -71,7 +77,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     text = ""
     style: Style | None = None
     joins = True
-    """Whether spaces may follow in the style of before."""
+    """True if spaces may take the style of the text before them."""
     for span in [*line, Span(" " * rest)] if rest > 0 else line:
         if not span.text:
             continue
@@ -97,7 +103,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
 
 
 def hides_amounts(app: App[object]) -> bool:
-    """True if amounts are drawn as dots."""
+    """Returns True if amounts are drawn as dots."""
     privacy: Masking | None = getattr(app, "privacy", None)
     return privacy is not None and privacy.hides_amounts
 

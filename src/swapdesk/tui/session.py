@@ -1,12 +1,12 @@
-"""One run of the desk: opened from disk, connected to its service, reconnected.
+"""One run of the desk: it is opened from disk, connected to its service, and reconnected.
 
 After the first frame the catalogue is loaded first, so that tokens can be searched from the cache.
-Heavy imports follow between keys: models and journal, then the client. An import holds the
-interpreter, also in a thread, and a key that comes meanwhile would be answered late; so nothing is
-imported while keys come, and one module at a time.
+Heavy imports follow: models and journal, then the client. An import holds the interpreter, even in
+a thread, and would delay keys. Therefore modules are imported one at a time, in pauses between
+keys.
 
-On the sandbox profile the session starts its sandbox, and starts it again when it disappears. A
-live service is only connected to. Real money is agreed to once a session, by a typed word, before
+On the sandbox profile the session starts its sandbox, and restarts it if it disappears. A live
+service is only connected to. The user agrees to real money once a session, by typing a word before
 the first create.
 """
 
@@ -53,8 +53,9 @@ DESK = (
     "swapdesk.flows.quotes.quote_request",
     "swapdesk.flows.quotes.recent",
 )
-"""The page that needs no more than the catalogue, then what a desk is opened with and what its
-first page then reads its line with; each after what it needs itself."""
+"""Modules to import before the desk is opened: the page that needs only the catalogue, then those
+that opening a desk needs, then those that the first page reads its line with. Each follows the
+modules that it needs itself."""
 LINK = (
     "httpcore2",
     "httpx2",
@@ -70,26 +71,30 @@ LINK = (
     "swapdesk.flows.tracking.open_business",
     "swapdesk.tui.screens.orders",
 )
-"""What a desk is connected with, with what its libraries would import at the first request and the
-first frame of the stream, and the page of its orders."""
+"""Modules to import before the desk is connected, including those that its libraries would import
+at the first request and the first frame of the stream, and the page of orders."""
 PAGES = (
     "swapdesk.tui.screens.quotes",
     "swapdesk.tui.screens.create",
     "swapdesk.tui.screens.deposit",
 )
-"""The pages of one swap, loaded once the desk is connected: no key waits for them."""
+"""The pages of one swap, imported as soon as the desk is connected, so that no key has to wait for
+them."""
 
 REST_SECONDS = 0.15
-"""Without a key for as long the next module may be loaded: a word is typed faster than that."""
+"""Seconds without a key after which the next module may be imported; within a word keys follow
+faster."""
 PATIENCE_SECONDS = 1.5
-"""For as long in all keys come first; whoever goes on typing then shares with what loads."""
+"""Seconds in total for which imports wait for pauses between keys. After that they no longer wait,
+even if the user goes on typing."""
 
 
 class KeyRest:
-    """Call :meth:`key` at every key; :meth:`wait` returns in a pause between keys.
+    """Waits for pauses between keys: :meth:`key` is called at every key, and :meth:`wait` returns
+    in a pause.
 
-    It measures by the event loop and not by the desk's clock: what matters is how long this process
-    has really been left alone.
+    Time is measured by the event loop and not by the desk's clock, since only the real time without
+    keys matters.
     """
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
@@ -109,14 +114,15 @@ class KeyRest:
             left = self._left(loop.time())
 
     def _left(self, now: float) -> float:
-        """Seconds still to be waited."""
+        """Returns the seconds still to wait."""
         return min(self._last + self._rest - now, self._patience)
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
     """Imports ``modules`` in a thread, each in a pause between keys. Raises ImportError.
 
-    A missing module is left to whoever needs it: libraries rename what is inside of them.
+    A missing module is skipped, since libraries rename their inner modules; the code that needs it
+    will import it.
     """
     for name in modules:
         await rest.wait()
@@ -128,11 +134,12 @@ PHRASE = "live"
 
 
 class LiveGuard:
-    """Whether the word that agrees to real money has still to be typed; never in the sandbox."""
+    """Whether the user still has to type the word that agrees to real money. In the sandbox the
+    word is never asked for."""
 
     def __init__(self, live: bool) -> None:
         self.asks = live
-        """Whether the word must be typed before anything is created."""
+        """True if the word must be typed before anything is created."""
 
     def question(self) -> Question:
         from swapdesk.tui.widgets.overlay import Question
@@ -150,28 +157,30 @@ class LiveGuard:
 
 PLAYED = "While a tape plays, files and the clipboard are left alone."
 GONE_SECONDS = 3.0
-"""How long the sandbox is not reachable before it is started again."""
+"""Seconds without an answer from the sandbox after which it is started again."""
 STEPS = 5
-"""Opened, started, answered, tokens known, unfinished business settled."""
+"""Number of steps of a start: the desk is opened, its service is started, it has answered, tokens
+are known, and unfinished orders are settled."""
 RESUMING = STEPS - 1
-"""So many steps are done while orders of an earlier run are looked for, up to a minute."""
+"""Number of steps that are done while the desk looks for orders of an earlier run, for up to a
+minute."""
 
 StartSandbox = Callable[[], Awaitable[Mapping[str, Any]]]
-"""Finds the running sandbox of this home or starts one, and returns its ready line.
+"""A function that finds the running sandbox of this home or starts one, and returns its ready line.
 
-Whatever it raises is shown as the reason, with its ``next`` (who acts) if it has one.
+The text of any exception is shown as the reason, with its ``next`` (who acts) if it has one.
 """
 
 
 class StartFailed(Exception):
-    """The sandbox did not start; the text is a sentence for the screen."""
+    """The error that the sandbox did not start; its text is a sentence for the screen."""
 
 
 Phase = Literal["starting", "ready", "failed"]
 
 
 def starting_words(*, live: bool, done: int) -> str:
-    """Who acts next while a desk starts, with ``done`` of its steps behind it."""
+    """Returns who acts next while a desk starts; ``done`` is the number of its finished steps."""
     if done == RESUMING:
         return "the desk: it looks for orders an earlier run began"
     what = "connecting" if live else "starting the sandbox"
@@ -179,9 +188,11 @@ def starting_words(*, live: bool, done: int) -> str:
 
 
 class Session:
-    """``changed`` is called after every step. Read ``phase``, ``done`` (of ``STEPS``), ``reason``.
+    """The desk of one run and its connection. ``phase``, ``done`` (of ``STEPS``) and ``reason`` say
+    how far the start is; :meth:`begin` calls ``changed`` after every step.
 
-    ``catalog`` is there before the first step, ``desk`` after it, its link after the third.
+    ``catalog`` is set before the first step is done, ``desk`` with the first step, and ``link``
+    before the third.
     """
 
     def __init__(
@@ -194,38 +205,42 @@ class Session:
     ) -> None:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
-        """The machine's, or the one handed in."""
+        """The clock that was passed, otherwise the machine's."""
         self.now_clock = self.service_clock = self.clock
-        """The desk's clock, once the catalogue is read (in the sandbox it may run ahead of the
-        machine's); and the service's, by which orders are reckoned, once the desk is open."""
+        """Two clocks that are the machine's at first. ``now_clock`` becomes the desk's when the
+        catalogue is read (in the sandbox it may run ahead of the machine's). ``service_clock``
+        becomes the service's, which times of orders follow, when the desk is open."""
         self.link: ConnectedDesk | None = None
         """The connected half of the desk; None while it is not connected."""
         self.background = BackgroundTasks(self.clock)
+        """The tasks that run whatever page is in view."""
         self.on_notice: Callable[[str], None] = lambda said: None
-        """Hears what no page shows: what a call costs, that a sandbox was put aside."""
+        """Called with what no page shows: what a call costs, or that a sandbox was put aside."""
         self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
-        """Asks whether calls may be paid to somebody else than before."""
-        """What runs on whatever page is in view."""
+        """Asks the user whether calls may be paid to somebody new."""
         self.phase: Phase = "starting"
         self.done = 0
         self.reason = ""
         self.reached = False
-        """Whether the service answered in this run."""
+        """True if the service has answered in this run."""
         self.refused: Exception | None = None
-        """Why the journal must not be used by this program: there is no desk without it."""
+        """The reason why this program must not use the journal; the desk does not run then. None if
+        there is no such reason."""
         self.report: ResumeReport | None = None
-        """Outcomes of creates of this run by order id, for an amount still to be accepted."""
+        """Outcomes of the creates of this run by order id, for an amount that the user still has to
+        accept; None before they are known."""
         self.moves = 0
-        """How often money of the own wallet moved in this run."""
+        """How often money of the user's own wallet moved in this run."""
         self.quote_options: QuoteOptions | None = None
-        """How the first screen asks for quotes; None as the account has it."""
+        """The options with which the first screen asks for quotes; None for those of the
+        account."""
         self.live_guard = LiveGuard(settings.live)
         self.played = False
-        """Whether a tape of anybody presses the keys: no file that is named on the screen is read
-        or written then, and the clipboard stays as it is."""
+        """True if a tape presses the keys. In that case no file named on the screen is read or
+        written, and the clipboard is not changed."""
         self.rest = KeyRest()
         self.catalog: Catalog | None = None
-        """The tokens of the cache, to be searched; None for the first moment."""
+        """The tokens from the cache, which can be searched; None until they are read."""
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
         self._transport = transport
@@ -236,7 +251,7 @@ class Session:
 
     @property
     def desk(self) -> Desk:
-        """The open desk. Raises RuntimeError before the first step."""
+        """The open desk. Raises RuntimeError if the desk is not open yet."""
         if self._desk is None:
             raise RuntimeError("the desk is not open yet")
         return self._desk
@@ -250,7 +265,7 @@ class Session:
         return self.phase == "ready" and self.link is not None
 
     async def begin(self, changed: Callable[[], object]) -> bool:
-        """Opens the desk and connects it; returns False with a ``reason`` when that failed."""
+        """Opens the desk and connects it. If that fails, sets ``reason`` and returns False."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
@@ -319,7 +334,8 @@ class Session:
             raise StartFailed(f"{said} Next {who}." if who else said) from error
 
     async def _read_catalog(self) -> Catalog:
-        """Reads the list of tokens from the cache, without loading models or client."""
+        """Returns the catalogue with the list of tokens from the cache, without loading models or
+        client."""
         from swapdesk.flows.catalog.catalog import open_catalog
 
         catalog = open_catalog(self.settings, self.clock)
@@ -345,7 +361,7 @@ class Session:
         return desk
 
     async def sandbox_gone(self) -> None:
-        """Returns when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
+        """Waits until the sandbox has not been reachable for :data:`GONE_SECONDS`."""
         from swapdesk.client.errors import NoAnswer, Unreachable
 
         missing_since: float | None = None
@@ -381,7 +397,7 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """Errors of a start that are shown on the screen instead of ending the desk."""
+    """Returns the errors of a start that are shown on the screen instead of ending the desk."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

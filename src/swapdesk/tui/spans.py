@@ -1,6 +1,6 @@
-"""Text with roles, laid out in cells: what every widget draws before colours exist.
+"""Text with roles, laid out in cells, from which every widget is drawn; colours are added later.
 
-A ``Line`` is a list of ``Span``. Text from outside is data: a span never interprets markup and
+A ``Line`` is a list of ``Span``. Text from outside is only data: a span never interprets markup and
 shows each control or invisible character as one replacement cell.
 """
 
@@ -17,12 +17,13 @@ from swapdesk.tui.glyphs import CUT, RULE, ascii_forms
 
 REPLACEMENT = "�"
 GAP = 2
-"""Cells between a left and a right part of one row."""
+"""Cells between the left and the right part of a row."""
 
 
 class Span(Struct):
-    """Text in one role of ``themes/README.md``. ``amount`` marks a cell in a column of amounts,
-    which is hidden as a whole; ``count`` one in a column of counts, which is never hidden."""
+    """A text in one role of ``themes/README.md``. ``amount`` marks a cell in a column of amounts,
+    which is hidden as a whole; ``count`` marks a cell in a column of counts, which is never
+    hidden."""
 
     text: str
     role: str = "foreground"
@@ -30,7 +31,8 @@ class Span(Struct):
     amount: bool = False
     count: bool = False
     link: str = ""
-    """A page checked by ``display.known_page``; drawn if terminal and privacy allow it."""
+    """The address of a web page that ``display.known_page`` has checked; it becomes a link if
+    terminal and privacy allow links."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():
@@ -42,7 +44,7 @@ LineLike = str | Span | Sequence[Span]
 
 
 def printable(text: str) -> str:
-    """``text`` with every unprintable character replaced, so that it has a width."""
+    """Returns ``text`` with every unprintable character replaced, so that its width is known."""
     return "".join(
         char if char.isprintable() else " " if char.isspace() and char != "\n" else REPLACEMENT
         for char in text
@@ -58,7 +60,7 @@ def line_of(content: LineLike, role: str = "foreground") -> Line:
 
 
 def width_of(content: LineLike) -> int:
-    """Width in cells."""
+    """Returns the width in cells."""
     width = 0
     # Called for every cell of every row: a generator costs a resumption for each span.
     for span in line_of(content):
@@ -71,7 +73,7 @@ def plain_text(line: Iterable[Span]) -> str:
 
 
 def ascii_line(line: Line) -> Line:
-    """The line with the desk's glyphs in ASCII, of the same width."""
+    """Returns the line with the desk's glyphs in ASCII, in the same width."""
     forms = ascii_forms(plain_text(line))
     shown: Line = []
     at = 0
@@ -83,8 +85,8 @@ def ascii_line(line: Line) -> Line:
 
 
 def cut(content: LineLike, width: int) -> Line:
-    """At most ``width`` cells; a longer line ends with ``…``, behind a whole word if there is one.
-    Never for numbers."""
+    """Returns at most ``width`` cells. A longer line is cut and ends with ``…``, after a whole word
+    if possible. Not to be used for numbers."""
     line = line_of(content)
     if width_of(line) <= width:
         return line
@@ -110,21 +112,22 @@ def cut(content: LineLike, width: int) -> Line:
 
 
 def fill(content: LineLike, width: int, role: str = "foreground") -> Line:
-    """Exactly ``width`` cells: cut or padded at the right."""
+    """Returns exactly ``width`` cells: cut or padded at the right."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [*line, Span(" " * rest, role)] if rest > 0 else line
 
 
 def push_right(content: LineLike, width: int) -> Line:
-    """Exactly ``width`` cells: cut or padded at the left."""
+    """Returns exactly ``width`` cells: cut at the right or padded at the left."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [Span(" " * rest), *line] if rest > 0 else line
 
 
 def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
-    """Left and right part in ``width`` cells; the left part is cut if need be."""
+    """Returns the left and the right part in ``width`` cells; the left part is cut if it does not
+    fit."""
     end = line_of(right)
     size = width_of(end)
     if not size:
@@ -136,7 +139,7 @@ def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
 
 
 def ruled(label: LineLike, fact: LineLike, width: int) -> Line:
-    """``Label ───── fact``: a muted word, a rule running right, an optional fact."""
+    """Returns ``Label ───── fact``: a muted word, a rule, and an optional fact at the right end."""
     start = line_of(label, "muted")
     end = line_of(fact, "muted")
     taken = width_of(start) + width_of(end) + (1 if start else 0) + (1 if end else 0)
@@ -154,7 +157,7 @@ def rule(width: int) -> Line:
 
 
 def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
-    """Parts side by side, without empty ones."""
+    """Returns the parts side by side, without the empty ones."""
     line: Line = []
     for part in parts:
         spans = line_of(part)
@@ -167,7 +170,7 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
 
 
 def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
-    """Two blocks of rows side by side; the left one is ``width`` cells wide."""
+    """Returns two blocks of rows side by side; the left block is ``width`` cells wide."""
     none: Line = []
     return [
         [*row, Span(" " * (width - width_of(row))), *other] if other else list(row)
@@ -176,8 +179,8 @@ def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
 
 
 def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
-    """Words in rows of at most ``width`` cells, all but the first indented. A longer word is
-    broken, behind a comma or a parenthesis if it has one."""
+    """Returns the words in rows of at most ``width`` cells, all rows but the first indented. A word
+    longer than a row is broken, if possible after a comma or a parenthesis."""
     rows: list[Line] = [[]]
     used = 0
     room = max(1, width - indent)
@@ -200,8 +203,8 @@ def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
 
 
 def _broken(word: str, room: int) -> list[str]:
-    """Parts of at most ``room`` cells; a type in ``f(uint256,address[])`` is broken only if it does
-    not fit itself."""
+    """Returns the parts of a word, each at most ``room`` cells. A type in ``f(uint256,address[])``
+    is broken only if it does not fit in one part."""
     rows: list[str] = [""]
     for piece in _PIECE.findall(word):
         for part in chop_cells(piece, room) if cell_len(piece) > room else [piece]:

@@ -1,18 +1,18 @@
-"""The application base: what reaches the terminal, and what comes from it.
+"""The base of the applications: what is written to the terminal, and what is read from it.
 
-Nothing hostile reaches the terminal and no secret a crash report. A desk whose terminal is gone
-ends: the kernel tells only the leader of a session, so any other desk would go on reading the end
-of a closed terminal for ever.
+Nothing hostile is written to the terminal, and no secret to a crash report. The desk ends if its
+terminal is gone: the kernel signals only the leader of a session, so another desk would read the
+end of a closed terminal for ever.
 
-Copying uses OSC 52, which is never answered: what is known comes from the terminal's name. Inside
-tmux and screen the sequence is also wrapped; tmux takes the bare one only with ``set-clipboard
-on``, the wrapped one only with ``allow-passthrough on``.
+Copying uses OSC 52, to which terminals send no answer, so the desk goes by the terminal's name.
+Inside tmux and screen the sequence is also written in a wrapped form. tmux accepts the bare form
+only with ``set-clipboard on``, the wrapped one only with ``allow-passthrough on``.
 
-Links (OSC 8) are drawn only on terminals known to take them; others may print the sequence. What a
-link may be is decided in ``chain.addresses.explorers``.
+Links (OSC 8) are drawn only on terminals that are known to support them; others may print the
+sequence. ``chain.addresses.explorers`` decides which links are allowed.
 
-A paste stays a paste: Textual 8 gives up on a bracketed paste at the first escape character that it
-does not know and takes the rest as keys. Here no escape character of a paste reaches its parser.
+A paste is never read as keys. Textual 8 stops reading a bracketed paste at the first unknown escape
+character and treats the rest as keys; here no escape character of a paste reaches its parser.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ from swapdesk.wire.encoding.text import filter_line
 
 LOOK_SECONDS = 1.0
 EXIT_CODE = 129
-"""As a shell says of a program that a hangup ended."""
+"""The exit code that a shell reports for a program that a hangup ended."""
 
 
 def has_hung_up(fileno: int) -> bool:
-    """True if the other side of this terminal is closed."""
+    """Returns True if the other side of this terminal is closed."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
@@ -70,15 +70,16 @@ def has_hung_up(fileno: int) -> bool:
 # These terminals ignore the clipboard sequence (OSC 52) and would leave an old value in place.
 _WITHOUT = {"TERM": ("linux", "dumb"), "TERM_PROGRAM": ("Apple_Terminal",)}
 _SCREEN_PIECE = 76
-"""Bytes that screen hands on in one piece."""
+"""Bytes that GNU screen passes on in one piece."""
 
 
 Way = Literal["direct", "tmux", "screen", "none"]
-"""How a copy reaches the clipboard, as far as the name of the terminal tells."""
+"""How a copy reaches the clipboard, as far as the terminal's name tells."""
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
-    """How a copy leaves this terminal; inside a multiplexer the outer terminal is not known."""
+    """Returns how a copy leaves this terminal. Inside a multiplexer the outer terminal is not
+    known."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -90,8 +91,8 @@ def way_of(environ: Mapping[str, str] | None = None) -> Way:
 
 
 def wrapped_copy(value: str, way: Way) -> str:
-    """The sequence that a multiplexer hands on, written beside the bare one; empty without a
-    multiplexer."""
+    """Returns the sequence that a multiplexer passes on, which is written in addition to the bare
+    one; empty without a multiplexer."""
     encoded = base64.b64encode(value.encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
     if way == "tmux":
@@ -104,10 +105,10 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 
 def copied_notice(label: str, value: str, way: Way = "direct") -> str:
-    """``Copied address rEb8 … uaLh``: the label and the first and last characters. A text of
-    several words is named by its label alone.
+    """Returns the notice about a copy, as in ``Copied address rEb8 … uaLh``: the label, and the
+    first and last characters. A text of several words is named by its label alone.
 
-    A multiplexer may keep the copy for itself: the sentence claims no more than is known.
+    A multiplexer may not pass the copy on; in that case the notice says so.
     """
     groups = address_groups(value)
     said = f"Copied {label} {value}"
@@ -131,14 +132,14 @@ _PROGRAMS = frozenset(
 _TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour")
 _OWN = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "ALACRITTY_WINDOW_ID")
 _VTE_FROM = 5001
-"""The first VTE that draws links without a crash (its 0.50.0 had one)."""
+"""The first version of VTE that draws links without crashing (0.50.0 crashed)."""
 _TMUX_FROM = (3, 4)
 
 
 def draws_links(environ: Mapping[str, str]) -> bool:
-    """True if the terminal of this environment takes links. ``FORCE_HYPERLINK`` (``0``, ``1``),
-    which other programs know too, decides where it is set. A multiplexer answers for itself: what
-    it passes on is not known from outside."""
+    """Returns True if the terminal of this environment supports links. ``FORCE_HYPERLINK`` (``0``
+    or ``1``), which other programs use too, decides if it is set. For a multiplexer only its own
+    support counts, as the terminal outside is not known."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -164,21 +165,24 @@ START = "\x1b[200~"
 END = "\x1b[201~"
 ESCAPE = "\x1b"
 STAND_IN = "\x7f"
-"""What an escape character of a paste becomes: fields leave it out and say so."""
+"""The character that replaces an escape character of a paste; fields leave this character out and
+say so."""
 
 
 class PasteGuard:
-    """Fed with the input of the terminal, in pieces of any size."""
+    """A filter for the input of the terminal that replaces the escape characters inside a paste.
+    The input may come in pieces of any size."""
 
     def __init__(self) -> None:
         self._inside = False
         self._passed = ""
-        """The last characters let through outside a paste: a start may come in pieces."""
+        """The last characters outside a paste, because the start of a paste may come in pieces."""
         self._held = ""
-        """Within a paste the beginning of what may be its end."""
+        """Characters inside a paste that may be the beginning of its end."""
 
     def take(self, data: str) -> str:
-        """The same text; within a paste only its own end begins with an escape character."""
+        """Returns the text with the escape characters inside a paste replaced; only that of the
+        paste's own end is kept."""
         out: list[str] = []
         data = self._held + data
         self._held = ""
@@ -188,7 +192,7 @@ class PasteGuard:
         return "".join(out)
 
     def _before(self, data: str) -> tuple[str, str]:
-        """Returns what passes up to the start of a paste, and the rest."""
+        """Returns the text up to and including the start of a paste, and the rest."""
         seen = self._passed + data
         at = seen.find(START)
         if at < 0:
@@ -199,8 +203,8 @@ class PasteGuard:
         return data[:cut], data[cut:]
 
     def _within(self, data: str) -> tuple[str, str]:
-        """Returns what passes up to the next escape character, with its replacement, and the
-        rest."""
+        """Returns the text up to and including the next escape character, which is replaced unless
+        it ends the paste, and the rest."""
         head, escape, rest = data.partition(ESCAPE)
         tail = escape + rest
         if not escape:
@@ -218,12 +222,13 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """True if another end follows without a new start: the first one was pasted."""
+    """Returns True if another end follows without a new start, which means that the first end was
+    pasted."""
     return END in data.partition(START)[0]
 
 
 class GuardedParser(XTermParser):
-    """Textual's parser behind a :class:`PasteGuard`."""
+    """Textual's parser, which gets its input through a :class:`PasteGuard`."""
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
@@ -239,7 +244,8 @@ class GuardedParser(XTermParser):
 
 
 def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Invalid UTF-8 becomes U+FFFD: a paste from an old program must not end the desk."""
+    """Returns a decoder that turns invalid UTF-8 into U+FFFD, so that a paste from an old program
+    does not end the desk."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -247,8 +253,8 @@ _CELLS = "swapdesk-cells"
 
 
 def _fill_cells(error: UnicodeError) -> tuple[str, int]:
-    """Replaces each cell that the encoding of a terminal cannot write by a question mark: columns
-    stay where they are."""
+    """Replaces each cell that the terminal's encoding cannot write by a question mark, so that
+    columns keep their places."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "?" * cell_len(error.object[error.start : error.end]), error.end
@@ -259,8 +265,9 @@ codecs.register_error(_CELLS, _fill_cells)
 
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
-    """A driver class whose input thread uses :class:`GuardedParser` and which draws on standard
-    output. Drivers without such a thread (of tests, of a browser) are returned as they are."""
+    """Returns a driver class whose input thread uses :class:`GuardedParser` and which draws on
+    standard output. A driver without such a thread (of tests, of a browser) is returned
+    unchanged."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
@@ -291,7 +298,7 @@ _NO_COLOUR = NoColorButInk()
 
 
 class ControlFilter(LineFilter):
-    """The last line before the terminal: controls and format characters become U+FFFD."""
+    """The last filter before the terminal: it turns control and format characters into U+FFFD."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         if all(text.isprintable() for text, _, _ in segments):
@@ -300,7 +307,8 @@ class ControlFilter(LineFilter):
 
 
 class FilterChain(LineFilter):
-    """Filters as one: an unchanged line is looked up once, not once for each filter."""
+    """Several filters as one. An unchanged line is then looked up in the cache once, not once for
+    each filter."""
 
     def __init__(self, filters: tuple[LineFilter, ...]) -> None:
         super().__init__()
@@ -313,14 +321,14 @@ class FilterChain(LineFilter):
 
 
 _chained = lru_cache(8)(FilterChain)
-"""The same object for the same filters: what a line looks like through it is kept under it."""
+"""Returns the same chain for the same filters, because filtered lines are cached under their
+filter."""
 
 
 class SafeApp(App[ReturnType]):
-    """Textual's App with the desk's palettes, no motion, no markup in messages and a safe end.
-
-    ``palette_problems`` holds what was wrong in palette files; ``notices`` keeps what was said.
-    """
+    """Textual's App with the desk's palettes, without motion, without markup in messages, and with
+    a safe end. ``palette_problems`` are the errors in palette files; ``notices`` is the log of
+    notices."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -372,16 +380,16 @@ class SafeApp(App[ReturnType]):
         name: str | None = None,
         pause: bool = False,
     ) -> Timer:
-        """As the toolkit's, but never lost: that one drops a timer whose time has passed before it
-        begins to wait, as on a machine that holds the process up. A resize and the keys in the
-        queue would wait for ever."""
+        """Starts a timer like the toolkit's, but never drops it. The toolkit drops a timer whose
+        time has passed before it begins to wait, as on a machine that delays the process; a resize
+        and the waiting keys would then never be handled."""
         timer = super().set_timer(delay, callback, name=name, pause=pause)
         timer._skip = False
         return timer
 
     @on(Driver.SignalResume)
     def _repaint(self) -> None:
-        """Repaints after a stay in the shell, which has written over the picture."""
+        """Repaints after a return from the shell, which has written over the screen."""
         self.screen.refresh(layout=True)
 
     def _end_without_terminal(self) -> None:
@@ -390,10 +398,10 @@ class SafeApp(App[ReturnType]):
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:
-        """The screens that show through the one in view: none through an opaque one.
+        """The screens that are visible through the screen in view; none if that screen is opaque.
 
-        The toolkit always counts the next one below, and lays it out for every change that nobody
-        sees.
+        The toolkit always includes the next screen below, and would lay it out for every change
+        although nobody sees it.
         """
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
@@ -415,12 +423,12 @@ class SafeApp(App[ReturnType]):
 
     @property
     def theme_names(self) -> list[str]:
-        """Names of the desk's own and the user's palettes."""
+        """Names of the desk's own palettes and of the user's."""
         return sorted(self._palettes.themes)
 
     def palettes_changed(self) -> bool:
-        """True if a file of the user's palettes was added, changed or removed since the last
-        call."""
+        """Returns True if a file of the user's palettes was added, changed or removed since the
+        last call."""
         if self._user_themes is None:
             return False
         stamp = stamp_of(self._user_themes)
@@ -429,7 +437,8 @@ class SafeApp(App[ReturnType]):
         return changed
 
     def reload_palettes(self) -> None:
-        """Reads the palettes again and redraws; in the default one when the chosen one is gone."""
+        """Reads the palettes again and redraws. If the chosen palette is gone, the default one is
+        used."""
         before, self._palettes = self._palettes, load_palettes(self._user_themes, self._theme_file)
         for palette in self._palettes.themes.values():
             self.register_theme(palette)
@@ -441,15 +450,15 @@ class SafeApp(App[ReturnType]):
             self.unregister_theme(name)
 
     def choose_theme(self, name: str) -> str:
-        """Draws in this theme; returns the notice about it."""
+        """Draws in this theme and returns the notice about it."""
         self.theme = name
         return f"Theme {name}."
 
     # keys
 
     def use_keymap(self, keymap: dict[str, str]) -> None:
-        """Takes keys by command id, checked by ``commands.keymap``, for screens that open from now
-        on."""
+        """Sets the keys by command id, already checked by ``commands.keymap``. They apply to
+        screens that open from now on."""
         self.keymap = dict(keymap)
 
     def notify(
@@ -462,7 +471,7 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """Shows a notice in its own row where the screen has one; markup is never interpreted."""
+        """Shows a notice in the notice row if the screen has one; markup is never interpreted."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)
@@ -473,7 +482,7 @@ class SafeApp(App[ReturnType]):
 
     def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
         """Shows in one notice what is wrong in the user's files: the first problem with file and
-        line. All of them are logged, with whole paths."""
+        line, and the number of the others. All problems are logged with whole paths."""
         if not problems:
             return
         for problem in problems:
@@ -484,7 +493,8 @@ class SafeApp(App[ReturnType]):
         self.notify(f"{said}.{more}", severity="warning", keep=False)
 
     def copy_value(self, label: str, value: str) -> str:
-        """Puts ``value`` on the clipboard and says so; returns the notice."""
+        """Puts ``value`` on the clipboard, or shows it if the terminal has no clipboard; returns
+        the notice."""
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)
@@ -501,11 +511,11 @@ class SafeApp(App[ReturnType]):
         return said
 
     def action_help_quit(self) -> None:
-        """``ctrl+c`` says how to leave instead of leaving."""
+        """Says how to leave, instead of leaving at ``ctrl+c``."""
         self.notify("q quits. Orders go on without the desk.")
 
     def _fatal_error(self) -> None:
-        """Leaves after an unhandled exception, without local variables on the screen."""
+        """Leaves after an unhandled exception and prints a report without local variables."""
         error: Any = sys.exc_info()[1] or self._exception
         report = crash_report(error) if error is not None else "The desk stopped by a defect."
         self.bell()

@@ -1,6 +1,6 @@
-"""Palettes become Textual themes whose variables are the desk's roles.
+"""Turns palettes into Textual themes whose variables are the desk's roles.
 
-A code to scan is black on white in every palette.
+A QR code is black on white in every palette.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from swapdesk.palette_files import (
 from swapdesk.toml_document import ConfigProblem
 
 HUELESS = "hueless"
-"""The theme of ``NO_COLOR``: the terminal's own foreground on its own background."""
+"""The theme for ``NO_COLOR``: the terminal's own foreground on its own background."""
 
 
 class Palettes(Struct, frozen=True):
-    """Themes by name, the roles of the default one, and a problem for each wrong value."""
+    """The themes by name, the roles of the default theme, and a problem for each wrong value."""
 
     themes: Mapping[str, Theme]
     defaults: Mapping[str, str]
@@ -39,7 +39,7 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Reads all palettes. Raises FileNotFoundError when the desk's own are not installed."""
+    """Reads all palettes. Raises FileNotFoundError if the desk's own are not installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {
@@ -51,7 +51,7 @@ def load_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def hueless_theme(terminal: Theme) -> Theme:
-    """A palette of the terminal's own colours, with every hue taken out of it."""
+    """Returns a theme of the terminal's own foreground and background, without any hue."""
     plain = dict.fromkeys(ROLES, "ansi_default")
     colours: dict[str, Any] = dict.fromkeys(COLOURS, "ansi_default")
     return Theme(HUELESS, dark=terminal.dark, ansi=True,
@@ -77,7 +77,7 @@ def _theme(palette: Palette, base: Palette) -> Theme:
 
 
 def chosen_theme(wanted: str, palettes: Palettes) -> str:
-    """The wanted name, or the default one when there is no such theme."""
+    """Returns the wanted name, or the default one if there is no such theme."""
     return wanted if wanted in palettes.themes else DEFAULT_THEME
 
 
@@ -88,7 +88,8 @@ _KEPT = {(style.color, style.bgcolor) for style in (INK, BLACK, WHITE)}
 
 
 class NoColorButInk(NoColor):
-    """``NO_COLOR`` without making codes unreadable: their black and white are no decoration."""
+    """The filter for ``NO_COLOR``. It keeps the black and white of QR codes, which are unreadable
+    without them."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         bare = super().apply(segments, background)

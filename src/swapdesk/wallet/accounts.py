@@ -1,4 +1,5 @@
-"""Which wallet, which chains it signs for, and its accounts as known without a pass phrase."""
+"""The wallet of a profile, the chains it signs for, and its accounts as known without a pass
+phrase."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from swapdesk.clock import IsoTime, iso
 SANDBOX_PROFILE = "sandbox"
 MAX_NAME = 32
 RECORDS = "transactions.db"
-"""The file of what a wallet signed, beside its keys."""
+"""The name of the file that records what a wallet signed, kept beside its keys."""
 
 
 class Kind(StrEnum):
@@ -22,9 +23,9 @@ class Kind(StrEnum):
 
 
 COIN_DECIMALS = {Kind.EVM: 18, Kind.SOLANA: 9}
-"""Decimals of a chain's own coin follow from the kind of chain, not from any list."""
+"""Decimals of a chain's own coin by kind of chain; no token list is asked."""
 MAX_DECIMALS = 255
-"""Decimals of a token are one byte on EVM chains and on Solana."""
+"""The most decimals of a token: EVM chains and Solana store them in one byte."""
 
 
 class KeyOrigin(StrEnum):
@@ -34,15 +35,16 @@ class KeyOrigin(StrEnum):
     """Made here from the system's randomness; never shown in plain text."""
     MNEMONIC = "mnemonic"
     RAW = "raw"
-    """32 bytes in hexadecimal."""
+    """A key given as 32 bytes in hexadecimal."""
     KEYSTORE = "keystore"
-    """A keystore v3 file."""
+    """A key from a keystore v3 file."""
     KEYGEN = "keygen"
-    """A file of solana-keygen."""
+    """A key from a file of solana-keygen."""
 
 
 class Account(Struct, frozen=True, forbid_unknown_fields=True):
-    """One key. ``address`` is unique in a wallet; ``path`` is set for a mnemonic's."""
+    """One account: a key with its address, name and profile. ``address`` is unique in a wallet;
+    ``path`` is set only for a key of a mnemonic."""
 
     PRINTED: ClassVar = {
         "address": "address", "kind": "kind", "name": "name", "profile": "profile",
@@ -63,20 +65,21 @@ class Account(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def sandboxed(self) -> bool:
-        """Whether the key signs for the chains of a sandbox only; else for live ones only."""
+        """True if the key signs for the chains of a sandbox only; False if it signs for live chains
+        only."""
         return self.profile == SANDBOX_PROFILE
 
 
 class UnusableKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """A key file that is not opened, and why."""
+    """A key file that is not opened, with the reason."""
 
     file: str
     reason: str
 
 
 class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is in a wallet. ``unlocked`` are the addresses that can sign now; ``read_only``
-    that another desk has the wallet."""
+    """The accounts of a wallet. ``unlocked`` are the addresses that can sign now; ``read_only`` is
+    True if another desk has the wallet."""
 
     PRINTED: ClassVar = {
         "accounts": "accounts", "unusable": "unusable", "readOnly": "read_only",
@@ -88,7 +91,8 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
     read_only: bool
 
     def first(self, kind: Kind | None, named: str = "") -> Account | None:
-        """The first one of a kind, by name or address where it is ``named``, in any case."""
+        """Returns the first account of a kind; if ``named`` is not empty, the first with this name
+        or address, in any case. None if there is none."""
         own = (account for account in self.accounts if account.kind is kind)
         wanted = named.lower()
         return next(
@@ -102,7 +106,7 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ImportChoice(Struct, frozen=True, forbid_unknown_fields=True):
-    """An address that a secret leads to, shown before it is used."""
+    """An address that an imported secret leads to, shown before the secret is used."""
 
     kind: Kind
     address: str
@@ -110,7 +114,7 @@ class ImportChoice(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def export_phrase(address: str) -> str:
-    """What has to be typed before a key leaves the wallet."""
+    """Returns the phrase that the user types before a key leaves the wallet."""
     return f"export {address[-6:]}"
 
 
@@ -118,14 +122,14 @@ AUTO_LOCK_SECONDS = 900.0
 
 
 def has_smart_accounts(*, live: bool) -> bool:
-    """Whether bundles on EVM chains can be paid: who makes smart accounts is known in the sandbox
-    alone, and no setting names anybody."""
+    """True if bundles can be paid on EVM chains. Only in the sandbox a factory of smart accounts is
+    known, and no setting names another."""
     return not live
 
 
 class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
-    """A chain by its short name. ``chain_id`` is None on Solana; ``rpc`` is the URL of a node;
-    after ``confirmations`` blocks a transaction counts."""
+    """A chain by its short name. ``chain_id`` is None on Solana; ``rpc`` is the URL of a node; a
+    transaction counts after ``confirmations`` blocks."""
 
     name: str
     kind: Kind
@@ -135,12 +139,12 @@ class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
-    """The wallet of one profile.
+    """The wallet of one profile and what the agent has to know about it.
 
-    ``directory`` holds its keys; ``clock_offset`` is sandbox time ahead of the wall, and 0 for
-    a live profile whatever is said. ``known`` are addresses that were paid before, ``makers`` the
-    Solana keys of providers, each (provider, key). Nothing here lets the gate allow a spender that
-    is no venue's, or a document of unknown shape.
+    ``directory`` holds its keys. ``clock_offset`` is how far sandbox time is ahead of the wall
+    clock; a live profile always has 0. ``known`` are addresses that were paid before, ``makers``
+    the Solana keys of providers, each as (provider, key). No field makes the gate allow a spender
+    that is no venue's, or a document of unknown shape.
     """
 
     directory: str

@@ -1,15 +1,13 @@
-"""What the wallet agent answers: what it makes of a payload, what it signed, and what an account
-has.
+"""What the wallet agent answers: its review of a payload, what it signed, and what an account has.
 
-A review has every field and every finding. A screen shows this and nothing else; ``s`` sends back
-``id`` and ``digest``, and the agent signs only what it reviewed under them.
+A review has every field and every finding. A screen shows the review and nothing else; ``s`` sends
+back ``id`` and ``digest``, and the agent signs only what it reviewed under them. The agent writes a
+transaction down before anybody else sees a byte of it. After any crash only the transaction's
+outcome is open, never its content.
 
-The agent writes a transaction down before anybody else sees a byte of it, so after any crash the
-question is only what became of it, never what it was.
-
-What an account has on a chain and who may take of it needs no unlocked wallet. Units are integers
-of the token's smallest unit; None is a token that did not answer as tokens do, which is not the
-same as having none of it.
+The wallet may be locked while the agent reads what an account has on a chain and who may take
+tokens. Units are integers of the token's smallest unit. None is a token that did not answer as
+tokens do, which differs from a balance of 0.
 """
 
 from __future__ import annotations
@@ -26,8 +24,8 @@ from swapdesk.clock import IsoTime, iso
 from swapdesk.wallet.promise import Asset, Purpose, TransactionPayload
 
 CHAIN_UNREAD = "CHAIN_UNREAD"
-"""Code of the finding that the chain did not answer: nothing is signed, and nothing is said
-against the payload either."""
+"""Code of the finding that the chain did not answer. Nothing is signed then, though nothing speaks
+against the payload."""
 
 
 class Severity(StrEnum):
@@ -36,8 +34,8 @@ class Severity(StrEnum):
 
 
 class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule of the gate that had something to say. ``code`` names the rule for ever;
-    ``field`` the line it is about."""
+    """A finding of a rule of the gate. ``code`` is the rule's permanent name; ``field`` is the
+    review line that the finding is about."""
 
     PRINTED: ClassVar = {"code": "code", "severity": "severity", "message": "words"}
 
@@ -54,12 +52,12 @@ class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
 def objections(
     findings: Sequence[RuleFinding], severity: Severity = Severity.REFUSE
 ) -> tuple[str, ...]:
-    """What the rules say against it so severely, each with its code."""
+    """Returns the sentences of all findings of this severity, each with its code."""
     return tuple(finding.sentence for finding in findings if finding.severity is severity)
 
 
 class Match(StrEnum):
-    """How a signed field stands to what the user confirmed."""
+    """How a signed field compares with what the user confirmed."""
 
     EQUAL = "equal"
     DIFFERS = "differs"
@@ -68,10 +66,10 @@ class Match(StrEnum):
 
 
 class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One field in words: what is signed, what the quote promised, and whether they agree.
+    """One field in words: what is signed, what the quote promised, and whether both agree.
 
-    ``weight`` is True where an unmatched field is more than a label (an address, an amount,
-    a spender) and asks for a typed phrase. ``units`` is an amount as it is signed, in base units.
+    ``weight`` is True if an unmatched field is more than a label (an address, an amount, a spender)
+    and needs a typed phrase. ``units`` is an amount as it is signed, in base units.
     """
 
     PRINTED: ClassVar = {
@@ -88,7 +86,8 @@ class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a simulation moved: ``units`` of a token, negative when they leave ``holder``."""
+    """One balance change in a simulation: ``units`` of a token, negative if they leave
+    ``holder``."""
 
     PRINTED: ClassVar = {
         "holder": "holder", "symbol": "symbol", "contract": "contract", "units": "written_units",
@@ -102,12 +101,13 @@ class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """Base units as a text: most readers of JSON round whole numbers of this size."""
+        """Base units as text, because most readers of JSON round whole numbers of this size."""
         return str(self.units)
 
 
 class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the chain would do now, at ``height``; ``failure`` in the words of the contract."""
+    """The effects that the transaction would have on the chain now, at ``height``. ``failure`` is
+    the contract's own error message."""
 
     PRINTED: ClassVar = {
         "height": "height", "gas": "gas", "failure": "failure", "changes": "changes",
@@ -120,8 +120,8 @@ class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the agent adds to a call to make an EVM transaction of it: fees in wei per gas, ``gas``
-    a limit."""
+    """The fields that the agent adds to a call to make an EVM transaction: fees in wei per gas, and
+    the limit ``gas``."""
 
     chain_id: int
     nonce: int
@@ -131,8 +131,8 @@ class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Review(Struct, frozen=True, forbid_unknown_fields=True):
-    """The agent's verdict. Any finding to refuse means that nothing can be signed. ``phrase``
-    has to be typed; None when a yes is enough."""
+    """The agent's verdict on a payload. If any finding refuses, nothing can be signed. ``phrase``
+    has to be typed; None if a yes is enough."""
 
     PRINTED: ClassVar = {
         "title": "title", "digest": "digest", "refused": "refused", "phrase": "phrase",
@@ -152,8 +152,8 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
     phrase: str | None = None
     terms: EvmTerms | None = None
     agreed: bool | None = None
-    """Whether the desk computed the same digest; None where it computes none. The desk says it,
-    whatever the agent tells."""
+    """True if the desk computed the same digest, None if the desk computes none. The desk sets this
+    value, whatever the agent sends."""
 
     @property
     def refused(self) -> bool:
@@ -161,11 +161,14 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 TransactionCode = Literal["MINED", "FAILED", "REPLACED", "LOST", "ABANDONED"]
-"""More than the state of a transaction says: sent and MINED is in a block, with fewer
-confirmations than count. Refused are FAILED, executed and reverted: the gas is paid and nothing
-else moved; REPLACED by another transaction of this wallet with the same nonce; LOST, whose nonce
-was used by a transaction that this wallet does not know, or which can no longer be executed
-(Solana: its blockhash has expired); and ABANDONED, never sent and given up."""
+"""The detail of a transaction's state.
+
+MINED (state sent): in a block, but with too few confirmations. The other codes have state refused.
+FAILED: executed and reverted, so the gas is paid and nothing else moved. REPLACED: another
+transaction of this wallet with the same nonce was executed. LOST: an unknown transaction used the
+nonce, or the transaction can no longer be executed (Solana: its blockhash has expired). ABANDONED:
+given up and never sent.
+"""
 TransactionWord = Literal[
     "signed", "sending", "sent", "mined", "succeeded", "failed", "replaced", "lost", "abandoned"
 ]
@@ -178,8 +181,9 @@ _WORDS: Mapping[State, TransactionWord] = {
 
 
 class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
-    """``nonce`` is None on Solana, ``last_valid_height`` (of blocks) None on EVM chains;
-    ``replaces`` is the hash of the one whose nonce it shares to pay more for gas."""
+    """A transaction that the wallet signed. ``nonce`` is None on Solana; ``last_valid_height`` (a
+    block height) is None on EVM chains. ``replaces`` is the hash of the transaction whose nonce
+    this one takes to pay more for gas."""
 
     PRINTED: ClassVar = {
         "hash": "hash", "intentId": "intent_id", "purpose": "purpose", "chain": "chain",
@@ -194,25 +198,25 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     chain: str
     account: str
     state: State
-    """Prepared once it is written down; unknown from before a byte of it leaves until a node says
-    that it has it; then sent."""
+    """Prepared once the transaction is recorded; unknown from before its first byte is sent until a
+    node confirms that it has the bytes; then sent."""
     nonce: int | None
     last_valid_height: int | None
     confirmations: int
     replaces: str | None
     created: datetime
     problem: str | None = None
-    """What the node last said against it."""
+    """The node's last message against the transaction."""
     code: TransactionCode | None = None
 
     @property
     def word(self) -> TransactionWord:
-        """How it stands, as it is shown."""
+        """The state in one word, as it is shown."""
         return cast("TransactionWord", self.code.lower()) if self.code else _WORDS[self.state]
 
     @property
     def final(self) -> bool:
-        """Nothing can come of it any more."""
+        """True if the outcome can no longer change."""
         return self.state not in OPEN
 
     @property
@@ -221,7 +225,7 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def executed(self) -> bool:
-        """The chain took it, and no other of its nonce."""
+        """True if the chain executed this transaction, and no other of the same nonce."""
         return self.state is State.DONE or self.code == "FAILED"
 
     @property
@@ -230,8 +234,9 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of typed data: 0x and 65 bytes (r, s, v of 27 or 28) in hexadecimal. ``taken`` is the most
-    of the token sold that everything signed under the intent lets be taken, in base units."""
+    """A signature of typed data: 0x and 65 bytes (r, s, v of 27 or 28) in hexadecimal. ``taken`` is
+    the most of the token sold, in base units, that can be taken by everything signed under the
+    intent."""
 
     digest: str
     signature: str
@@ -239,29 +244,31 @@ class Signature(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 MAX_ASSETS = 500
-"""Most tokens in one question."""
+"""The most tokens in one request."""
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):
-    """``asset`` has the decimals that the chain says, whatever it was asked with."""
+    """A balance of one token. ``asset`` has the decimals that the chain states, whatever decimals
+    were in the request."""
 
     asset: Asset
     units: int | None
 
 
 class Balances(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of one account on one chain, in the sequence they were asked for. ``fee`` is what has to
-    stay behind of the coin so that one payment in it goes through, in its smallest units as the
-    node states fees; None where it was not asked for or is not stated."""
+    """The balances of one account on one chain, in the order of the request. ``fee`` is the amount
+    of the coin, in its smallest units, that must remain to pay for one payment in the coin, by the
+    node's fees. It is None if it was not asked for or the node states no fees."""
 
     balances: tuple[Balance, ...]
     fee: int | None = None
 
 
 class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
-    """``spender`` may take ``units`` of ``token`` at any time; ``venue`` is the code of the
-    provider whose contract it is, None for one that is not known here. ``permit2``: it was given
-    in Permit2, which takes the token itself as far as it is allowed to, and it ``ends``."""
+    """An approval: ``spender`` may take ``units`` of ``token`` at any time. ``venue`` is the code
+    of the provider that owns the contract, None if unknown. ``permit2`` is True if the approval was
+    given in Permit2, which takes the token within its own approval; ``ends`` is when such an
+    approval expires."""
 
     PRINTED: ClassVar = {
         "token": "token.contract", "symbol": "token.symbol", "spender": "spender",
@@ -279,7 +286,7 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """Base units as a text: most readers of JSON round whole numbers of this size."""
+        """Base units as text, because most readers of JSON round whole numbers of this size."""
         return str(self.units)
 
     @property
@@ -288,21 +295,19 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of one account on one chain, those above nothing.
-
-    ``complete``: every approval that the chain ever recorded was looked at. Without it, because
-    the node does not tell old events or tells too many, the known contracts alone were asked.
-    """
+    """The approvals above 0 of one account on one chain. ``complete`` is True if every approval
+    that the chain ever recorded was looked at. It is False if the node does not return old events
+    or has too many; then only the known contracts were asked."""
 
     allowances: tuple[Allowance, ...]
     complete: bool
 
 
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
-    """The account that pays the bundles of its owner on one chain, at its counterfactual
-    ``address``. ``balances`` are in the sequence they were asked for, ``prepaid`` the wei that the
-    EntryPoint keeps for its gas, None where it did not tell. ``deployment`` is the call that puts
-    it there, None where it stands."""
+    """The smart account that pays the bundles of its owner on one chain, at its counterfactual
+    ``address``. ``balances`` are in the order of the request. ``prepaid`` is the wei that the
+    EntryPoint keeps for its gas, None if unread. ``deployment`` is the call that creates the
+    account, None if it exists."""
 
     address: str
     balances: tuple[Balance, ...]

@@ -1,8 +1,9 @@
-"""The wallet agent as the desk sees it: a process that is started, asked in frames, heard and
-ended, and one typed method for everything that it may be asked.
+"""The desk's client of the wallet agent: starts and ends the process, exchanges frames, and has one
+typed method for each request.
 
-Start it from the main thread's event loop: the system ties the child's life to the thread that made
-it. What is asked may be given up; what the agent then still does it writes down itself.
+Start the agent from the main thread's event loop, because the system ends the child together with
+the thread that made it. A request may be cancelled; whatever the agent still does for it is in the
+agent's records.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ from swapdesk.wallet.protocol import (
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 
 AGENT = ("-I", "-m", "swapdesk.agent")
-"""Isolated: no PYTHONPATH, no user site, no working directory."""
+"""Arguments that start the agent isolated: no PYTHONPATH, no user site, no working directory on the
+import path."""
 
 START_SECONDS = 20.0
 STOP_SECONDS = 2.0
@@ -77,15 +79,16 @@ _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 
 class WalletClient:
-    """One agent with the wallet of one profile. ``accounts`` are as last heard of, ``gone`` is why
-    there is no agent any more. ``on_locked`` is called when it drops the keys by itself.
+    """One agent with the wallet of one profile.
 
-    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase
-    among it) when the agent says no. Every method may be cancelled.
+    ``accounts`` are as last heard from the agent. ``gone`` is why there is no agent any more.
+    ``on_locked`` is called if the agent drops the keys by itself. Every request raises AgentGone if
+    the process ended, and Refused (WrongPassphrase among it) if the agent refuses. Every method may
+    be cancelled.
 
-    Requests and answers go over two socket pairs and no pipes: every process of the same user may
-    open a pipe of the desk through ``/proc``, also where it may not debug, and whoever writes into
-    it is heard as the desk.
+    Requests and answers use two socket pairs and no pipes. Every process of the same user may open
+    a pipe of the desk through ``/proc``, even without the right to debug, and could write into it
+    as if it were the desk.
     """
 
     def __init__(
@@ -116,11 +119,9 @@ class WalletClient:
         on_locked: Callable[[], None] = lambda: None,
         program: Sequence[str] = AGENT,
     ) -> WalletClient:
-        """Starts an agent and opens a wallet in it; its keys stay locked. Raises AgentMissing if
-        none can be started, and Refused if the wallet is not safe to open.
-
-        ``on_locked`` is called when the agent drops the keys by itself.
-        """
+        """Starts an agent and opens a wallet in it; the keys stay locked. Raises AgentMissing if no
+        agent can be started, and Refused if the wallet is not safe to open. ``on_locked`` is called
+        if the agent drops the keys by itself."""
         agent = await cls._started(on_locked, program)
         try:
             await agent._is_ready()
@@ -183,12 +184,12 @@ class WalletClient:
     # The conversation
 
     async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
-        """Returns the agent's answer; a Secret among the arguments travels as one. Raises AgentGone
-        if the process ended, Refused if it says no."""
+        """Returns the agent's answer; a Secret among the arguments is sent as a secret. Raises
+        AgentGone if the process ended, Refused if the agent refuses."""
         return (await self.frame(operation, **arguments)).head["done"]
 
     async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
-        """As ``ask``, with the secrets of the answer, which the caller wipes."""
+        """Returns the agent's answer like ``ask``, with its secrets, which the caller wipes."""
         if self.gone is not None:
             raise self.gone
         self._last_id += 1
@@ -287,8 +288,8 @@ class WalletClient:
     async def unlock(
         self, passphrase: Secret, addresses: Sequence[str] | None = None
     ) -> tuple[UnusableKey, ...]:
-        """Opens all keys, or those of ``addresses``; returns those that did not open with the
-        reason. Raises WrongPassphrase if none opened."""
+        """Opens all keys, or those of ``addresses``; returns the keys that did not open, each with
+        the reason. Raises WrongPassphrase if none opened."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, key) for key in answer["closed"])
@@ -298,7 +299,7 @@ class WalletClient:
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
-        """Makes a new key, unlocked. The first one sets the pass phrase of the wallet."""
+        """Makes a new key, unlocked. The first key sets the pass phrase of the wallet."""
         return await self._added("create", kind=kind, name=name, passphrase=passphrase)
 
     async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
@@ -315,8 +316,8 @@ class WalletClient:
         paths: Sequence[str | None] | None = None,
         file_passphrase: Secret | None = None,
     ) -> tuple[ImportChoice, ...]:
-        """Returns the addresses that ``material`` leads to, of a mnemonic one for each path (by
-        default the usual ones). Keeps nothing."""
+        """Returns the addresses that ``material`` leads to; for a mnemonic one address for each
+        path (by default the usual paths). Stores nothing."""
         answer = await self.ask(
             "preview",
             kind=kind,
@@ -337,7 +338,8 @@ class WalletClient:
         *,
         file_passphrase: Secret | None = None,
     ) -> Account:
-        """Keeps the key of a choice that was shown. Refused if the material leads elsewhere."""
+        """Stores the key of a choice that was shown. Raises Refused if the material leads to
+        another address."""
         return await self._added(
             "import",
             kind=choice.kind,
@@ -373,8 +375,8 @@ class WalletClient:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Replaces the policy. Refused with ``passphrase_needed`` where the new one is not tighter
-        in every respect and no pass phrase is given."""
+        """Replaces the policy. Raises Refused with ``passphrase_needed`` if no pass phrase is given
+        and the new policy is not tighter in every respect."""
         return await self._told(PolicyStatus, "set_policy", policy=policy, passphrase=passphrase)
 
     # Looking at chains, for which nothing has to be open
@@ -382,9 +384,9 @@ class WalletClient:
     async def balances(
         self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
     ) -> Balances:
-        """Returns what an account of the wallet holds on a chain of its kind, with ``fee`` also
-        what one payment in the coin costs. Refused if the node does not answer or is of another
-        chain."""
+        """Returns what an account of the wallet holds on a chain of its kind; with ``fee`` also
+        what one payment in the coin costs. Raises Refused if the node does not answer or is of
+        another chain."""
         return await self._told(
             Balances,
             "balances",
@@ -395,7 +397,7 @@ class WalletClient:
         )
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
-        """Returns who may take which of ``tokens``. Refused as ``balances``."""
+        """Returns who may take which of ``tokens``. Raises Refused like ``balances``."""
         return await self._told(
             Allowances,
             "allowances",
@@ -413,7 +415,7 @@ class WalletClient:
         )
 
     async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
-        """Returns the transaction that ends every delegation of a token. Refused as
+        """Returns the transaction that ends every delegation of a token. Raises Refused like
         ``balances``."""
         return await self._told(
             SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
@@ -421,14 +423,14 @@ class WalletClient:
 
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
         """Returns the transaction that pays the deposit of a promise, to review and sign like any
-        payload. Refused as ``balances``, and for a promise without a deposit."""
+        payload. Raises Refused like ``balances``, and for a promise without a deposit."""
         return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
     ) -> SmartAccount:
-        """Returns what the smart account of an account holds on a chain. Refused as ``balances``,
-        and if no factory of smart accounts is known."""
+        """Returns what the smart account of an account holds on a chain. Raises Refused like
+        ``balances``, and if no factory of smart accounts is known."""
         return await self._told(
             SmartAccount,
             "smart_account",
@@ -438,8 +440,8 @@ class WalletClient:
         )
 
     async def withdrawal(self, promise: Promise) -> TransactionPayload:
-        """Returns the call by which an account's smart account pays it what a promise says, to
-        review and sign like any payload."""
+        """Returns the call by which an account's smart account pays the account what ``promise``
+        states, to review and sign like any payload."""
         return await self._told(TransactionPayload, "withdrawal", promise=promise)
 
     # Signing
@@ -448,7 +450,7 @@ class WalletClient:
         self, payload: Payload, promise: Promise, *, replaces: str | None = None
     ) -> Review:
         """Returns the agent's review of a payload. ``replaces`` is the hash of a transaction whose
-        nonce it takes, for a higher fee."""
+        nonce the payload takes for a higher fee."""
         review = await self._told(
             Review,
             "review",
@@ -459,9 +461,10 @@ class WalletClient:
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Reviews the call of a waiting transaction for a higher fee on its nonce; returns the call
-        as the agent's records have it, with the review. It is judged by the promise that it was
-        signed under, with gas raised to at most ``gas_units`` of the native coin."""
+        """Reviews the call of a waiting transaction again, on the same nonce with a higher fee.
+        Returns the call from the agent's records, with the review. The call is judged by the
+        promise of its first signature, with the bound on gas raised to at most ``gas_units`` of the
+        native coin."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
@@ -469,14 +472,14 @@ class WalletClient:
     async def sign(
         self, review: Review, phrase: str | None = None
     ) -> Signature | SignedTransaction:
-        """Signs what was reviewed. A transaction is recorded and not sent yet."""
+        """Signs what was reviewed. A transaction is recorded but not sent yet."""
         answer = await self.ask("sign", review=review.id, digest=review.digest, phrase=phrase)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
-        """Returns what was signed, for one intent or ever, oldest first."""
+        """Returns the signed transactions, of one intent or of all, oldest first."""
         transactions: list[SignedTransaction] = []
         after: int | None = 0
         while after is not None:
@@ -488,12 +491,12 @@ class WalletClient:
         return tuple(transactions)
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
-        """Sends the signed bytes; however often, the same ones."""
+        """Sends the signed bytes; each call sends the same bytes."""
         return await self._told(SignedTransaction, "broadcast", hash=hash_)
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
-        """Finds out what became of a transaction. One that the chain does not have is sent again,
-        unless ``resend`` is False."""
+        """Finds out what became of a transaction. If the chain does not have the transaction, it is
+        sent again, unless ``resend`` is False."""
         return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
 
     async def abandon(self, hash_: str) -> SignedTransaction:
@@ -502,7 +505,7 @@ class WalletClient:
 
 
 def _environment() -> dict[str, str]:
-    """The only variables of the desk that the agent gets."""
+    """Returns the environment of the agent: the only variables of the desk that it gets."""
     file = authorities()
     return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
 
@@ -510,8 +513,9 @@ def _environment() -> dict[str, str]:
 async def _streams(
     asking: socket.socket, hearing: socket.socket
 ) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
-    """One stream for each direction. What is written is copied at once, as by a pipe: a frame is
-    wiped after it was given away, and the transport of a socket would keep the frame itself."""
+    """Returns one stream for each direction. The writer copies each frame at once, as a pipe does,
+    so that the caller can wipe the frame after writing. The transport of a socket would keep the
+    frame itself."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
@@ -522,7 +526,8 @@ async def _streams(
 
 
 def _refusal(refused: Any) -> Exception:
-    """A code that this desk does not know becomes ``defect``."""
+    """Returns the exception for a refusal. A code that this desk does not know becomes
+    ``defect``."""
     try:
         findings = tuple(from_json(RuleFinding, finding) for finding in refused["findings"])
         code, words = refused["code"], str(refused["words"])
@@ -542,8 +547,8 @@ def _how_it_ended(code: int) -> str:
 
 
 def _without_packages() -> AgentMissing | None:
-    """The packages that signing lacks, and the command that installs them; None if none is
-    missing."""
+    """Returns the error that names the missing packages for signing and the command that installs
+    them; None if none is missing."""
     lacking = missing("wallet")
     if not lacking:
         return None

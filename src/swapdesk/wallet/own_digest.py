@@ -1,9 +1,10 @@
 """The digest of a payload as the desk computes it by itself, beside the wallet agent's.
 
-An encoder of its own, which shares nothing with the agent's but the hash function: what the
-trader reads was made from this payload, so two that disagree do not speak of the same one. For a
-UserOperation it is what EntryPoint v0.7 and v0.8 call ``getUserOpHash``. The agent judges what may
-be signed; here a document is only hashed, and one that cannot be is None.
+This encoder shares nothing with the agent's but the hash function. The trader reads what was made
+from this payload, so if both digests differ, the agent would sign something else. For a
+UserOperation the digest is what EntryPoint v0.7 and v0.8 call ``getUserOpHash``. The agent judges
+what may be signed; here a document is only hashed, and the digest of a document that cannot be
+hashed is None.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ _OPERATION = (
 
 
 def operation_digest(payload: OperationPayload) -> bytes:
-    """Returns 32 bytes. Raises KeyError, ValueError and OverflowError for anything but an
-    operation, for one that somebody else would pay, and for an unknown EntryPoint release."""
+    """Returns the 32-byte hash of an operation. Raises KeyError, ValueError and OverflowError for
+    anything but an operation, for an operation that somebody else would pay, and for an unknown
+    EntryPoint release."""
     operation = payload.operation
     if any(name.startswith("paymaster") for name in operation):
         raise ValueError("somebody else would pay for the operation")
@@ -69,7 +71,7 @@ def _octets(operation: Mapping[str, str], name: str) -> bytes:
 
 
 def _address_word(text: str) -> bytes:
-    """A number or an address in a word of 32 bytes."""
+    """Returns a number or an address as a word of 32 bytes."""
     return int(text, 16).to_bytes(32, "big")
 
 
@@ -93,8 +95,9 @@ Rlp = bytes | list["Rlp"]
 
 
 def held_against(review: Review, payload: Payload) -> Review:
-    """Returns the review with ``agreed`` set by the desk. A digest that differs from the desk's, or
-    that the desk cannot compute, adds a finding that refuses."""
+    """Returns the review with ``agreed`` set by the desk. If the desk's digest differs or cannot be
+    computed, a finding that refuses is added; a review that is refused already gets ``agreed`` None
+    instead."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -106,9 +109,9 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """Returns the 32 bytes that are signed as 0x-hex (of Solana SHA-256 of the message; of a
-    UserOperation its hash, which EntryPoint v0.7 has signed by EIP-191); None if they cannot be
-    computed. ``terms`` is what the agent adds to an EVM transaction."""
+    """Returns the 32 bytes that are signed, as 0x-hex; None if they cannot be computed. On Solana
+    this is SHA-256 of the message, for a UserOperation its hash, which EntryPoint v0.7 has signed
+    by EIP-191. ``terms`` is what the agent adds to an EVM transaction."""
     try:
         match payload:
             case TypedDataPayload():
@@ -149,8 +152,8 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any], dept
 
 
 def _declared(types: Mapping[str, Any], name: str) -> str:
-    """``Mail(Person from,string text)Person(address wallet)``: the struct, then those it uses by
-    name."""
+    """Returns the encoded type, like ``Mail(Person from,string text)Person(address wallet)``: the
+    struct itself, then the structs it uses by name."""
     needed, waiting = {name}, [name]
     while waiting:
         for field in types[waiting.pop()]:
@@ -222,7 +225,8 @@ def _headed(base: int, body: bytes) -> bytes:
 
 
 def _solana(transaction: bytes) -> bytes:
-    """The message follows the signatures, of which there are fewer than 128."""
+    """Returns SHA-256 of the message of a Solana transaction, which follows the signatures. Raises
+    ValueError for 128 signatures or more."""
     count = transaction[0]
     if count >= 0x80:
         raise ValueError("more signatures than a transaction has room for")

@@ -1,7 +1,8 @@
-"""What the user confirmed, and what is to be signed for it, as both are handed to the wallet agent.
+"""The promise: what the user confirmed, and the payloads to be signed for it, as both are handed to
+the wallet agent.
 
-A payload is what the service or the desk's own planner gave; nothing in it is trusted, and the
-agent refuses one that does not match the promise, whatever the desk says. Amounts are integers of
+A payload comes from the service or the desk's own planner, and nothing in it is trusted. The agent
+refuses a payload that does not match the promise, whatever the desk says. Amounts are integers of
 the token's smallest unit, so that nothing is rounded on the way to a signature.
 """
 
@@ -22,7 +23,8 @@ class Purpose(StrEnum):
     """What a signature is for. A payload of another purpose is refused."""
 
     APPROVE = "approve"
-    """Let a venue's contract take the token sold: an ERC-20 approval or a signed permit."""
+    """An approval that lets a venue's contract take the token sold: an ERC-20 approval or a signed
+    permit."""
     ORDER = "order"
     """A signed order that a venue settles."""
     SWAP = "swap"
@@ -30,19 +32,20 @@ class Purpose(StrEnum):
     DEPOSIT = "deposit"
     """A plain transfer to the deposit address of an order."""
     REVOKE = "revoke"
-    """An approval of nothing."""
+    """An approval of 0, which ends an allowance."""
     CANCEL = "cancel"
-    """A payment of nothing to the account itself, on the nonce of a transaction that waits."""
+    """A payment of 0 to the account itself, on the nonce of a waiting transaction."""
     FUND = "fund"
-    """A plain transfer to the account's own smart account, which pays a bundle out of it."""
+    """A plain transfer to the account's own smart account, which then pays a bundle."""
     BUNDLE = "bundle"
     """A UserOperation by which the account's smart account pays deposits of a group."""
     DEPLOY = "deploy"
-    """Creates the account's own smart account at its address."""
+    """The creation of the account's own smart account at its address."""
     WITHDRAW = "withdraw"
-    """The account's own smart account pays its holdings to the account."""
+    """A payment by the account's own smart account of its holdings to the account."""
     CALL = "call"
-    """A signed payment of one call of the API, which is its ``deposit`` (EIP-3009, x402)."""
+    """A signed payment for one call of the API, which is the promise's ``deposit`` (EIP-3009,
+    x402)."""
 
 
 class Asset(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,12 +57,10 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned. Of a call that is
-    paid, ``order_id`` is its operation, ``tier`` what that costs by the contract, and all else is
-    what its 402 asked for.
-
-    ``refund`` is where the order sends the money if it fails, on the chain of the deposit.
-    """
+    """Where an order's deposit is paid. ``units`` is ``order.inAmount`` as returned. ``refund`` is
+    where the order sends the money if it fails, on the chain of the deposit. For a paid API call
+    ``order_id`` is the call's operation, ``tier`` its price tier by the contract, and all other
+    fields are what its 402 response asked for."""
 
     order_id: str
     address: str
@@ -71,11 +72,9 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one operation of a group pays, in its order.
-
-    All of them are of the token that the promise sells. ``part`` counts the operations of that
-    token in the group from 0.
-    """
+    """The deposits that one operation of a group pays, in the group's order. All deposits are of
+    the token that the promise sells. ``part`` counts the group's operations of that token from
+    0."""
 
     multi_id: str
     part: int
@@ -90,26 +89,28 @@ class TakenOut(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the smart account pays its owner, in this order and nothing else, and last of all
-    ``prepaid``: the wei that the EntryPoint keeps for its gas, 0 where they stay there."""
+    """What the smart account pays its owner: exactly these amounts in this order, and at last
+    ``prepaid``, the wei that the EntryPoint keeps for its gas (0 if the wei stay there)."""
 
     taken: tuple[TakenOut, ...]
     prepaid: int = 0
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):
-    """One confirmed swap.
+    """What the user confirmed for one swap; the agent compares a payload with it.
 
-    ``chain`` is the short name of the chain that is paid on and ``chain_id`` its EVM id, None
-    on Solana. ``sell_units`` is the most that may leave, ``least_units`` the least that must
-    arrive: what was quoted less the confirmed slippage. ``recipient`` is where it arrives, on
-    ``chain_out``. ``venue`` is the provider code of the quote and ``valid_until`` its end.
-    ``unlimited`` records the typed consent to an approval without a bound. ``gas_units`` is the
-    most that may be paid for gas by one transaction, in units of the native coin, and
-    ``fee_units`` the most that a venue may take beside it in that coin (a bridge fee).
-    ``chain_out_id`` is the EVM id of ``chain_out``, None where it has none. ``bundle`` is what
-    an operation pays: ``sell_units`` is then the most of all of it, and ``gas_units`` bounds what
-    the EntryPoint may take for its gas. ``withdrawal`` is what a smart account pays its owner.
+    ``chain`` is the short name of the chain that is paid on and ``chain_id`` its EVM id, None on
+    Solana. ``sell_units`` is the most that may leave. ``least_units`` is the least that must
+    arrive: the quoted amount less the confirmed slippage. It arrives at ``recipient`` on
+    ``chain_out``, whose EVM id is ``chain_out_id``, None if it has none. ``venue`` is the provider
+    code of the quote and ``valid_until`` its end. ``unlimited`` records the typed consent to an
+    approval without a bound.
+
+    ``gas_units`` is the most that one transaction may pay for gas, in units of the native coin.
+    ``fee_units`` is the most that a venue may take beside it in that coin (a bridge fee).
+    ``bundle`` is what an operation pays. With a ``bundle``, ``sell_units`` is the most of all its
+    deposits together, and ``gas_units`` bounds what the EntryPoint may take for gas. ``withdrawal``
+    is what a smart account pays its owner.
     """
 
     intent_id: str
@@ -136,7 +137,7 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bundled(self) -> tuple[DepositPromise, ...]:
-        """The deposits that a bundle pays, in its order."""
+        """The deposits that a bundle pays, in the bundle's order."""
         return () if self.bundle is None else self.bundle.deposits
 
     @property
@@ -146,7 +147,7 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def taken(self) -> tuple[TakenOut, ...]:
-        """What a withdrawal pays, but for what the EntryPoint keeps."""
+        """The amounts that a withdrawal pays, without the wei that the EntryPoint keeps."""
         return () if self.withdrawal is None else self.withdrawal.taken
 
     @property
@@ -166,7 +167,7 @@ class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TypedDataPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """An EIP-712 document exactly as it came, and its place in the chain of signatures."""
+    """An EIP-712 document exactly as received, with its place in the chain of signatures."""
 
     purpose: Purpose
     document: dict[str, Any]
@@ -174,7 +175,7 @@ class TypedDataPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TransactionPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """An EVM call: ``data`` is 0x-hex and ``value`` in wei. Nonce, gas and fees are the agent's."""
+    """An EVM call: ``data`` is 0x-hex and ``value`` in wei. The agent adds nonce, gas and fees."""
 
     purpose: Purpose
     to: str
@@ -184,10 +185,8 @@ class TransactionPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
     """A serialized Solana transaction in base64, which others may have signed in part.
-
-    ``last_valid_height`` is the height of blocks at which it is executed last, where whoever
-    made it said so.
-    """
+    ``last_valid_height`` is the last block height at which the transaction can be executed, if its
+    maker stated it."""
 
     purpose: Purpose
     transaction: str
@@ -195,11 +194,9 @@ class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OperationPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """A UserOperation of ERC-4337 as the service wrote it in JSON-RPC's form, unsigned.
-
-    It is hashed for ``entry_point`` (of the release ``version``, as "0.7") on the chain with
-    ``chain_id``; a hash that somebody tells beside it is not asked for.
-    """
+    """A UserOperation of ERC-4337 as the service wrote it in JSON-RPC's form, unsigned. It is
+    hashed for ``entry_point`` (of the release ``version``, as "0.7") on the chain with
+    ``chain_id``. A hash that comes with the operation is ignored."""
 
     purpose: Purpose
     operation: dict[str, str]

@@ -1,16 +1,17 @@
 """The frames between desk and wallet agent, and their objects as JSON values.
 
-A frame is two big-endian 32-bit lengths, of all that follows and of its head; the head, a JSON
-object; and behind it the secrets, raw, so that a pass phrase never becomes a text that nobody
-can wipe. The head's ``secrets`` names them with their lengths, in their sequence.
+A frame begins with two big-endian 32-bit lengths: of everything that follows both, and of the head
+alone. Then come the head (a JSON object) and the raw secrets. The secrets are raw so that a pass
+phrase never becomes a text, which nobody can wipe. The head's ``secrets`` names the secrets with
+their lengths, in their order.
 
-A request has ``id``, ``do`` (an :class:`AgentOperation`) and its arguments; its answer the same
-``id`` and either ``done`` or ``refused``: {code, words, findings?}. What the agent says unasked
-has ``event`` instead: ``ready``, or ``locked`` when nothing was asked for a while, so that the keys
-were dropped. However asking fails, no signature has left the agent after it.
+A request has ``id``, ``do`` (an :class:`AgentOperation`) and its arguments. Its answer has the same
+``id`` and either ``done`` or ``refused``: {code, words, findings?}. A message that the agent sends
+unasked has ``event`` instead: ``ready``, or ``locked`` if the keys were dropped because no request
+came for a while. If a request fails in any way, the agent has given out no signature for it.
 
-Objects are read strictly: a field that is missing, of another type or not known refuses the whole,
-because the agent decides by them what it signs.
+Objects are read strictly: if a field is missing, unknown or of another type, the whole object is
+refused, because the agent decides by these objects what it signs.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, r
 
 VERSION = 3
 MAX_FRAME = 2 << 20
-"""Most bytes after the first length. A larger frame ends the conversation."""
+"""The largest frame, in bytes after the first length. A larger frame ends the conversation."""
 MAX_SECRET = 16 << 10
 _PREFIX = struct.Struct(">II")
 PREFIX_BYTES = _PREFIX.size
@@ -73,7 +74,8 @@ AgentOperation = Literal[
     "policy",
     "set_policy",
 ]
-"""What the desk may ask. Arguments and answers are those of ``WalletClient``'s methods."""
+"""The requests that the desk may send. Arguments and answers are those of the methods of
+``WalletClient``."""
 
 
 RefusalCode = Literal[
@@ -104,7 +106,7 @@ RefusalCode = Literal[
     "records",
     "defect",
 ]
-"""Why the agent refused; nothing was signed and nothing was sent."""
+"""The reasons why the agent refused; nothing was signed and nothing was sent."""
 
 
 REFUSALS: dict[RefusalCode, str] = {
@@ -141,11 +143,11 @@ REFUSALS: dict[RefusalCode, str] = {
     "records": "transactions.db cannot be written, so nothing is signed.",
     "defect": "The wallet has a defect.",
 }
-"""The meaning of each code."""
+"""The explanation of each code."""
 
 
 class WalletError(Exception):
-    """``words`` say what happened, for the trader to read."""
+    """The base of all errors of the wallet. ``words`` tell the trader what happened."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)
@@ -153,9 +155,10 @@ class WalletError(Exception):
 
 
 class AgentGone(WalletError):
-    """The process ended or cannot be understood. Its last request may or may not have been done:
-    ``WalletClient.transactions`` of a new agent tells. ``said`` is the end of its standard error,
-    with anything that could be a secret removed."""
+    """Raised if the agent's process ended or its answers cannot be understood. The last request may
+    or may not have been carried out: ``WalletClient.transactions`` of a new agent shows which.
+    ``said`` is the end of the process's standard error, with anything that could be a secret
+    removed."""
 
     def __init__(self, words: str, said: tuple[str, ...] = ()) -> None:
         super().__init__(words)
@@ -163,8 +166,9 @@ class AgentGone(WalletError):
 
 
 class AgentMissing(WalletError):
-    """No agent could be started, or it cannot use keys: the extra ``wallet`` is not installed, or
-    the system allows no more processes. ``mend`` is the command that installs what is missing."""
+    """Raised if no agent could be started, or if it cannot use keys: the extra ``wallet`` is not
+    installed, or the system allows no more processes. ``mend`` is the command that installs what is
+    missing."""
 
     def __init__(self, words: str, mend: str = "") -> None:
         super().__init__(words)
@@ -172,11 +176,12 @@ class AgentMissing(WalletError):
 
 
 class DeskReadsOnly(WalletError):
-    """This desk was told to sign nothing; no agent was started."""
+    """Raised if this desk was told to sign nothing, so that no agent was started."""
 
 
 class Refused(WalletError):
-    """The agent refused with this code; ``findings`` are the gate's, if it was the gate."""
+    """Raised if the agent refused with this code; ``findings`` are the gate's, if the gate
+    refused."""
 
     def __init__(
         self, code: RefusalCode, words: str, findings: tuple[RuleFinding, ...] = ()
@@ -187,15 +192,15 @@ class Refused(WalletError):
 
 
 class WrongPassphrase(Refused):
-    """The pass phrase opens no key."""
+    """Raised if the pass phrase opens no key."""
 
 
 class FrameError(Exception):
-    """Bytes that are no frame. The conversation cannot go on after them."""
+    """Raised for bytes that are no frame. The conversation cannot continue after them."""
 
 
 class Frame(Struct, frozen=True):
-    """One message; ``secrets`` belong to whoever took the frame off the pipe."""
+    """One message. Its ``secrets`` are wiped by whoever took the frame off the pipe."""
 
     head: dict[str, Any]
     secrets: dict[str, SecretBytes] = {}
@@ -205,7 +210,7 @@ def encode_frame(
     head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
 ) -> bytearray:
     """Returns the bytes of a frame; the caller wipes them after writing if they hold secrets.
-    Raises FrameError for one that the other side would not take."""
+    Raises FrameError for a frame that the other side would refuse."""
     held = dict(secrets or {})
     whole = (
         {**head, "secrets": {name: len(secret) for name, secret in held.items()}} if held else head
@@ -236,12 +241,12 @@ def _number(text: str) -> float:
 
 
 _READER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_number)
-"""Both sides parse alike: no member twice, only finite numbers."""
+"""The JSON parser of both sides: it accepts no repeated member and only finite numbers."""
 
 
 def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
-    """Returns (bytes that follow, bytes of the head among them). Raises FrameError out of
-    bounds."""
+    """Returns the number of bytes that follow, and how many of them are the head. Raises FrameError
+    if a size is out of bounds."""
     size, head = _PREFIX.unpack(prefix)
     if size > MAX_FRAME or head > size:
         raise FrameError("a frame of impossible size")
@@ -249,7 +254,8 @@ def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
 
 
 def decode_frame(body: bytearray, head: int) -> Frame:
-    """Parses what follows a prefix; wipes the secrets in ``body``. Raises FrameError."""
+    """Returns the frame parsed from the bytes after a prefix; wipes the secrets in ``body``. Raises
+    FrameError."""
     try:
         words = bytes(memoryview(body)[:head])
         refuse_deep(words)
@@ -276,7 +282,8 @@ def decode_frame(body: bytearray, head: int) -> Frame:
 S = TypeVar("S", bound=Struct)
 
 _PLACE = re.compile(r"(?:field|at) `(?:\$\.)?([^`]+)`")
-"""The fields that an error names; its other words may quote values."""
+"""A pattern for the field names in an error. The rest of the error is dropped, because it may quote
+values."""
 _PAYLOADS: dict[str, type[Any]] = {
     "typed_data": TypedDataPayload,
     "transaction": TransactionPayload,
@@ -284,11 +291,12 @@ _PAYLOADS: dict[str, type[Any]] = {
     "operation": OperationPayload,
 }
 MAX_DOCUMENT = 256 << 10
-"""Largest typed-data document, in bytes of its JSON."""
+"""The largest typed-data document, in bytes of its JSON."""
 
 
 class MessageError(ValueError):
-    """An object that the protocol does not allow. The words name fields, never values."""
+    """Raised for an object that the protocol does not allow. The words name fields, never
+    values."""
 
 
 def to_json(value: Struct) -> Any:
@@ -296,7 +304,7 @@ def to_json(value: Struct) -> Any:
 
 
 def from_json(kind: type[S], value: object) -> S:
-    """Parses a struct. Raises MessageError."""
+    """Returns a struct parsed from JSON values. Raises MessageError."""
     try:
         return msgspec.json.decode(json.dumps(value), type=kind)
     except msgspec.ValidationError as error:
@@ -307,7 +315,7 @@ def from_json(kind: type[S], value: object) -> S:
 
 
 def payload_to_json(payload: Payload) -> dict[str, Any]:
-    """A payload with its kind. A typed-data document travels as the JSON text it is, so that each
+    """Returns a payload with its kind. A typed-data document is sent as JSON text, so that each
     number keeps its digits."""
     kind = next(name for name, form in _PAYLOADS.items() if isinstance(payload, form))
     if not isinstance(payload, TypedDataPayload):
@@ -318,7 +326,7 @@ def payload_to_json(payload: Payload) -> dict[str, Any]:
 
 
 def payload_from_json(value: object) -> Payload:
-    """Raises MessageError."""
+    """Returns the payload. Raises MessageError if it is not of a known kind and form."""
     if not isinstance(value, dict) or value.get("kind") not in _PAYLOADS:
         raise MessageError("a payload of no known kind")
     payload: Payload = from_json(_PAYLOADS[value["kind"]], value.get("payload"))

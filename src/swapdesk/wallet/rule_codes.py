@@ -1,10 +1,11 @@
-"""Codes of the wallet's checks, which are stable: what each rule of ``agent.gate`` asks for, and
-why a payload is not read (``agent.shapes``). A swap or bundle that is refused ends with one."""
+"""The stable codes of the wallet's checks: what each rule of ``agent.gate`` asks for, and why a
+payload is not read (``agent.shapes``). A swap or bundle that is refused ends with one of these
+codes."""
 
 from __future__ import annotations
 
 CALL_PAYEE_CHANGED = "CALL_PAYEE_CHANGED"
-"""The only warning with a phrase of its own: the last characters of the new payee."""
+"""The only warning that has its own phrase: the last characters of the new payee."""
 
 RULES: dict[str, str] = {
     "ACCOUNT_DIFFERS": "key is the confirmed account",
@@ -117,7 +118,7 @@ RULES: dict[str, str] = {
     "WITHDRAWAL_PAYMENTS_DIFFER": "it makes the promised payments alone",
     "WITHDRAWAL_TOKEN_DIFFERS": "each payment is of its token",
 }
-"""What holds if the rule has nothing to object."""
+"""What is true if the rule has no objection, by code."""
 
 PAYLOADS: dict[str, str] = {
     "ADDRESS": "an address of the document cannot be read",
@@ -172,7 +173,7 @@ PAYLOADS: dict[str, str] = {
     "UNKNOWN_TYPE": "the type of a field is not declared",
     "VALUE_UNREADABLE": "a value cannot be read",
 }
-"""Why a payload is not judged at all."""
+"""Why a payload is not judged at all, by code."""
 
 SPENDING: dict[str, str] = {
     "POLICY_CALL": "a call costs more than its bound, or is paid in another token",
@@ -191,4 +192,4 @@ SPENDING: dict[str, str] = {
     "POLICY_UNREADABLE": "nobody can tell what would leave",
     "POLICY_UNTIL": "it has ended",
 }
-"""Why the person's own spending policy refuses."""
+"""Why the user's own spending policy refuses, by code."""

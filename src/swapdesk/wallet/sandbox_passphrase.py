@@ -1,4 +1,4 @@
-"""The pass phrase of the sandbox's wallet: random, kept beside its keys, never asked for."""
+"""The pass phrase of the sandbox's wallet: random, stored beside its keys, and never asked for."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ FILE = "wallet.passphrase"
 
 
 def sandbox_passphrase(places: ProfilePlaces) -> Secret:
-    """Returns the pass phrase of the sandbox profile at ``places``; makes it (0600) at first use.
-    Raises UnsafePlace if others could read the file."""
+    """Returns the pass phrase of the sandbox profile at ``places``; creates its file (0600) at
+    first use. Raises UnsafePlace if others could read the file."""
     private_directory(places.root)
     path = places.root / FILE
     with contextlib.suppress(FileExistsError):

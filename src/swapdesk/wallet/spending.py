@@ -1,8 +1,9 @@
-"""The spending policy of a wallet: what may be signed at most, where, for whom and until when.
+"""The spending policy of a wallet: limits on amounts, chains, payees and time for everything that
+is signed.
 
-The person sets it; the agent keeps it beside the keys and holds everything that it signs to it. A
-chain is known by its EVM id, and by None for Solana, never by a name that somebody gave it. Prices
-are the person's own: nobody else is asked what a token is worth.
+The user sets the policy; the agent stores it beside the keys and checks everything that it signs
+against it. A chain is identified by its EVM id, and by None for Solana, never by a name. Prices are
+the user's own: nobody else is asked what a token is worth.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typing import ClassVar, TypeVar
 from msgspec import Struct
 
 RULE = "POLICY_"
-"""Prefix of the codes of its findings."""
+"""Prefix of the codes of the policy's findings."""
 
 
 class SpendWindow(StrEnum):
-    """Over what a limit counts. Hour and day slide: they are the last 60 minutes and 24 hours. A
-    limit of a call stands in place of what a call may cost by the contract (14.10)."""
+    """The span over which a limit counts. Hour and day slide: they are the last 60 minutes and 24
+    hours. A limit per call replaces the contract's bound on the cost of a call (14.10)."""
 
     CALL = "call"
     PAYMENT = "payment"
@@ -36,19 +37,21 @@ SECONDS: Mapping[SpendWindow, int] = {SpendWindow.HOUR: 3_600, SpendWindow.DAY: 
 Entry = TypeVar("Entry")
 
 TokenKey = tuple[int | None, str | None]
-"""Chain and contract (mint on Solana); None for Solana, and for the chain's own coin."""
+"""A token's chain id and contract (mint on Solana). The chain id is None for Solana, the contract
+None for the chain's own coin."""
 
 
 class PolicyChain(Struct, frozen=True, forbid_unknown_fields=True):
-    """``chain_id`` is what counts, ``name`` is for people."""
+    """A chain that the policy allows. ``chain_id`` decides; ``name`` is only shown."""
 
     chain_id: int | None
     name: str
 
 
 class PolicyToken(Struct, frozen=True, forbid_unknown_fields=True):
-    """``chain_id`` and ``contract`` are what counts, with ``decimals``; the rest is for people.
-    ``contract`` is None for the coin of the chain; amounts are counted by ``decimals``."""
+    """A token of the policy. ``chain_id`` and ``contract`` identify it; amounts are counted by
+    ``decimals``; all other fields are only shown. ``contract`` is None for the coin of the
+    chain."""
 
     PRINTED: ClassVar = {
         "symbol": "symbol", "chain": "chain", "contract": "contract", "decimals": "decimals",
@@ -70,7 +73,7 @@ def _scale(decimals: int) -> Fraction:
 
 
 class Limit(Struct, frozen=True, forbid_unknown_fields=True):
-    """At most ``most`` whole tokens, or USD where ``token`` is None."""
+    """A limit of ``most`` whole tokens in a window, or of ``most`` USD if ``token`` is None."""
 
     window: SpendWindow
     most: Decimal
@@ -78,7 +81,7 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def token_key(self) -> TokenKey | None:
-        """None for USD."""
+        """The key of the limited token; None for a limit in USD."""
         return None if self.token is None else self.token.key
 
     @property
@@ -91,26 +94,27 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def exact(self) -> Fraction:
-        """In base units of the token, or in USD."""
+        """The limit in base units of the token, or in USD."""
         return Fraction(self.most) * _scale(0 if self.token is None else self.token.decimals)
 
 
 class Price(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one whole token is taken to be worth, in USD."""
+    """The user's price of one whole token, in USD."""
 
     token: PolicyToken
     usd: Decimal
 
     @property
     def exact(self) -> Fraction:
-        """USD of one base unit."""
+        """The price of one base unit, in USD."""
         return Fraction(self.usd) / _scale(self.token.decimals)
 
 
 class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """``chains``, ``tokens`` and ``payees`` are all that is allowed, None for any; so are
-    ``call_payees`` for paying calls, where None is whoever was agreed to when they were first
-    paid. Nothing is signed from ``until`` on. A policy that says nothing allows everything."""
+    """The limits and allowed parties of a wallet. ``chains``, ``tokens`` and ``payees`` are all
+    that is allowed, None for any. ``call_payees`` are the allowed payees of paid API calls; None
+    allows those that the user agreed to at the first payment. Nothing is signed from ``until`` on.
+    An empty policy allows everything."""
 
     PRINTED: ClassVar = {
         "prices": "prices", "chains": "chain_names", "tokens": "tokens", "payees": "payees",
@@ -137,8 +141,8 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much of a limit is used now, in its unit; ``left`` 0 and ``used`` None where it cannot
-    be told: something without a bound or without a price was signed."""
+    """How much of a limit is used now, in its unit. ``left`` is 0 and ``used`` None if this cannot
+    be computed, because something without a bound or without a price was signed."""
 
     PRINTED: ClassVar = {
         "per": "limit.window", "token": "limit.token", "most": "limit.most", "used": "used",
@@ -151,7 +155,8 @@ class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
-    """``policy`` is None where none was ever set. With a ``problem`` nothing is signed."""
+    """The policy and the use of its limits. ``policy`` is None if none was ever set. If there is a
+    ``problem``, nothing is signed."""
 
     policy: SpendingPolicy | None
     uses: tuple[LimitUse, ...] = ()
@@ -191,12 +196,13 @@ def _within(
     old: tuple[Entry, ...] | None,
     key: Callable[[Entry], object] = str,
 ) -> bool:
-    """True if every new entry is one of the old ones, by its key. None allows any."""
+    """True if every new entry has the key of an old entry. None allows any entry."""
     return old is None or (new is not None and {*map(key, new)} <= {*map(key, old)})
 
 
 def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:
-    """``1,000.5``: every significant digit; a fraction is rounded up to ``decimals``."""
+    """Returns the amount like ``1,000.5``, with every significant digit; a fraction is rounded up
+    to ``decimals``."""
     if isinstance(value, Fraction):
         whole = -(-value.numerator * 10**decimals // value.denominator)
         value = Decimal(f"{whole}e-{decimals}")

@@ -1,5 +1,6 @@
-"""The Partner Swap API v2 as it is on the wire: pure data, no I/O, shared by both of its sides.
+"""The wire format of the Partner Swap API v2: pure data without I/O, shared by client and service.
 
-``operations`` has every operation once; the other modules are the models it names, one subject
-each, on the base classes of ``model``; ``encoding`` is how their values are read and written.
+``operations`` has every operation once. The other modules define the models that the operations
+name, one subject each, on the base classes of ``model``. ``encoding`` reads and writes their
+values.
 """

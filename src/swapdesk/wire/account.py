@@ -1,4 +1,4 @@
-"""What a partner asks about its own account: limits, commissions, statistics (contract 12)."""
+"""A partner's own account: limits, commissions, statistics (contract 12)."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -12,7 +12,7 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class RateWindows(WireModel):
-    """Requests allowed in one minute, hour and day."""
+    """The number of requests that are allowed in one minute, hour and day."""
 
     per_minute: WireInteger
     per_hour: WireInteger
@@ -20,7 +20,8 @@ class RateWindows(WireModel):
 
 
 class RateLimits(WireModel):
-    """``monthly_request_count`` counts all authenticated requests of the UTC month."""
+    """The rate limits of an account. ``monthly_request_count`` counts all authenticated requests of
+    the UTC month."""
 
     monthly_request_count: WireInteger
     quote: RateWindows
@@ -28,14 +29,15 @@ class RateLimits(WireModel):
 
 
 class CommissionQuery(RequestModel):
-    """``month`` is ``YYYY-MM``."""
+    """Parameters of the commission summary. ``month`` is ``YYYY-MM``."""
 
     month: Annotated[str, Identity(7, pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$")] | None = None
 
 
 class CommissionSummary(WireModel):
-    """US dollars. The month that was asked for scopes all but ``this_month_earnings`` and
-    ``last_month_earnings``; ``total_earnings`` is what is pending and what was paid out."""
+    """The commissions of an account in US dollars. The requested month applies to all fields but
+    ``this_month_earnings`` and ``last_month_earnings``. ``total_earnings`` is the sum of pending
+    and paid-out commissions."""
 
     total_earnings: Amount
     pending_commissions: Amount
@@ -46,7 +48,8 @@ class CommissionSummary(WireModel):
 
 
 class VolumeStatistics(WireModel):
-    """Finished orders and the US dollars that were sent; ``total_orders`` is ``count``."""
+    """The number of finished orders and the US dollars sent for them; ``total_orders`` equals
+    ``count``."""
 
     count: WireInteger
     total_transacted_usd: Amount = Field(alias="totalTransactedUSD")
@@ -57,7 +60,7 @@ class VolumeStatistics(WireModel):
 
 
 class WeeklyVolume(WireModel):
-    """An ISO week; ``anonymous`` counts private orders, money is in US dollars."""
+    """The volume of an ISO week. ``anonymous`` counts private orders; amounts are in US dollars."""
 
     week: WireInteger
     year: WireInteger
@@ -77,8 +80,8 @@ class Granularity(StrEnum):
 
 
 class ChartQuery(RequestModel):
-    """``from`` and ``to`` name the first and the last day or month, each of them counted whole;
-    the 30 days up to now by default."""
+    """Parameters of the chart. ``from`` and ``to`` name the first and the last day or month, both
+    counted whole. The default is the last 30 days up to now."""
 
     metric: ChartMetric
     granularity: Granularity = Granularity.DAY
@@ -87,7 +90,7 @@ class ChartQuery(RequestModel):
 
 
 class ChartPoint(WireModel):
-    """``date`` is ``YYYY-MM-DD`` or ``YYYY-MM``, UTC."""
+    """The volume of a day or month. ``date`` is ``YYYY-MM-DD`` or ``YYYY-MM``, UTC."""
 
     date: Annotated[str, Identity(10)]
     volume_usd: Amount

@@ -11,16 +11,17 @@ from swapdesk.wire.encoding.text import Display, Identity
 from swapdesk.wire.model import RequestModel, WireModel
 
 ChainName = Annotated[str, Identity(64)]
-"""A chain's ``shortName``: its identifier in every parameter. Not always lower case."""
+"""A chain's ``shortName``, which identifies the chain in every parameter. It is not always lower
+case."""
 
 Link = Annotated[str, Identity(500)]
 
 
 class Chain(WireModel):
-    """A chain and how to recognise addresses on it.
+    """A chain, with patterns that recognise its addresses.
 
-    Live rows omit ``created``, ``modified``, ``shortNameV1`` and ``enabled``; this service
-    writes them all (contract 1.23).
+    Rows of the public service lack ``created``, ``modified``, ``shortNameV1`` and ``enabled``; this
+    service writes all of them (contract 1.23).
     """
 
     NULLABLE = frozenset({"memoNeeded", "chainId"})
@@ -71,7 +72,7 @@ ChainKind = Annotated[str, FreeText(16)]
 
 
 class ChainQuery(RequestModel):
-    """Filters of ``GET /chains``. ``kind`` and ``name`` are compared without case."""
+    """Filters of ``GET /chains``. The case of ``kind`` and ``name`` is ignored."""
 
     has_cex: QueryBoolean | None = None
     has_dex: QueryBoolean | None = None
@@ -84,7 +85,7 @@ class ChainQuery(RequestModel):
 
 
 ProviderCode = Annotated[str, Identity(32)]
-"""A provider's ``shortName``: the ``swap`` of a quote and the value of provider filters."""
+"""A provider's ``shortName``: the ``swap`` of a quote, and the value of provider filters."""
 
 
 class SwapProvider(WireModel):

@@ -1,7 +1,7 @@
 """Approvals, signature chains and confirmation of DEX routes (contract 10.1 to 10.13).
 
-What is to be signed comes from the service and is data: the typed data is kept as it came,
-number tokens included, and read strictly by the process that holds the keys.
+The typed data that a wallet is asked to sign comes from the service and is not trusted. It is kept
+unchanged, including the text of its numbers. The process that holds the keys reads it strictly.
 """
 
 from enum import StrEnum
@@ -24,24 +24,25 @@ from swapdesk.wire.model import RequestModel, WireModel
 EVM_ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
 OWNER_PATTERN = r"^(0x[0-9a-fA-F]{40}|T[1-9A-HJ-NP-Za-km-z]{33})$"
 CALLDATA_LIMIT = 65_536
-"""Largest calldata or serialized transaction that is read, in characters."""
+"""The most characters of calldata or of a serialized transaction that are read."""
 
 SignatureKey = Annotated[str, Identity(64, pattern=r"^[!-~]{1,64}$")]
 Calldata = Annotated[str, Identity(CALLDATA_LIMIT, pattern=r"^0x([0-9a-fA-F]{2})*$")]
 
 
 class SignatureType(StrEnum):
-    """A ``chained`` signature is sent back for the next one until it is complete."""
+    """The type of a required signature. A ``chained`` signature is sent back to get the next
+    requirement, until the chain is complete."""
 
     SINGLE = "single"
     CHAINED = "chained"
 
 
 class SignatureRequirement(WireModel):
-    """One EIP-712 document that a wallet is asked to sign. ``step`` counts from 0.
+    """An EIP-712 document that a wallet is asked to sign. ``step`` counts from 0.
 
-    ``data`` holds ``domain``, ``types``, ``primaryType`` and ``message`` as they came;
-    ``swap_required_metadata`` goes back with the signature, unread.
+    ``data`` contains ``domain``, ``types``, ``primaryType`` and ``message`` unchanged.
+    ``swap_required_metadata`` is sent back unread with the signature.
     """
 
     data: Annotated[dict[str, Any], AfterValidator(refuse_far)]
@@ -54,9 +55,10 @@ class SignatureRequirement(WireModel):
 
 
 class Approval(WireModel):
-    """A transaction that lets the venue take the tokens: ``data`` for the token at ``to``.
+    """A transaction that lets the venue take the tokens. It calls the token at ``to`` with
+    ``data``.
 
-    ``value`` is in the chain's smallest unit and absent means none.
+    ``value`` is in the chain's smallest unit; the transaction sends no coins if it is absent.
     """
 
     data: Calldata
@@ -67,7 +69,8 @@ class Approval(WireModel):
 
 
 class ApproveAnswer(WireModel):
-    """What is still missing before the venue may take the tokens; both empty when nothing is."""
+    """The approvals and signatures that the venue still needs before it may take the tokens. Both
+    lists are empty if nothing is missing."""
 
     approvals: list[Approval]
     signatures: list[SignatureRequirement]
@@ -76,7 +79,7 @@ class ApproveAnswer(WireModel):
 class ApproveRequest(RequestModel):
     """Body of ``POST /dex/approve`` and ``POST /dex/allowance``.
 
-    ``use_permit`` absent means a permit wherever the route takes one.
+    If ``use_permit`` is absent, a permit is used if the route supports one.
     """
 
     quote_id: QuoteId
@@ -85,7 +88,7 @@ class ApproveRequest(RequestModel):
 
 
 class GivenSignature(RequestModel):
-    """A signature made for a requirement, with that requirement's ``key`` and metadata."""
+    """A signature for a requirement, with the ``key`` and the metadata of that requirement."""
 
     signature: Annotated[str, Identity(4096, pattern=r"^0x[0-9a-fA-F]+$")]
     key: SignatureKey
@@ -93,7 +96,8 @@ class GivenSignature(RequestModel):
 
 
 class ChainSignaturesRequest(RequestModel):
-    """Body of ``POST /dex/chainSignatures``: the signature of ``signature_step``, for the next."""
+    """Body of ``POST /dex/chainSignatures``: the signature of step ``signature_step``, which is
+    needed to get the next requirement."""
 
     quote_id: QuoteId
     address_from: Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]
@@ -103,8 +107,8 @@ class ChainSignaturesRequest(RequestModel):
 
 
 class ConfirmTransactionRequest(RequestModel):
-    """Body of ``POST /dex/confirmTx``: the order's id, and the hash of its transaction, which is
-    required for orders settled on a chain."""
+    """Body of ``POST /dex/confirmTx``: the order's id and the hash of its transaction. The hash is
+    required for orders that are settled on a chain."""
 
     id: Annotated[str, Identity(64, pattern=r"^[A-Za-z0-9_-]{3,64}$")]
     tx_hash: Annotated[str, Identity(128, pattern=r"^[a-zA-Z0-9+/=_.-]{10,128}$")] | None = None

@@ -8,7 +8,8 @@ from swapdesk.wire.model import WireModel
 
 
 class ErrorCode(StrEnum):
-    """Codes this service raises. The set is open: a client falls back to the HTTP status."""
+    """The codes that this service raises. The set may grow: a client uses the HTTP status for
+    unknown codes."""
 
     BAD_REQUEST = "BAD_REQUEST"
     INVALID_API_CREDENTIALS = "INVALID_API_CREDENTIALS"
@@ -61,14 +62,16 @@ STATUS_OF: dict[ErrorCode, int] = {
 
 
 class FieldProblem(WireModel):
-    """Why one input was refused; ``value`` is what the caller sent, when something was sent."""
+    """The reason why one input was refused. ``value`` is what the caller sent, if anything was
+    sent."""
 
     message: Annotated[str, Display(500)]
     value: Any | None = None
 
 
 class ErrorBody(WireModel):
-    """The plain error. Branch on ``code``, never on ``message``; support asks for the id."""
+    """The body of an error. Branch on ``code``, never on ``message``. ``request_id`` is what
+    support asks for."""
 
     message: Annotated[str, Display(1000)]
     code: Annotated[str, Identity(64)]
@@ -76,6 +79,7 @@ class ErrorBody(WireModel):
 
 
 class ValidationBody(ErrorBody):
-    """The 422 body. ``fields`` is keyed by input name, nested ones by path, and may be empty."""
+    """The body of a 422. ``fields`` may be empty; its keys are the names of inputs, or the paths of
+    nested inputs."""
 
     fields: dict[str, FieldProblem]

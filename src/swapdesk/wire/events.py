@@ -1,8 +1,8 @@
 """Frames of ``WS /ws`` (contract 11.3 to 11.8).
 
-A client sends ``subscribe`` (with ids additive, without ids: all orders), ``unsubscribe``
-and ``ping``. The server sends ``welcome``, ``order_update`` (``data`` is an Order),
-``subscribed``, ``unsubscribed``, ``pong`` and ``error``.
+A client sends ``subscribe``, ``unsubscribe`` and ``ping``. ``subscribe`` with ids adds these orders
+to the subscription; without ids it means all orders. The server sends ``welcome``, ``order_update``
+(``data`` is an Order), ``subscribed``, ``unsubscribed``, ``pong`` and ``error``.
 """
 
 from enum import IntEnum, StrEnum
@@ -22,7 +22,8 @@ PING_SECONDS = 30
 SLOW_READER_SECONDS = 30
 SLOW_READER_FRAMES = 256
 SLOW_READER_BYTES = 1024 * 1024
-"""More than this may not wait for SLOW_READER_SECONDS; nor may a single frame."""
+"""The bytes at which a backlog is too large: a reader is too slow if this much waits for
+SLOW_READER_SECONDS. A reader is also too slow if a single frame waits that long."""
 LAST_WORD_SECONDS = 5
 
 
@@ -46,7 +47,8 @@ class CloseCode(IntEnum):
 
 
 class ClientFrame(RequestModel):
-    """Any frame a client may send; ``service_ids`` belongs to the two subscription types."""
+    """Any frame that a client may send. ``service_ids`` is used by ``subscribe`` and
+    ``unsubscribe`` only."""
 
     type: Annotated[str, Identity(32)]
     service_ids: Annotated[list[OrderId], Field(max_length=MAX_WATCHED)] | None = Field(
@@ -55,7 +57,7 @@ class ClientFrame(RequestModel):
 
 
 class ServerFrame(WireModel):
-    """Any frame a server may send; unknown types keep their ``type`` and nothing else."""
+    """Any frame that a server may send. Of an unknown type only ``type`` is kept."""
 
     type: Annotated[str, Identity(32)]
     partner_id: Annotated[str, Identity(64)] | None = None

@@ -1,9 +1,9 @@
-"""What can go wrong in a sandbox on purpose: one table for its control, ``trigger``, the page of
-faults and the reference.
+"""The faults that a sandbox can produce on purpose, in one table.
 
-A row says what a fault does and shows, what selects it, and what it takes. Its code stands, under
-the name of the row, in the room where it happens: ``fault_layer``, ``exchange`` and ``faults`` of
-the sandbox, ``venue_accounts`` of its node.
+The sandbox's control operations, ``trigger``, the page of faults and the reference use this table.
+A row says what a fault does, what selects it, and which settings it takes. The code of a fault has
+the name of its row. It is in ``fault_layer``, ``exchange`` and ``faults`` of the sandbox, or in
+``venue_accounts`` of its node.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ SELECTORS = {
     "venue": "provider",
     "chain": "chain",
 }
-"""Members of the body of ``POST /faults`` that select what a fault meets, and the noun for each."""
+"""Members of the body of ``POST /faults`` that select the target of a fault, each with its noun."""
 
 EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 """Short names of the EVM chains that the sandbox runs itself."""
 
 
 class Fault(Struct, frozen=True):
-    """Exactly one of the ``selectors`` is given, or none if ``unselected``."""
+    """A fault that can be set. A request must give exactly one of the ``selectors``; it may give
+    none if ``unselected`` is True."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
@@ -42,29 +43,32 @@ class Fault(Struct, frozen=True):
     does: str
     selectors: tuple[str, ...]
     takes: tuple[str, ...] = ("times",)
-    """What may be given beside the selector."""
+    """The members that may be given beside the selector."""
     seconds: float = 2.0
-    """How long it lasts by default."""
+    """Duration of the fault in seconds if none is given."""
     unselected: bool = False
     stays: bool = False
-    """Without ``times`` it stays until faults are cleared; otherwise it happens once."""
+    """If True, a fault without ``times`` continues until faults are cleared. If False, it happens
+    once."""
     chains: tuple[str, ...] = ()
-    """The only chains that it happens to; empty for all."""
+    """The only chains on which the fault can happen; empty for all."""
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What it may meet: ``order``, ``provider``."""
+        """Nouns of the possible targets, such as ``order`` or ``provider``; ``nothing`` if no
+        target is needed."""
         kinds = [kind for member, kind in SELECTORS.items() if member in self.selectors]
         return (*kinds, "nothing") if self.unselected else tuple(kinds)
 
     @property
     def members(self) -> tuple[str, ...]:
-        """What may be given beside the target, by name."""
+        """The members that may be given beside the target, sorted by name."""
         return tuple(sorted(self.takes))
 
 
 class FaultRefused(ValueError):
-    """No such fault, or not in that way; a sentence. ``field`` is the input to change."""
+    """Raised if a fault does not exist or cannot be set in this way, with a sentence that says why.
+    ``field`` is the input to change."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(reason)
@@ -136,7 +140,8 @@ ORDER_FAULTS = (
     Fault("fallback", "Another hot wallet of the exchange pays out.", _ORDER, _LEG),
     Fault("expire", "The leg expires now. Only before its deposit has arrived.", _ORDER, _LEG),
 )
-"""Where a leg has several, the first of them decides what becomes of its deposit."""
+"""Faults of an exchange. If a leg has several, the first one decides what happens to its
+deposit."""
 DELETE = Fault(
     "delete", "The order is deleted, unless it is being carried out.", ("serviceId",), ()
 )
@@ -208,7 +213,7 @@ FAULTS = {
 }
 
 NODE_FAULTS = frozenset(fault.name for fault in (*ORDER_FAULTS, *CHAIN_FAULTS))
-"""Faults that happen in the node; the others happen in the service."""
+"""Names of the faults that happen in the node; all others happen in the service."""
 
 _LIES = (
     "what a wallet refuses to sign is in the Trader's guide, and docs/architecture.md says who"
@@ -227,11 +232,12 @@ REMOVED = {
     "chain_endless": _LIES,
     "stale_calldata": _LIES,
 }
-"""Faults that this version has dropped, and their replacement."""
+"""Faults that this version no longer has, each with a text that names its replacement."""
 
 
 def fault_of(name: str, given: Collection[str]) -> Fault:
-    """The fault of a name, if it takes the ``given`` members of the body. Raises FaultRefused."""
+    """Returns the fault with this name. Raises FaultRefused if it does not exist or does not take
+    the ``given`` members of the body."""
     fault = FAULTS.get(name)
     if fault is None and name in REMOVED:
         raise FaultRefused("fault", f"{name} is gone in this version: {REMOVED[name]}.")

@@ -8,7 +8,7 @@ from swapdesk.wire.model import WireModel
 
 
 class Health(WireModel):
-    """What a service says of itself. A client needs none of it."""
+    """The health that a service states. A client needs none of its fields."""
 
     REQUIRED = frozenset({"status", "version", "time"})
 

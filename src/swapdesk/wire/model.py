@@ -1,11 +1,10 @@
-"""Base classes of everything on the wire.
+"""Base classes of all models on the wire.
 
-A response ignores fields it does not know, because fields are added over time
-(contract 1.7). A request body or a parameter set is closed: an unknown name is
-refused (contract 1.6).
+A response ignores fields that it does not know, because fields are added over time (contract 1.7).
+A request body or a parameter set refuses unknown names (contract 1.6).
 
-Modules of models leave ``from __future__ import annotations`` out: pydantic would compile and
-evaluate the text of every field at every start.
+Modules that define models do not use ``from __future__ import annotations``, because pydantic would
+then compile and evaluate the text of every field at every start.
 """
 
 from __future__ import annotations
@@ -19,13 +18,14 @@ from swapdesk.wire.encoding.parse_cache import PARTS
 
 
 class WireModel(BaseModel):
-    """A response object. Absent and null mean the same when read.
+    """A response object. When it is read, absent and null mean the same.
 
-    When written, a field that is None is left out, unless the contract gives the
-    null a meaning (``NULLABLE``: contract address of a native coin, limits that do not exist).
-    ``SHARED`` names the fields whose models repeat in many objects and are written once.
-    ``REQUIRED`` are the fields that the specification requires, by their names on the wire, where
-    it says so; a reader may ask for less. None: those that are never left out.
+    When it is written, a field that is None is left out, unless the contract gives null a meaning
+    (``NULLABLE``: contract address of a native coin, limits that do not exist). ``SHARED`` names
+    the fields whose models repeat in many objects and are written once.
+
+    ``REQUIRED`` lists the wire names of the fields that the specification requires; a reader may
+    require fewer. If it is None, the fields that are never left out are required.
     """
 
     model_config = ConfigDict(
@@ -55,7 +55,7 @@ class WireModel(BaseModel):
 
 
 class RequestModel(BaseModel):
-    """A request body or a set of parameters: closed and strict."""
+    """A request body or a set of parameters, which refuses unknown names."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -1,8 +1,8 @@
-"""Groups of orders and the bundles that fund them (contract 9.1 to 9.19).
+"""Groups of orders, and the bundles that fund them (contract 9.1 to 9.19).
 
-A group sells on one chain. Its deposits are paid by UserOperations of ERC-4337 on an EVM chain,
-by ordinary transactions on Solana, or one by one. What a wallet is asked to sign comes from the
-service and is data: it is recomputed by the process that holds the keys.
+All orders of a group sell on one chain. The deposits are paid by UserOperations of ERC-4337 on an
+EVM chain, by ordinary transactions on Solana, or one by one. What a wallet is asked to sign comes
+from the service and is not trusted: the process that holds the keys computes it again.
 """
 
 from enum import StrEnum
@@ -21,13 +21,13 @@ from swapdesk.wire.orders import Address, Memo, Order
 from swapdesk.wire.quotes import ProviderCodes
 
 MOST_ORDERS = 50
-"""Of one group."""
+"""The most orders of one group."""
 
 MOST_DEPOSITS = 10
-"""Of one Solana transaction, however small they are (contract 9.15)."""
+"""The most deposits in one Solana transaction, however small they are (contract 9.15)."""
 
 MOST_BATCHES = 50
-"""More signatures than a bundle can have batches are never read."""
+"""The most batches of a bundle; a submission with more signatures is refused."""
 
 Hash32 = Annotated[str, Identity(66, pattern=r"^0x[0-9a-fA-F]{64}$")]
 EvmAddress = Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]
@@ -36,25 +36,27 @@ Units = Annotated[str, Identity(78, pattern=r"^(0|[1-9][0-9]{0,77})$")]
 """A whole number of a coin's or token's smallest unit, in decimal digits."""
 
 SerializedTransaction = Annotated[str, Identity(4096, pattern=r"^(?!0x)[A-Za-z0-9+/]+={0,2}$")]
-"""A Solana transaction in base64; calldata in hexadecimal is none."""
+"""A Solana transaction in base64; hexadecimal calldata does not match."""
 
 Sender = Annotated[str, Identity(64, pattern=r"^[0-9A-Za-z]{1,64}$")]
 Signature = Annotated[str, Identity(4096, pattern=r"^0x([0-9a-fA-F]{2})+$")]
 
 
 class LegProviders(RequestModel):
-    """Which providers one leg of a private route may use."""
+    """The providers that one leg of a private route may use."""
 
     include: ProviderCodes | None = None
     exclude: ProviderCodes | None = None
 
 
 class RouteFilters(RequestModel):
-    """Filters of the routes of one order, or of a whole group; an order's own count first.
+    """Filters for the routes of one order or of a whole group; an order's own filters take
+    precedence.
 
-    ``only_swaps`` is an allow-list, for both legs on private routes; ``in_leg``, ``out_leg`` and
-    the rotation of payout wallets belong to private routes. ``deviation_threshold`` in percent,
-    5 unless given; ``rotation_lookback`` in orders, 10 unless given.
+    ``only_swaps`` lists the only providers that are allowed, for both legs of a private route.
+    ``in_leg``, ``out_leg`` and the rotation of payout wallets apply to private routes.
+    ``deviation_threshold`` is in percent, 5 by default; ``rotation_lookback`` is a number of
+    orders, 10 by default.
     """
 
     only_swaps: ProviderCodes | None = None
@@ -66,9 +68,10 @@ class RouteFilters(RequestModel):
 
 
 class MultiOrderRequest(RequestModel):
-    """One order of a group; ``amount`` is what is sent, in token units.
+    """One order of a group. ``amount`` is what is sent, in token units.
 
-    ``anonymous`` takes the private route. ``refund_address`` is required with ``fixed``.
+    If ``anonymous`` is true, the order takes a private route. ``refund_address`` is required if
+    ``fixed`` is true.
     """
 
     from_: Annotated[ObjectId, Field(alias="from")]
@@ -86,15 +89,15 @@ class MultiOrderRequest(RequestModel):
 
 
 class MultiExchangeRequest(RequestModel):
-    """Body of ``POST /exchanges/multi``. All orders sell on one chain."""
+    """Body of ``POST /exchanges/multi``. All orders must sell on one chain."""
 
     orders: Annotated[list[MultiOrderRequest], Field(min_length=1, max_length=MOST_ORDERS)]
     filters: RouteFilters | None = None
 
 
 class MultiOrderError(WireModel):
-    """Why one order of a group was not taken. Branch on ``code``; ``fields`` are keyed by the
-    names of that order's inputs."""
+    """The reason why one order of a group was not created. Branch on ``code``. The keys of
+    ``fields`` are the names of that order's inputs."""
 
     message: Annotated[str, Display(1000)]
     code: Annotated[str, Identity(64)] | None = None
@@ -102,7 +105,7 @@ class MultiOrderError(WireModel):
 
 
 class MultiOrderResult(WireModel):
-    """What became of one order of the request: the order, or the error."""
+    """The result of one order of the request: the created order, or the error."""
 
     order: Order | None = None
     error: MultiOrderError | None = None
@@ -119,20 +122,20 @@ class BundleStatus(StrEnum):
     """State of the newest bundle of a group (contract 9.8)."""
 
     PENDING = "pending"
-    """Built, and not submitted yet."""
+    """The bundle was built, but not submitted yet."""
     SUBMITTED = "submitted"
     CONFIRMED = "confirmed"
     FAILED = "failed"
     WITHDRAWN = "withdrawn"
-    """What the smart account held went back to its owner."""
+    """What the smart account held was returned to its owner."""
 
 
 class MultiExchangeStatus(WireModel):
     """Answer of ``GET /exchanges/multi/{multiId}``.
 
-    ``tx_hash`` is null until the bundle is confirmed, ``failure_reason`` there only when it
-    failed, ``bundle_status`` absent without a bundle. A deleted order is told as its id and
-    status 8.
+    ``tx_hash`` is null until the bundle is confirmed. ``failure_reason`` is present only if the
+    bundle failed, and ``bundle_status`` is absent if there is no bundle. A deleted order has only
+    its id and status 8.
     """
 
     NULLABLE = frozenset({"txHash"})
@@ -149,14 +152,15 @@ class MultiPath(RequestModel):
 
 
 class MultiSenderQuery(RequestModel):
-    """Parameters of ``GET /exchanges/multi/{multiId}/tx``: the wallet that signs and pays."""
+    """Parameters of ``GET /exchanges/multi/{multiId}/tx``. ``sender`` is the wallet that signs and
+    pays."""
 
     sender: Sender
 
 
 class MultiBuildRequest(RequestModel):
-    """Body of ``POST /exchanges/multi/{multiId}/tx/build``. ``sender`` is the wallet that signs
-    and funds; without ``service_ids`` every order of the group is paid."""
+    """Body of ``POST /exchanges/multi/{multiId}/tx/build``. ``sender`` is the wallet that signs and
+    funds. If ``service_ids`` is absent, every order of the group is paid."""
 
     sender: Sender
     service_ids: Annotated[list[OrderId], Field(min_length=1, max_length=MOST_ORDERS)] | None = (
@@ -165,7 +169,8 @@ class MultiBuildRequest(RequestModel):
 
 
 class UserOperation(WireModel):
-    """A UserOperation as bundlers exchange it, without its signature (ERC-4337, v0.7 and later)."""
+    """A UserOperation in the form that bundlers use, without its signature (ERC-4337, v0.7 and
+    later)."""
 
     sender: EvmAddress
     nonce: Quantity
@@ -180,11 +185,12 @@ class UserOperation(WireModel):
 
 
 class EvmTransactionData(WireModel):
-    """What a wallet signs for one batch, and the call by which its owner funds it.
+    """What a wallet signs for one batch, and the call by which the smart account's owner funds the
+    batch.
 
-    ``user_op_hash`` is told for comparison only: the wallet hashes ``user_operation`` itself.
-    ``to``, ``data`` and ``value`` (wei) are the funding call; ``token_amount`` is what it moves
-    of a token. Services other than ours may leave the operation out.
+    ``user_op_hash`` is for comparison only: the wallet hashes ``user_operation`` itself. ``to``,
+    ``data`` and ``value`` (wei) are the funding call; ``token_amount`` is the amount of a token
+    that the call moves. Other services may leave the operation out.
     """
 
     user_op_hash: Hash32
@@ -205,7 +211,7 @@ class SolanaTransactionData(WireModel):
 
 
 class MultiTransaction(WireModel):
-    """One batch: the orders whose deposits it pays, and what is to be signed."""
+    """One batch: the orders whose deposits it pays, and the transaction or operation to sign."""
 
     service_ids: list[OrderId] = Field(
         validation_alias=alias("serviceIds"), serialization_alias="serviceIds"
@@ -214,10 +220,11 @@ class MultiTransaction(WireModel):
 
 
 class MultiTransactions(WireModel):
-    """Answer of the two operations that build. ``chain`` is ``evm`` or ``solana``.
+    """Answer of the two operations that build transactions. ``chain`` is ``evm`` or ``solana``.
 
-    ``deposit_needed`` is what the smart account still lacks and ``sa_current_balance`` what it
-    holds, in the smallest unit of what is sold; both are told on EVM chains only.
+    ``deposit_needed`` is the amount that the smart account still lacks, and ``sa_current_balance``
+    the amount that it has. Both are in the smallest unit of the sold token, and present on EVM
+    chains only.
     """
 
     multi_id: OrderId
@@ -235,6 +242,6 @@ class MultiSubmitRequest(RequestModel):
 
 
 class MultiSubmission(WireModel):
-    """The hash of every operation that was handed to the bundler."""
+    """The hashes of all operations that were handed to the bundler."""
 
     user_op_hashes: list[Hash32]

@@ -1,4 +1,4 @@
-"""What a row of the table of operations says (:mod:`~swapdesk.wire.operations`)."""
+"""The type of a row in the table of operations (:mod:`~swapdesk.wire.operations`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from swapdesk.wire.price_tiers import PriceTier
 
 
 class Access(StrEnum):
-    """Who may call (contract 2.1 to 2.3)."""
+    """The credentials that a caller needs (contract 2.1 to 2.3)."""
 
     OPEN = "open"
     READ = "read"
-    """API key or ``partner-id``."""
+    """An API key or a ``partner-id`` is needed."""
     KEY = "key"
-    """API key only."""
+    """An API key is needed."""
 
 
 class RateClass(StrEnum):
@@ -27,17 +27,20 @@ class RateClass(StrEnum):
     READ = "read"
     QUOTE = "quote"
     EXCHANGE = "exchange"
-    """Exchanges that are begun: a refused create or a repeat of one begins none."""
+    """Counts the exchanges that are begun. A refused request to create, or a repeated one, begins
+    none."""
     ATTEMPT = "attempt"
-    """Requests to create, whatever becomes of them; bounded as reads are, counted apart."""
+    """Counts all requests to create, whatever their result. They have the same limit as reads, but
+    a count of their own."""
 
 
 class Operation(Struct, frozen=True):
-    """One row. ``result`` is anything a pydantic TypeAdapter takes; ``result_limit`` the largest
-    answer a client reads, in bytes; ``deadline`` the client's total time for a call, in seconds.
+    """One operation of the API. ``result`` is any type that a pydantic TypeAdapter accepts;
+    ``result_limit`` is the largest answer that a client reads, in bytes; ``deadline`` is the
+    client's total time for a call, in seconds.
 
-    ``links`` names the rows that may follow, and for each of their inputs the place in this
-    row's result that it is taken from, as a JSON pointer.
+    ``links`` names the operations that may follow. For each of their inputs it gives a JSON pointer
+    to the value in this operation's result.
     """
 
     name: str
@@ -56,7 +59,8 @@ class Operation(Struct, frozen=True):
     deadline: float = 10.0
     links: dict[str, dict[str, str]] = field(default_factory=dict)
     signed: bool = False
-    """A signature over the body says who calls, in place of credentials (contract 15.2)."""
+    """True if a signature over the body, instead of credentials, identifies the caller (contract
+    15.2)."""
 
     @property
     def writes(self) -> bool:

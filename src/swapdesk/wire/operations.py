@@ -1,8 +1,8 @@
 """The table of operations: every operation of the API once.
 
-From it come the service's routes, validation, error documentation and OpenAPI document, the
-client's calls, ``swapdesk api``, and the tests of access and documentation. A row is added
-together with its handler. Paths are relative to ``{base_url}/v2`` (contract 1.2, 4.1).
+The table is the source of the service's routes, validation, error documentation and OpenAPI
+document, of the client's calls and ``swapdesk api``, and of the tests of access and documentation.
+Add a row together with its handler. Paths are relative to ``{base_url}/v2`` (contract 1.2, 4.1).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from swapdesk.wire.tokens import Token, TokenPath, TokenQuery, TokenSearchResult
 from swapdesk.wire.webhooks import WebhookAcknowledgement, WebhookEvent, WebhookPath
 
 BODY_LIMIT = 256 * 1024
-"""Largest request body the service reads, in bytes."""
+"""The largest request body that the service reads, in bytes."""
 
 
 # Who may call, as what it is counted and as what it is priced (contract 2.9, 4.1, 14.4).
@@ -447,8 +447,8 @@ BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPER
 
 
 def operations_in(dialect: Dialect) -> tuple[Operation, ...]:
-    """The table as a service of this dialect has it: the public one describes itself to everybody
-    (contract 13.2)."""
+    """Returns the table for a service of this dialect. In the public service's dialect, everybody
+    may read the OpenAPI document (contract 13.2)."""
     if dialect is Dialect.CONTRACT:
         return OPERATIONS
     health, described = BY_NAME["health"], BY_NAME["openapi"]
@@ -463,4 +463,4 @@ def operations_in(dialect: Dialect) -> tuple[Operation, ...]:
 
 
 STREAM_PATH = "/ws"
-"""Path of the WebSocket with order updates; API key only (contract 11.1)."""
+"""Path of the WebSocket with order updates, which needs an API key (contract 11.1)."""

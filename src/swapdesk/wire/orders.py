@@ -1,6 +1,5 @@
-"""Orders, their states and their lists (contract 8.1 to 8.22), and the bodies that create one
-(7.1 to 7.3).
-"""
+"""Orders, their states and lists (contract 8.1 to 8.22), and the request bodies that create an
+order (7.1 to 7.3)."""
 
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, ClassVar, Self
@@ -34,8 +33,8 @@ Memo = Annotated[str, Identity(64)]
 class PrivateSendRequest(LegFilters):
     """Body of ``POST /exchanges/private-send``; ``quote_id`` comes from a private-send quote.
 
-    A ``markup`` or leg filter equal to the quote's changes nothing; another one re-prices a
-    floating quote within its route type and refuses a fixed one (contract 7.11).
+    A ``markup`` or leg filter that equals the quote's has no effect. If it differs, a floating
+    quote is priced again within its route type, and a fixed quote is refused (contract 7.11).
     """
 
     quote_id: QuoteId
@@ -49,9 +48,9 @@ class PrivateSendRequest(LegFilters):
 
 
 class ExchangeRequest(PrivateSendRequest):
-    """Body of ``POST /exchanges``. ``address_from`` and ``signatures`` belong to DEX routes,
-    where the first is required, and are ignored on centralized ones. Clients of the public
-    service send an empty list where there is nothing to sign: it is none."""
+    """Body of ``POST /exchanges``. ``address_from`` and ``signatures`` are for DEX routes, which
+    require ``address_from``; centralized routes ignore both. An empty list of signatures counts as
+    absent, because clients of the public service send one if there is nothing to sign."""
 
     address_from: Address | None = None
     signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None
@@ -63,7 +62,7 @@ class ExchangeRequest(PrivateSendRequest):
 
 
 class OrderStatusCode(IntEnum):
-    """Numeric state; the member name is its label."""
+    """The numeric state of an order; the member's name is its label."""
 
     INITIALIZING = -2
     NEW = -1
@@ -95,7 +94,7 @@ class DisplayStatus(StrEnum):
 
 
 class LegStatus(IntEnum):
-    """State of one leg; the member name is its label."""
+    """The numeric state of one leg; the member's name is its label."""
 
     NEW = 0
     WAITING = 1
@@ -111,23 +110,24 @@ class LegStatus(IntEnum):
 
 
 def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
-    """The codes that are written; others are read as numbers, since the set may grow."""
+    """Returns the schema entry with the known codes. A reader accepts any other number, too,
+    because the set may grow."""
     return {"enum": [int(code) for code in known]}
 
 
 class Order(WireModel):
-    """An order as order details, the list and the stream return it.
+    """An order, as order details, the list and the stream return it.
 
-    What to pay is ``in_amount`` exactly as returned. ``expires`` is a deposit deadline, not a
-    rate lock. ``display_status`` is preferred over ``status`` and only moves forward. Every
-    field but the id is optional for a reader, because deleted and minimal orders exist.
+    The amount to pay is exactly ``in_amount`` as returned. ``expires`` is the deadline for the
+    deposit; it does not lock the rate. Prefer ``display_status`` over ``status``; it only moves
+    forward. A reader requires no field but the id, because deleted and minimal orders exist.
     """
 
     NULLABLE = frozenset({"receiverTag"})
     REQUIRED = frozenset({"serviceId", "status"})
     SHARED = frozenset({"in_token", "out_token"})
     JOINED: ClassVar[frozenset[str]] = frozenset({"is_dex", "deposit_address", "deposit_tag"})
-    """Fields of which one decides how another is read."""
+    """Fields that must be read together, because one of them decides how another is read."""
 
     service_id: OrderId = Field(
         validation_alias=alias("serviceId"), serialization_alias="serviceId"
@@ -201,8 +201,9 @@ class Order(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _null_hides_nothing(cls, raw: Any) -> Any:
-        """A null or an empty text under our name does not hide what another name of the same field
-        says: a deposit paid without its tag may never be credited."""
+        """Returns the raw order without a null or an empty text under the contract's name if
+        another name of the same field has a value. Otherwise a tag could be missed, and a deposit
+        without its tag may never be credited."""
         if not isinstance(raw, dict):
             return raw
         hiding = [
@@ -216,8 +217,8 @@ class Order(WireModel):
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
-        """A swap on a chain has no deposit: what stands there echoes the sender, and is no place
-        to pay to (contract 8.22)."""
+        """Removes the deposit address and tag of a swap on a chain. Such a swap has no deposit: its
+        address repeats the sender and must not be paid to (contract 8.22)."""
         if self.is_dex and self.deposit_address is not None:
             object.__setattr__(self, "deposit_address", None)
             object.__setattr__(self, "deposit_tag", None)
@@ -225,7 +226,8 @@ class Order(WireModel):
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Of a deleted order only what was told is left (contract 8.3)."""
+        """Returns the fields to write. A deleted order keeps only the fields that were given
+        (contract 8.3)."""
         written: dict[str, Any] = handler(self)
         stated = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
         if self.status == OrderStatusCode.DELETED:
@@ -238,7 +240,8 @@ _OTHER_NAMES = tuple(VENDOR_NAMES.items())
 
 
 def _with_metadata(raw: dict[str, Any]) -> dict[str, Any]:
-    """What to send stands in ``metadata``, or elsewhere in ``tx`` and ``offChain`` without it."""
+    """Returns the raw order with ``metadata``, the transaction to send. If ``metadata`` is missing,
+    it is made from ``tx`` and ``offChain``, which other services write instead."""
     sends, off_chain = raw.get("tx"), raw.get("offChain")
     if raw.get("metadata") or not (isinstance(sends, dict) or off_chain is True):
         return raw
@@ -249,7 +252,7 @@ def _with_metadata(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 _STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}
-"""What an order states even when nobody said it: field and name on the wire."""
+"""Fields that an order states even if they were not set, each with its name on the wire."""
 
 
 class OrderList(WireModel):
@@ -259,7 +262,7 @@ class OrderList(WireModel):
 
 
 class OrderRows(OrderList):
-    """A page whose orders are not read yet."""
+    """A page of orders that are not decoded yet."""
 
     orders: list[Any]
 
@@ -275,7 +278,7 @@ class OrderSort(StrEnum):
 
 
 class OrderQuery(RequestModel):
-    """Filters of ``GET /orders``. ``from`` before the 48-hour window is clamped to it."""
+    """Filters of ``GET /orders``. A ``from`` before the last 48 hours is moved to their start."""
 
     page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1
     page_size: Annotated[QueryInteger, Field(ge=1, le=100)] = 100

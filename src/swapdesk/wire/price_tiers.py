@@ -1,4 +1,4 @@
-"""Tiers of calls that are paid one by one (contract 14.4)."""
+"""Prices of calls that are paid one by one (contract 14.4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class PriceTier(StrEnum):
-    """What a call costs a caller who pays per request (contract 14.4)."""
+    """The price class of a call for a caller who pays for each request (contract 14.4)."""
 
     FREE = "free"
     READ = "read"
@@ -22,11 +22,11 @@ PRICES: Mapping[PriceTier, int] = {
     PriceTier.EXCHANGE: 10_000,
     PriceTier.STATUS: 100,
 }
-"""In the smallest unit of a dollar token with six decimals (contract 14.4)."""
+"""The price of a call in the smallest unit of a dollar token with six decimals (contract 14.4)."""
 _MOST_TIMES = 10
 
 
 def most_units(tier: PriceTier) -> int:
-    """The most a client pays for one call by default (contract 14.10). A call that is free here
-    costs a read at other services."""
+    """Returns the most that a client pays for one call by default (contract 14.10). A call that is
+    free here is treated as a read, because other services may charge for it."""
     return _MOST_TIMES * PRICES.get(tier, PRICES[PriceTier.READ])

@@ -1,4 +1,4 @@
-"""Quotes and private-send items (contract 6.6, 6.7, 6.26, 6.27), and the limits of pairs."""
+"""Quotes, private-send items (contract 6.6, 6.7, 6.26, 6.27) and the limits of pairs."""
 
 from decimal import Decimal
 from enum import StrEnum
@@ -16,7 +16,8 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class RouteType(StrEnum):
-    """``private`` breaks the link between deposit and payout by two hops."""
+    """The type of a route. A ``private`` route uses two hops, so that deposit and payout cannot be
+    linked."""
 
     PRIVATE = "private"
     STANDARD = "standard"
@@ -35,19 +36,20 @@ class MarkupType(StrEnum):
 
 
 class AmountType(StrEnum):
-    """Which side ``amount`` states; ``receive`` needs ``fixed``."""
+    """The side that ``amount`` is about; ``receive`` requires ``fixed``."""
 
     SEND = "send"
     RECEIVE = "receive"
 
 
 class Quote(WireModel):
-    """One route. With ``error`` the amounts are not usable; ``filtered`` must not be executed.
+    """The quote of one route. Its amounts are not usable if it has an ``error``; it must not be
+    executed if it is ``filtered``.
 
-    ``net_amount_out`` is what routes are compared on, in the output token; private rows may
-    lack it, then ``amount_out`` stands in (contract 6.8). Amounts are in token units,
-    ``*_usd`` in US dollars, ``duration`` and ``provider_eta`` in minutes, ``gas`` in gas units.
-    ``max`` None is no bound.
+    Routes are compared by ``net_amount_out``, in the output token. Private rows may lack it; then
+    ``amount_out`` is used instead (contract 6.8). Amounts are in token units, ``*_usd`` in US
+    dollars, ``duration`` and ``provider_eta`` in minutes, ``gas`` in gas units. If ``max`` is None,
+    there is no upper bound.
     """
 
     quote_id: QuoteId | None = None
@@ -101,7 +103,8 @@ class QuoteList(WireModel):
 
 
 class PrivateSendQuote(WireModel):
-    """A private send: same token in and out. Valid for about one minute."""
+    """A quote of a private send, which pays out the same token that it takes. It is valid for about
+    one minute."""
 
     quote_id: QuoteId
     type: Annotated[str, OpenEnum(RouteType)] = RouteType.PRIVATE
@@ -134,11 +137,13 @@ class SortOrder(StrEnum):
 
 
 ProviderCodes = Annotated[list[ProviderCode], Field(min_length=1, max_length=100)]
-"""Provider short codes as a repeated name; one that is not routing is refused by the service."""
+"""Short codes of providers, as a repeated name. The service refuses the code of a provider that is
+not routing."""
 
 
 class LegFilters(RequestModel):
-    """Which providers the legs of a private route may use; ignored by standard and DEX quotes."""
+    """The providers that the legs of a private route may use; standard and DEX quotes ignore these
+    filters."""
 
     in_leg_included_swaps: ProviderCodes | None = None
     in_leg_excluded_swaps: ProviderCodes | None = None
@@ -147,11 +152,12 @@ class LegFilters(RequestModel):
 
 
 class RouteOptions(LegFilters):
-    """What both kinds of quotes take (contract 6.9 to 6.20).
+    """The parameters that both kinds of quotes have (contract 6.9 to 6.20).
 
-    ``markup`` in percent; absent means the account's default. ``rotate_fallback`` needs
-    ``rotate_payout_wallets``; ``deviation_threshold`` in percent and ``rotation_lookback`` in
-    orders count only with it. ``use_xmr`` true pins the hop of a private route to XMR.
+    ``markup`` is in percent; if it is absent, the account's default applies. ``rotate_fallback``
+    requires ``rotate_payout_wallets``. ``deviation_threshold`` (in percent) and
+    ``rotation_lookback`` (a number of orders) apply only with ``rotate_payout_wallets``. If
+    ``use_xmr`` is true, the hop of a private route goes through XMR.
     """
 
     fixed: QueryBoolean = False
@@ -165,9 +171,11 @@ class RouteOptions(LegFilters):
 
 
 class QuoteQuery(RouteOptions):
-    """Parameters of ``GET /quotes``. The same token on both sides needs ``types=private``.
+    """Parameters of ``GET /quotes``. If both sides are the same token, ``types=private`` is
+    required.
 
-    ``swaps`` is an allow-list of providers and leaves private routes out (contract 6.15).
+    ``swaps`` lists the only providers that are allowed, and excludes private routes (contract
+    6.15).
     """
 
     amount: Annotated[QueryNumber, Field(gt=0)]
@@ -184,16 +192,18 @@ class QuoteQuery(RouteOptions):
 
 
 class PrivateSendQuery(RouteOptions):
-    """Parameters of ``GET /quotes/private-send``; ``from`` has ``hasSelfPrivate``."""
+    """Parameters of ``GET /quotes/private-send``. The token in ``from`` must have
+    ``hasSelfPrivate``."""
 
     amount: Annotated[QueryNumber, Field(ge=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
 
 
 class Limits(WireModel):
-    """Bounds of one route type: ``min``/``max`` on the amount sent, ``minOut``/``maxOut`` received.
+    """The limits of one route type: ``min`` and ``max`` for the amount sent, ``minOut`` and
+    ``maxOut`` for the amount received.
 
-    ``max`` and ``max_out`` are None where another service states no bound (contract 6.2).
+    ``max`` and ``max_out`` are None if another service states no bound (contract 6.2).
     """
 
     REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
@@ -205,7 +215,7 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """Any bucket may be null (contract 6.1)."""
+    """The limits of a pair by route type. Each may be null (contract 6.1)."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 
@@ -215,7 +225,8 @@ class PairLimits(WireModel):
 
 
 class PairLimitsQuery(RequestModel):
-    """Each side is a token id or a symbol on centralized exchanges (``cexTokenId``)."""
+    """Parameters of the limits of a pair. Each side is a token id, or a symbol on centralized
+    exchanges (``cexTokenId``)."""
 
     token_id_from: Annotated[str, FreeText(64)]
     token_id_to: Annotated[str, FreeText(64)]

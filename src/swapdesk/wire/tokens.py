@@ -16,7 +16,8 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class ScanResult(StrEnum):
-    """The verdict to branch on. Screening is fail-open: ``UNSCANNED`` alone never blocks."""
+    """The result of a scan, which decides what to do. A token that was not scanned is not blocked:
+    ``UNSCANNED`` alone never blocks."""
 
     BENIGN = "Benign"
     WARNING = "Warning"
@@ -38,7 +39,8 @@ class UnscannedReason(StrEnum):
 
 
 class TokenScanFeature(WireModel):
-    """One finding of a scan. For display only; the set changes over time."""
+    """One finding of a scan. Use it for display only, because the set of findings changes over
+    time."""
 
     feature_id: Annotated[str, Display(100)] = ""
     type: Annotated[str, Display(32)] = ""
@@ -62,7 +64,8 @@ class TokenSecurityScan(WireModel):
 
 
 class Token(WireModel):
-    """A token on one chain. Its identity is ``id`` (and the contract), never the symbol."""
+    """A token on one chain. It is identified by its ``id`` (and the contract), never by its
+    symbol."""
 
     NULLABLE = frozenset(
         {
@@ -130,7 +133,8 @@ class Token(WireModel):
     @field_validator("address", mode="before")
     @classmethod
     def _native_has_no_contract(cls, value: Any) -> Any:
-        """A native coin is seen with null, "", the zero address or ``111…`` (contract 5.6)."""
+        """Returns None for a native coin, whose address may be null, "", the zero address or
+        ``111…`` (contract 5.6); any other address unchanged."""
         if isinstance(value, str) and (
             value == ""
             or (value.startswith("0x") and value[2:].strip("0") == "")
@@ -147,7 +151,7 @@ class TokenSearchResult(WireModel):
 
 
 class TokenQuery(RequestModel):
-    """Filters of ``GET /tokens``. ``symbol`` is exact and compared without case."""
+    """Filters of ``GET /tokens``. ``symbol`` must match as a whole; its case is ignored."""
 
     page_size: Annotated[QueryInteger, Field(ge=1, le=1000)] = 1000
     page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1

@@ -7,18 +7,20 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class WebhookPath(RequestModel):
-    """``source`` is who sends: the code of a provider, or ``bundler``."""
+    """The path of a notification. ``source`` is the sender: the code of a provider, or
+    ``bundler``."""
 
     source: AskedId
 
 
 class WebhookEvent(RequestModel):
-    """An open object without declared fields (contract 15.1); ``model_extra`` has them all."""
+    """A notification: an object without declared fields (contract 15.1). All its fields are in
+    ``model_extra``."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class WebhookAcknowledgement(WireModel):
-    """The event was taken, now or before."""
+    """The answer to a notification: the event was accepted, now or earlier."""
 
     received: bool

@@ -1,12 +1,12 @@
 """All that a rule may look at, and the form of a rule.
 
-A case holds the claim, what was confirmed, what the agent itself holds to (policy), the facts that
+A case holds the claim, what was confirmed, what the agent's profile allows (policy), the facts that
 were read from the chain, and what was signed before under the same intent.
 
 A permit, an approval, an order, a transfer and a swap may each be within what was confirmed and
-exceed it together (``Taking``). What is the same money counts once: a contract that was allowed an
-amount and takes it by the order that was signed for it, and documents of which the chain executes
-one.
+exceed it together (``Taking``). The same money counts once: if a contract takes an allowance by an
+order, the allowance and the order are not added, and of documents that exclude each other only one
+counts.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from swapdesk.wallet.rule_codes import RULES
 NEVER_ARRIVES: tuple[TransactionCode, ...] = ("ABANDONED", "REPLACED")
 
 MOVING: frozenset[Act] = frozenset({"allow", "order", "swap", "pay", "bundle"})
-"""Acts that may take the token sold from its owner. A withdrawal pays the owner."""
+"""Acts that may take the token sold from its owner. A withdrawal is left out because it pays the
+owner."""
 
 
 class Taking(Struct, frozen=True):
-    """``units`` of the token sold that ``by`` may take by one signature; ``by`` is empty where they
-    leave by the signature alone.
+    """The most that one signature lets be taken: ``units`` of the token sold, by ``by``. ``by`` is
+    empty if the units leave by the signature alone.
 
-    ``grants``: the signature itself lets ``by`` take them. Otherwise ``by`` takes them out of
-    what it is granted elsewhere. Of signatures with the same ``once`` one is ever executed; it is
-    None where that follows from nothing but the content. The rest is of documents alone:
-    ``kind`` and ``nonce`` say where the chain keeps whether it was used, and after ``ends``, in
-    Unix seconds, an unused one never will be.
+    ``grants`` is True if the signature itself lets ``by`` take the units, False if ``by`` takes
+    them out of an allowance given elsewhere. Of signatures with the same ``once`` at most one is
+    ever executed; it is None if only the content identifies the signature. The other fields are set
+    for documents only: ``kind`` and ``nonce`` say where the chain records the use of the document.
+    After ``ends``, in Unix seconds, an unused document can no longer be used.
     """
 
     units: int
@@ -56,7 +57,7 @@ class Taking(Struct, frozen=True):
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns what a claim lets be taken; 0 units if nothing of the token sold."""
+    """Returns what a claim lets be taken; 0 units if it takes nothing of the token sold."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -89,8 +90,8 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns who takes (empty where the signature is all it needs), and whether the signature
-    itself lets it."""
+    """Returns who takes the token (empty if the signature is enough), and whether the signature
+    itself allows the taking."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -101,7 +102,8 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns what identifies documents of which the chain executes one; None if nothing does."""
+    """Returns the identifier that documents share if the chain executes only one of them; None if
+    there is none."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -111,7 +113,8 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
 
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
-    """Returns the most that all of them can take, given each with its ``once``."""
+    """Returns the most that all these signatures together can take. Each is given with its
+    ``once``."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
     for once, taking in signed:
@@ -121,12 +124,10 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 
 class PastSignature(Struct, frozen=True):
-    """One signature that was given out.
-
-    ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
-    of its requirement, None for a transaction. ``hash``, ``code`` and ``nonce`` are those of its
-    transaction, None for typed data. ``taking`` is None where an earlier release did not keep it.
-    """
+    """One signature that was given out. ``content`` is ``Claim.content``. ``key``, ``step``,
+    ``total`` and ``complete`` describe its place in a chain of signatures, None for a transaction.
+    ``hash``, ``code`` and ``nonce`` are those of its transaction, None for typed data. ``taking``
+    is None if an earlier release did not record it."""
 
     content: bytes
     act: Act
@@ -146,8 +147,8 @@ class PastSignature(Struct, frozen=True):
 
     @property
     def spent(self) -> bool:
-        """True if nothing can come of it any more: it was replaced, never left, or its blockhash on
-        Solana has expired."""
+        """True if the signature can have no effect any more: its transaction was replaced or never
+        sent, or its blockhash on Solana has expired."""
         # Not even after a failure: a node can report a wrong one, and the money would leave twice.
         if self.code == "LOST":
             return self.chain_id is None
@@ -155,23 +156,24 @@ class PastSignature(Struct, frozen=True):
 
 
 PastSignatures = tuple[PastSignature, ...]
-"""Everything signed under one intent, in the order it was signed."""
+"""Everything signed under one intent, in the order of signing."""
 
 
 PaidCall = tuple[int | None, str | None, str]
-"""Chain, token and payee of a call that was paid."""
+"""The chain id, token and payee of a paid API call."""
 
 
 class Policy(Struct, frozen=True):
-    """One key on one chain of one profile.
+    """What the profile allows for one key on one chain.
 
-    ``account`` is the key's address; ``chain_id`` and ``genesis_hash`` are those of the chain
-    that the profile means, which key, intent and node have to agree with (``chain_id`` is None
-    on Solana). ``venues`` are contracts by provider, ``makers`` the Solana keys of providers
-    that sign their half of a swap. ``known`` are addresses that were paid before. ``calls`` are
-    what calls of the API were paid in before, chain and token, and to whom; a change of it is asked
-    about. Operations are signed for the account's own smart account alone, and with
-    ``smart_accounts`` there is one.
+    ``account`` is the key's address. ``chain_id`` (None on Solana) and ``genesis_hash`` identify
+    the chain of the profile; key, intent and node have to agree with both. ``venues`` are contracts
+    by provider, ``makers`` the Solana keys of providers that sign their half of a swap. ``known``
+    are addresses that were paid before. ``calls`` are the chain, token and payee of earlier paid
+    API calls; a change needs the user's consent.
+
+    Operations are signed only for the account's own smart account, which exists only with
+    ``smart_accounts``.
     """
 
     account: str
@@ -185,13 +187,14 @@ class Policy(Struct, frozen=True):
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's own smart account, whether or not it exists yet; None where
-        the profile makes none."""
+        """The address of the account's own smart account, whether or not it exists yet; None if the
+        profile has no factory for it."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
-        """The contracts of the provider of a quote; none where no provider is named."""
+        """Returns the contracts of the provider of a quote; an empty result if no provider is
+        named."""
         return tuple(venue for venue in self.venues if venue.provider == provider)
 
 
@@ -199,7 +202,7 @@ _WITHOUT_CHECKSUM = re.compile(r"0x([0-9a-f]{40}|[0-9A-F]{40})", re.ASCII)
 
 
 def spelled(address: str) -> str:
-    """The address with its checksum if it came without one; anything else unchanged."""
+    """Returns an EVM address with its checksum if it came without one; any other text unchanged."""
     return checksummed(address) if _WITHOUT_CHECKSUM.fullmatch(address) else address
 
 
@@ -207,21 +210,22 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """The numbers that a contract returned; None unless there are exactly ``count`` words."""
+    """Returns the numbers that a contract returned; None unless there are exactly ``count``
+    words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
 
 
 class Read(Struct, frozen=True):
-    """A call of ``contract`` that changes nothing, for ``eth_call`` at the newest block."""
+    """A read-only call of ``contract``, for ``eth_call`` at the newest block."""
 
     contract: str
     data: bytes
 
 
 class GasPlan(Struct, frozen=True):
-    """Gas of a transaction: ``limit`` in gas, ``fee`` the highest price in wei."""
+    """The gas of a transaction: ``limit`` in gas, ``fee`` the highest price in wei per gas."""
 
     limit: int
     fee: int
@@ -236,18 +240,19 @@ class Facts(Struct, frozen=True):
     """What the chain answered for one decision, all of it read after the payload came.
 
     ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers``
-    holds what calls returned; a call that failed is absent, as is everything else that could not
-    be read. ``code`` is the code at an address, empty where there is none. ``native`` is the
-    account's balance of the chain's coin.
-    ``blocks_left`` are the blocks for which the blockhash of a Solana payload stays valid.
-    ``simulation`` must hold the changes of every holder, the fee for gas left out.
-    ``bought_decimals`` and ``bought_symbol`` are those of what is bought on another chain, by that
-    chain's own node.
+    holds what calls returned; a failed call, like everything else that could not be read, is
+    absent.
 
-    The signer alone needs the rest: of EVM chains ``nonce``, which the node would use next,
-    ``base_fee`` and ``priority`` in wei per gas; of Solana ``last_valid``, the height of blocks
-    after which no transaction that can be executed now will be. ``problem`` says why something
-    could not be read.
+    ``code`` is the code at an address, empty if there is none. ``native`` is the account's balance
+    of the chain's coin. ``blocks_left`` are the blocks for which the blockhash of a Solana payload
+    stays valid. ``simulation`` has to contain the changes of every holder, without the fee for gas.
+    ``bought_decimals`` and ``bought_symbol`` describe a token bought on another chain, as that
+    chain's node states them.
+
+    The following fields are for the signer only. On EVM chains: ``nonce``, the node's next nonce,
+    and ``base_fee`` and ``priority`` in wei per gas. On Solana: ``last_valid``, the block height
+    after which no transaction of now can be executed. ``problem`` says why something could not be
+    read.
     """
 
     now: datetime
@@ -270,20 +275,20 @@ class Facts(Struct, frozen=True):
 
     @property
     def executed(self) -> Simulation | None:
-        """The simulation, if the transaction succeeds in it."""
+        """The simulation if the transaction succeeds in it, else None."""
         simulation = self.simulation
         return None if simulation is None or simulation.failure is not None else simulation
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
-        """The answer as exactly ``count`` numbers; None if it is anything else."""
+        """Returns the answer as exactly ``count`` numbers; None if it has another form."""
         return words_of(self.answers.get(read), count)
 
 
 def needed(
     claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
 ) -> tuple[set[str], set[Read]]:
-    """Returns the addresses whose code and the calls whose answers the rules need on an EVM chain,
-    so that one batch reads all of it."""
+    """Returns what the rules need from an EVM chain: the addresses whose code is read, and the
+    calls that are made. One batch reads both."""
     parties = claim.of("spender", "receiver", "payee", "smart account")
     code = {str(party.value) for party in parties}
     if claim.contract is not None:
@@ -305,9 +310,9 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the tokens of the promise on the chain that is paid on, in whose units the claim
-    is counted. Empty where no amount of the promise is signed: an allowance of any token can be
-    ended."""
+    """Returns the tokens of the promise on the chain that is paid on, by whose decimals the claim
+    is counted. The result is empty if the claim signs no amount of the promise, as when it ends the
+    allowance of any token."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -326,7 +331,8 @@ def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
 
 
 def operation_nonce_read(claim: Claim) -> Read | None:
-    """The call that returns the next nonce of an operation's key."""
+    """Returns the call that reads the next nonce for an operation's key; None if there is no such
+    nonce."""
     nonces = [nonce for _, nonce in claim.numbers("nonce")]
     senders = [sender for _, sender in claim.texts("smart account")]
     if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
@@ -336,12 +342,13 @@ def operation_nonce_read(claim: Claim) -> Read | None:
 
 @lru_cache(maxsize=1024)
 def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
-    """A call, encoded once: several rules ask for the same, and each look does."""
+    """Returns a call, encoded once and cached, because several rules and both looks make the same
+    call."""
     return Read(contract, method.call(*arguments))
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
-    """Each nonce of the claim, with the call that tells whether it is unused."""
+    """Returns each nonce of the claim with the call that tells whether the nonce is unused."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
@@ -363,8 +370,8 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 
 def unused_read(signed: PastSignature) -> Read | None:
-    """The call that tells whether a document signed earlier was used; None for anything but a
-    document with an end."""
+    """Returns the call that tells whether a document signed earlier is unused; None for anything
+    but a document with an end."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -398,8 +405,9 @@ def _number(value: object) -> int:
 
 
 class Case(Struct, frozen=True):
-    """A claim and everything it is held against. ``step`` is None for transactions. ``replaces`` is
-    the hash of the transaction whose nonce it takes; ``nonce`` is that of an EVM transaction."""
+    """A claim and everything that it is compared with. ``step`` is None for transactions.
+    ``replaces`` is the hash of the transaction whose nonce the claim takes; ``nonce`` is that of an
+    EVM transaction."""
 
     claim: Claim
     purpose: Purpose
@@ -413,7 +421,7 @@ class Case(Struct, frozen=True):
 
 
 class Objection(Struct, frozen=True):
-    """What a rule objects to, and the field it is about, if any."""
+    """An objection of a rule, with the field that it is about, if any."""
 
     words: str
     field: ClaimField | None = None
@@ -423,8 +431,8 @@ Objections = Iterator[Objection]
 
 
 class Rule(Struct, frozen=True):
-    """``code`` never changes. ``binds`` are the meanings whose fields the rule holds to the
-    promise: a field that no rule binds is shown as not in the quote."""
+    """A rule of the gate. ``code`` never changes. ``binds`` are the meanings whose fields the rule
+    compares with the promise. A field that no rule binds is shown as not in the quote."""
 
     code: str
     severity: Severity
@@ -436,12 +444,12 @@ class Rule(Struct, frozen=True):
 
 
 def refuses(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Makes a rule that refuses from a function that yields objections."""
+    """Returns a decorator that makes a function of objections a rule that refuses."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.REFUSE, frozenset(binds), check)
 
 
 def warns(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Makes a rule that warns."""
+    """Returns a decorator that makes a function of objections a rule that warns."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.WARN, frozenset(binds), check)

@@ -1,7 +1,5 @@
-"""What is signed in each field of a payload, and what was promised for it, in words.
-
-Bundles and withdrawals have words of their own for some fields.
-"""
+"""The words for each field of a payload: what is signed, and what the promise has for it. Bundles
+and withdrawals have words of their own for some fields."""
 
 from __future__ import annotations
 
@@ -19,14 +17,15 @@ from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, Tak
 from swapdesk.wire.encoding.text import safe_text
 
 FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
-"""What is signed, and what was promised for it."""
+"""A function that returns two texts for a field: what is signed, and what the promise has for
+it."""
 
 HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"})
-"""Meanings that no rule binds and that are mere labels."""
+"""Meanings that no rule binds because their fields are only labels."""
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
-    """The words for a field that nothing was promised for."""
+    """Returns the words for a field without a promised value."""
     if field.meaning == "proof":
         return "checked by the chain"
     if field.meaning == "fee part":
@@ -57,7 +56,7 @@ def _said(promised: str) -> FieldWords:
 
 
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
-    """Whole tokens if it is the promised token, else base units."""
+    """Returns an amount in whole tokens if its token is the promised one, else in base units."""
     if not isinstance(field.value, int):
         return plain(field.value)
     claim = case.claim
@@ -246,7 +245,8 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """The deposit that a field of a payment belongs to; fields and deposits have the same order."""
+    """Returns the deposit that a field of a payment belongs to; None if there is none. Fields and
+    deposits have the same order."""
     deposits = case.promise.bundled
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
     place = next((i for i, other in enumerate(same) if other is field), len(deposits))
@@ -301,7 +301,8 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """The payment that a field belongs to; fields and payments have the same order."""
+    """Returns the promised payment that a field belongs to; None if there is none. Fields and
+    payments have the same order."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)

@@ -1,10 +1,8 @@
-"""The gate: every rule in the order in which findings are shown, and what they say of a payload.
+"""The gate: judges a payload by every rule, in the order in which findings are shown.
 
-Every leaf of a payload has its line. A field is equal only where a rule binds its meaning and
-found nothing to say.
-
-EVM addresses are compared in one spelling: catalogues write some in lower case. A spelling with a
-wrong checksum stays as it is, and equals nothing that is signed.
+Every elementary value of a payload has its line. A field is equal only if a rule binds its meaning
+and no rule objects. EVM addresses are compared in one spelling, because catalogues write some in
+lower case. A spelling with a wrong checksum stays unchanged, and equals nothing that is signed.
 """
 
 from __future__ import annotations
@@ -64,7 +62,8 @@ OPERATION_RULES: tuple[Rule, ...] = (
     *bundle.GROUP_RULES,
     steps.all_of_it_together_is_within_what_was_confirmed,
 )
-"""Rules for a UserOperation, which is neither transaction nor document and pays several."""
+"""Rules for a UserOperation, which is neither a transaction nor a document and makes several
+payments."""
 
 SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     *envelope.CHAIN_RULES,
@@ -80,7 +79,7 @@ SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     steps.all_of_it_together_is_within_what_was_confirmed,
     amounts.account_can_pay_the_gas,
 )
-"""Rules for a transaction on Solana that pays several."""
+"""Rules for a Solana transaction that makes several payments."""
 
 WITHDRAWAL_RULES: tuple[Rule, ...] = (
     *envelope.CHAIN_RULES,
@@ -99,7 +98,7 @@ WITHDRAWAL_RULES: tuple[Rule, ...] = (
     amounts.transaction_was_simulated,
     amounts.simulation_succeeds,
 )
-"""Rules for a call by which an owner takes out what the smart account holds."""
+"""Rules for a call by which an owner withdraws what the smart account holds."""
 
 BUNDLE_RULES: tuple[Rule, ...] = tuple(dict.fromkeys((*OPERATION_RULES, *SOLANA_BUNDLE_RULES)))
 
@@ -113,12 +112,12 @@ def rules_for(claim: Claim) -> tuple[Rule, ...]:
 
 
 BOUND = frozenset().union(*(rule.binds for rule in RULES))
-"""Meanings that some rule holds to the promise."""
+"""Meanings that at least one rule compares with the promise."""
 _BOUND_IN = {
     "bundle": frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
     "withdraw": frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
 }
-"""The same for acts with rules of their own."""
+"""The same meanings for acts with rules of their own."""
 
 _AMOUNTS = frozenset(
     {
@@ -131,9 +130,9 @@ _AMOUNTS = frozenset(
     }
 )
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
-"""Warnings that a field says less than was promised, which harms nobody."""
+"""Warnings that a field is below the promised value, which harms nobody."""
 _OF_WEIGHT = frozenset({"TOKEN_SYMBOL"})
-"""Warnings after which a person must confirm that the field is what was promised."""
+"""Warnings that need a person's confirmation that the field is what was promised."""
 _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
     "bundle": BUNDLE_WORDS,
     "withdraw": WITHDRAWAL_WORDS,
@@ -192,7 +191,8 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
-    """True for a memo that no rule binds: only a deposit's is bound, that of a swap is a label."""
+    """True for a memo that no rule binds. Only the memo of a deposit is bound; that of a swap is a
+    label."""
     if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
@@ -202,11 +202,12 @@ def _free_memo(case: Case, field: ClaimField) -> bool:
 
 
 _ADDRESSES = frozenset({"account", "address", "contract", "known", "recipient", "refund"})
-"""Fields of promise and policy, and of what they hold, that name accounts and contracts."""
+"""The names of the fields in promise, policy and their parts that hold addresses of accounts and
+contracts."""
 
 
 def spelled_in(value: Any, field: str = "") -> Any:
-    """The same promise or policy, with every EVM address in checksum form."""
+    """Returns the same promise or policy with every EVM address in checksum form."""
     if isinstance(value, str):
         return spelled(value) if field in _ADDRESSES else value
     if isinstance(value, tuple | frozenset):
@@ -219,7 +220,7 @@ def spelled_in(value: Any, field: str = "") -> Any:
 
 NOTHING_ALLOWED = "An approval of nothing: the allowance ends"
 WEIGHT_PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"
-"""Typed when a field that can move money is not in the quote."""
+"""The phrase that is typed if a field that can move money is not in the quote."""
 
 
 _BLOCK = timedelta(milliseconds=400)
@@ -227,8 +228,9 @@ _BLOCK = timedelta(milliseconds=400)
 
 
 def judge(case: Case) -> Review:
-    """Judges by every rule, even after a refusal, so that all reasons are shown. ``digest`` covers
-    the content of the claim; whoever keeps the review sets its ``id``."""
+    """Returns the review by every rule. All rules are applied even after a refusal, so that all
+    reasons are shown. ``digest`` covers the content of the claim; whoever keeps the review sets its
+    ``id``."""
     case = replace(case, promise=spelled_in(case.promise), policy=spelled_in(case.policy))
     findings = tuple(
         RuleFinding(
@@ -261,14 +263,14 @@ def judge(case: Case) -> Review:
 
 
 def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Review:
-    """The review of a payload that cannot be judged; its ``digest`` is empty."""
+    """Returns the review of a payload that cannot be judged; its ``digest`` is empty."""
     finding = RuleFinding(refusal.code, Severity.REFUSE, refusal.words)
     title = "A payload that cannot be read"
     return Review("", title, promise.account, promise.chain, "", (), (finding,), None, now)
 
 
 def _valid_until(case: Case) -> datetime:
-    """The earliest of all expiries; the promise always has one."""
+    """Returns the earliest of all expiries; the promise always has one."""
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires

@@ -1,4 +1,4 @@
-"""Amounts, times and addresses in words."""
+"""Functions that put amounts, times and addresses in words."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from swapdesk.wallet.spending import plain_amount
 from swapdesk.wire.encoding.text import safe_text
 
 LONGEST_TEXT = 2_000
-"""Characters of a text that are shown; a longer text ends with an ellipsis."""
+"""The most characters of a text that are shown; a longer text ends with an ellipsis."""
 
 NO_FACTORY = (
     "This profile has no smart accounts: the contract that makes them is known in the sandbox"
     " alone."
 )
 ONE_BY_ONE = "Let these orders expire unpaid, and swap each row by itself."
-"""What to do where no bundle can be signed: the desk shows no deposit address of a batch."""
+"""What the user can do if no bundle can be signed. The desk shows no deposit address of a batch."""
 
 COIN = Asset("of the chain's coin", COIN_DECIMALS[Kind.EVM], None)
-"""The coin of any EVM chain: the gate knows chains by id, not the names of their coins."""
+"""The coin of any EVM chain. The gate knows chains by id and not the names of their coins."""
 SOL = Asset("SOL", COIN_DECIMALS[Kind.SOLANA], None)
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)
 LAST_SECOND = 253_402_300_799
-"""23:59:59 on 31 December 9999; a later end cannot be written as a date."""
+"""The last second of 31 December 9999, in Unix seconds; a later end cannot be written as a date."""
 
 
 def amount(units: int, asset: Asset) -> str:
-    """``1,000.5 USDC``, with every significant digit."""
+    """Returns the amount like ``1,000.5 USDC``, with every significant digit."""
     whole = Decimal(units).scaleb(-asset.decimals, _EXACT)
     return f"{plain_amount(whole)} {asset.symbol}"
 
 
 def moment(seconds: int, now: datetime) -> str:
-    """``14:22:11, 19m 41s left``, with the date if it is on another day."""
+    """Returns the time like ``14:22:11, 19m 41s left``, with the date if it is on another day."""
     if not 0 <= seconds <= LAST_SECOND:
         return "no end"
     then = datetime.fromtimestamp(seconds, UTC)
@@ -59,7 +59,8 @@ def _duration(seconds: int) -> str:
 
 
 def plain(value: int | bool | str | bytes) -> str:
-    """The value as text: addresses and bytes in groups of four, control characters spelled out."""
+    """Returns the value as text: addresses and bytes in groups of four, control characters spelled
+    out."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):

@@ -1,5 +1,5 @@
-"""Keys: their files, the directory of a profile, and keys in the open while they are used.
+"""Keys: their files, the key directory of a profile, and open keys while they are used.
 
-``key_file`` reads and writes one file and the directory of a profile, and bounds what opening a
-file may cost. ``material`` says where keys come from and which of them everybody has.
+``key_file`` reads and writes one file and the directory of a profile, and bounds the cost of
+opening a file. ``material`` reads keys from their sources and knows the keys that everybody has.
 """

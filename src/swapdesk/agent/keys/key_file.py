@@ -1,18 +1,22 @@
-"""Keys on disk: from a pass phrase to the key of a file, and the directory of one profile's keys
-with their names.
+"""Key files on disk: deriving a file's key from a pass phrase, and the directory of one profile's
+keys with their names.
 
-A file is written once and never again; its name in the wallet stands in the directory, which says
-also who may write. Beside the encrypted part stands in plain what is known without a pass phrase.
-Changing it is noticed when the file is opened: a key belongs to one profile for ever.
+A file is written once and never changed. The directory decides the names of keys and which process
+may write. Beside the encrypted part the file has, in plain, what is known without a pass phrase. A
+change to that plain part is detected when the file is opened, and a key belongs to one profile for
+ever.
 
-A hostile file may ask for a gigabyte or for minutes; it gets neither: what the derivation costs is
-reckoned before it, whatever its parameters are. Keystore v3 (Web3 Secret Storage) is read and
-written here and not by a library, because the derivation has to begin before the library is
-imported: both take half a second, and side by side they take it once.
+A hostile file might ask for a gigabyte of memory or minutes of work. The cost of the derivation is
+therefore computed from the file's parameters and refused if it is too high, before the derivation
+starts.
+
+Keystore v3 (Web3 Secret Storage) is read and written here and not by a library, because the
+derivation has to begin before the library is imported. Both take half a second, and run at the same
+time.
 
 The ``crypto`` part of a Solana key file is scrypt and AES-256-GCM. There is no standard for an
-encrypted ed25519 key: keystore v3 refuses what is no secp256k1 key. What is known of the key
-without opening it is bound to it as associated data.
+encrypted ed25519 key, and keystore v3 refuses any key that is not secp256k1. What is known of the
+key without opening the file is bound to the ciphertext as associated data.
 """
 
 from __future__ import annotations
@@ -48,20 +52,21 @@ from swapdesk.wallet.protocol import Refused
 from swapdesk.wire.encoding.codec import refuse_deep
 
 MAX_N = 1 << 18
-"""The cost of files that are written here."""
+"""scrypt's n of the files that are written here."""
 MAX_MEMORY = 256 << 20
-"""Bytes that a derivation may use (``128 * n * r`` of scrypt): as many as the costliest file of
-the wallets in use needs."""
+"""The most bytes that a derivation may use (``128 * n * r`` of scrypt), as many as the costliest
+file of the wallets in use needs."""
 MAX_WORK = 1 << 23
-"""``n * r * p`` of scrypt, about two seconds: four times the work of such a file."""
+"""The most work of scrypt, as ``n * r * p``: about two seconds, four times the work of the
+costliest file in use."""
 MAX_ITERATIONS = 2_000_000
-"""Of PBKDF2, about two seconds."""
+"""The most iterations of PBKDF2, about two seconds."""
 KEY_BYTES = 32
 _SALT = re.compile(r"(0x)?([0-9a-fA-F]{2}){8,64}", re.ASCII)
 
 
 class Scrypt(Struct, frozen=True):
-    """``n`` is the cost: 2^18 takes half a second and 256 MiB."""
+    """A scrypt derivation. ``n`` is the cost: 2^18 takes half a second and 256 MiB."""
 
     salt: bytes
     n: int = MAX_N
@@ -90,8 +95,8 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """OpenSSL refuses an r smaller than RFC 7914 allows for n, as in the example of Keystore v3
-        itself."""
+        """Derives the key with another library than OpenSSL, which refuses an r smaller than RFC
+        7914 allows for n, as in the example of Keystore v3 itself."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -110,7 +115,7 @@ class Scrypt(Struct, frozen=True):
 
 
 class Pbkdf2(Struct, frozen=True):
-    """HMAC-SHA256, ``iterations`` times; only read, never written."""
+    """A derivation by HMAC-SHA256, repeated ``iterations`` times; only read, never written."""
 
     salt: bytes
     iterations: int
@@ -127,7 +132,7 @@ Derivation = Scrypt | Pbkdf2
 
 
 def read_derivation(name: object, parameters: object) -> Derivation:
-    """The key derivation of a file. Raises Refused outside the bounds."""
+    """Returns the key derivation of a file. Raises Refused if its cost is out of bounds."""
     if not isinstance(parameters, dict):
         raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")
@@ -180,7 +185,7 @@ def _wrong_passphrase() -> Refused:
 
 
 def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, Any]:
-    """``crypto`` of a file that holds ``secret`` under the derived ``key``."""
+    """Returns ``crypto`` of a file that holds ``secret``, encrypted under the derived ``key``."""
     held = key.reveal()
     start = os.urandom(16)
     ciphertext = _cipher(held[:16], start).encrypt(secret.reveal())
@@ -195,7 +200,7 @@ def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, 
 
 
 def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """``crypto`` of a key file and its parameters. Raises Refused for another cipher."""
+    """Returns ``crypto`` of a key file and its parameters. Raises Refused for another cipher."""
     if not isinstance(crypto, dict):
         raise Refused("key_file", "the key file has no encrypted part")
     parameters = crypto.get("cipherparams")
@@ -205,7 +210,7 @@ def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 class Keystore:
-    """A file's ``crypto``, checked and not yet opened. Raises Refused."""
+    """The ``crypto`` part of a keystore v3, checked and not yet opened. Raises Refused."""
 
     def __init__(self, encrypted: object) -> None:
         crypto, parameters = _parts(encrypted, "aes-128-ctr")
@@ -215,7 +220,7 @@ class Keystore:
         self._mac = fixed_bytes(crypto.get("mac"), 32)
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """The 32 bytes inside. Raises Refused."""
+        """Returns the 32 bytes of the key. Raises Refused."""
         held = key.reveal()
         mac = keccak(bytes(held[16:32]) + self._ciphertext)
         if not hmac.compare_digest(mac, self._mac):
@@ -228,7 +233,7 @@ def _cipher(key: bytearray, start: bytes) -> Any:
 
 
 def fixed_bytes(text: object, length: int) -> bytes:
-    """Decodes exactly ``length`` bytes of hexadecimal, with or without 0x."""
+    """Returns exactly ``length`` bytes decoded from hexadecimal, with or without 0x."""
     if type(text) is not str or _HEX.fullmatch(text) is None:
         raise Refused("key_file", "the encrypted part of the key file cannot be read")
     digits = text.removeprefix("0x")
@@ -253,7 +258,8 @@ def seal(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt, bound: bytes) ->
 
 
 class Sealed:
-    """A file's ``crypto``, checked and not yet opened. Raises Refused."""
+    """The ``crypto`` part of a file with AES-256-GCM, checked and not yet opened. Raises
+    Refused."""
 
     def __init__(self, encrypted: object) -> None:
         crypto, parameters = _parts(encrypted, "aes-256-gcm")
@@ -265,7 +271,7 @@ class Sealed:
         self._tag = fixed_bytes(crypto.get("tag"), 16)
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
-        """The 32-byte seed inside. Raises Refused, also when ``bound`` was changed."""
+        """Returns the sealed 32 bytes. Raises Refused, also if ``bound`` was changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
@@ -292,8 +298,8 @@ class KeyFile(Struct, frozen=True):
         return self._crypto.derivation
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """The 32 bytes of the key (EVM) or of its seed (Solana). Raises Refused, also if the plain
-        part of the file was changed."""
+        """Returns the 32 bytes of the key (EVM) or of its seed (Solana). Raises Refused, also if
+        the plain part of the file was changed."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)
@@ -305,7 +311,7 @@ class KeyFile(Struct, frozen=True):
 
 
 def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> bytes:
-    """The content of a new file; ``key`` is derived from the pass phrase by ``scrypt``."""
+    """Returns the content of a new file; ``key`` is derived from the pass phrase by ``scrypt``."""
     bound = _bound(account)
     about: dict[str, Any] = {
         "profile": account.profile,
@@ -334,7 +340,7 @@ def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: S
 
 
 def read_key(name: str, content: bytes) -> KeyFile:
-    """Parses a key file. Raises Refused."""
+    """Returns a parsed key file. Raises Refused."""
     whole = _object(content)
     about = whole.get("swapdesk")
     if not isinstance(about, dict):
@@ -361,7 +367,7 @@ def read_key(name: str, content: bytes) -> KeyFile:
 
 
 def read_foreign_keystore(content: bytes) -> Keystore:
-    """Parses a keystore v3 of another program. Raises Refused."""
+    """Returns the parsed keystore v3 of another program. Raises Refused."""
     whole = {str(name).lower(): value for name, value in _object(content).items()}
     if whole.get("version") != 3:
         raise Refused("key_file", "the file is no keystore of version 3")
@@ -431,15 +437,16 @@ _PREFIXES = ("evm-", "solana-")
 
 
 class KeyDirectory:
-    """Files of mode 0600 in a directory of mode 0700, owned by this user and behind no link. Raises
-    UnsafePlace if the directory is not; a file that is not is listed as unusable."""
+    """The key files of one profile: files of mode 0600 in a directory of mode 0700, owned by this
+    user and reached by no link. Raises UnsafePlace if the directory is not like that. A file that
+    is not like that is listed as unusable."""
 
     def __init__(self, path: Path, profile: str) -> None:
         self.path = private_directory(path)
         self._profile = profile
 
     def read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
-        """Returns every key file, and the unusable ones with the reason."""
+        """Returns every key file, and the unusable files with the reason."""
         private_directory(self.path)
         names = self._names()
         key_files: list[KeyFile] = []
@@ -468,7 +475,7 @@ class KeyDirectory:
         return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """Writes a new key file durably. Raises FileExistsError if there is one."""
+        """Writes a new key file durably. Raises FileExistsError if the file exists."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
         keep_names(self.path)
@@ -499,20 +506,21 @@ def short_name(address: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """True for a valid account name: short, printable, no blanks at its ends."""
+    """True for a valid account name: short, printable, and without blanks at its ends."""
     return 0 < len(name) <= MAX_NAME and name.isprintable() and name == name.strip()
 
 
 class WalletLock:
-    """Who may sign: one process for each directory, for as long as it lives."""
+    """The lock on a key directory that decides who may sign: one process at a time, for as long as
+    it lives."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / LOCK_FILE
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """True if the lock is ours. Asks the system anew each time: the other desk may have
-        ended."""
+        """Returns True if this process has the lock. Asks the system anew each time, because the
+        other desk may have ended."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,10 +1,9 @@
-"""Keys in the open, for the moments in which they are: made, read from elsewhere, signing.
+"""Open keys, for the moments in which they are created, read from another source or signing.
 
-The chain libraries are imported on use: they take longer than everything before the first
-pass phrase together.
-
-Some keys everybody has: those of the phrases that tools and examples print. Money sent to one of
-them is taken within seconds, so a live profile refuses them.
+The chain libraries are imported on use, because their import takes longer than everything else
+before the first pass phrase. Some keys are known to everybody: those of the phrases that tools and
+examples print. Money sent to one of their addresses is taken within seconds, so a live profile
+refuses them.
 """
 
 from __future__ import annotations
@@ -118,21 +117,23 @@ PUBLISHED_ADDRESSES: frozenset[str] = frozenset(
         "EtJcedSL6vnFZNPiisiDRNFdisXtXFv7j9qi9wi8KmDd",
     }
 )
-"""The first ten EVM addresses of the phrases of Hardhat, Foundry and Anvil, of Ganache, of Truffle,
-and of the vectors of BIP-39, and their Solana ones at the paths in use."""
+"""Published addresses, whose keys everybody has: the first ten EVM addresses of the phrases of
+Hardhat, Foundry and Anvil, of Ganache, of Truffle, and of the vectors of BIP-39, and their Solana
+addresses at the paths in use."""
 
 
 _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
 _SOLANA_PATH = re.compile(r"m/44'/501'(/[0-9]{1,10}'){0,2}", re.ASCII)
 _RAW = re.compile(r"(0x)?([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 _MARKS = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb,;.:"
-"""Characters around a key that was copied from a sentence, a table or a program."""
+"""Characters that may surround a key copied from a sentence, a table or a program."""
 _BASE58_KEY = 64
 """Bytes of a Solana key as wallets export it: the seed and the public key."""
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _WORDS = (12, 15, 18, 21, 24)
 _TOKEN = re.compile(r"[0-9]+|[\u3400-\u9fff]|[^\s0-9\u3400-\u9fff]+")
-"""A number, a Chinese word (one character), or any other word."""
+"""A pattern for the tokens of a phrase: a number, a Chinese word (one character), or any other
+word."""
 _BLANK = ("Zs", "Zl", "Zp", "Cc", "Cf")
 _BASE58_LONGEST = 90
 
@@ -140,12 +141,12 @@ SUGGESTED: dict[Kind, tuple[str | None, ...]] = {
     Kind.EVM: tuple(f"m/44'/60'/0'/0/{i}" for i in range(5)),
     Kind.SOLANA: ("m/44'/501'/0'/0'", "m/44'/501'/0'", "m/44'/501'", None),
 }
-"""Paths that wallets use, each with another address for the same phrase. None is what
-solana-keygen does without a path."""
+"""Paths that wallets use; each leads to another address for the same phrase. None is the derivation
+of solana-keygen without a path."""
 
 
 class KeyMaterial(Struct, frozen=True):
-    """A key that is not stored yet: its 32 bytes (EVM) or those of its seed (Solana)."""
+    """A key that is not stored yet, as 32 bytes: the key itself (EVM) or its seed (Solana)."""
 
     kind: Kind
     address: str
@@ -155,7 +156,7 @@ class KeyMaterial(Struct, frozen=True):
 
 
 def address_of(kind: Kind, secret: SecretBytes) -> str:
-    """The address that a key signs for. Raises Refused if the 32 bytes are no key."""
+    """Returns the address that a key signs for. Raises Refused if the 32 bytes are no key."""
     if len(secret) != 32:
         raise Refused("bad_key", "a key has 32 bytes")
     raw = bytes(secret.reveal())
@@ -181,7 +182,7 @@ def fresh(kind: Kind) -> KeyMaterial:
 
 
 def from_mnemonic(words: SecretBytes, kind: Kind, path: str | None) -> KeyMaterial:
-    """The key at ``path`` of a BIP-39 phrase without a passphrase of its own."""
+    """Returns the key at ``path`` of a BIP-39 phrase that has no passphrase of its own."""
     if path is None and kind is Kind.EVM:
         raise Refused("bad_key", "an EVM key needs its path")
     if path is not None and not _is_path(kind, path):
@@ -198,8 +199,8 @@ def _is_path(kind: Kind, path: str) -> bool:
 
 
 def _phrase(pasted: SecretBytes) -> str:
-    """Returns the words alone, from a list, a table or a sentence; in the order of their numbers
-    where each has one."""
+    """Returns only the words of a phrase that was pasted as a list, a table or a sentence; if each
+    word has a number, in the order of the numbers. Raises Refused for a wrong number of words."""
     drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
     tokens = _TOKEN.findall(drawn)
     words = [token for token in tokens if not token.isdigit()]
@@ -222,8 +223,8 @@ def _phrase(pasted: SecretBytes) -> str:
 
 
 def _of_phrase(character: str) -> str:
-    """Keeps letters with their marks and digits, drops invisible characters such as marks of
-    direction; everything else separates words."""
+    """Returns a letter, mark or digit unchanged, an empty text for an invisible character such as a
+    mark of direction, and a blank for anything else."""
     category = unicodedata.category(character)
     if category[0] in "LM" or character in string.digits:
         return character
@@ -237,7 +238,8 @@ def _text(secret: SecretBytes) -> str:
 
 
 def _require_listed(phrase: str) -> None:
-    """Raises Refused unless one BIP-39 list has this phrase; names places, never words."""
+    """Raises Refused unless the phrase is valid in one BIP-39 list. The message names the places of
+    wrong words, never the words."""
     from eth_account.hdaccount.mnemonic import Mnemonic
     from eth_account.types import Language
 
@@ -285,7 +287,7 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
 
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
-    """An EVM key in 64 hexadecimal digits, however grouped and quoted."""
+    """Returns an EVM key from 64 hexadecimal digits, however grouped and quoted."""
     bare = _bare(text).strip(f"<>()[]{{}}{_MARKS}")
     match = _RAW.fullmatch(bare)
     if match is None:
@@ -302,7 +304,7 @@ def from_raw(text: SecretBytes) -> KeyMaterial:
 
 
 def _bare(text: SecretBytes) -> str:
-    """The pasted text without blanks, line breaks and surrounding quotes."""
+    """Returns the pasted text without blanks, line breaks and surrounding quotes."""
     plain = unicodedata.normalize("NFKC", _text(text))
     return "".join(
         character for character in plain if unicodedata.category(character) not in _BLANK
@@ -310,7 +312,7 @@ def _bare(text: SecretBytes) -> str:
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
-    """The EVM key of a keystore v3. Raises Refused."""
+    """Returns the EVM key of a keystore v3. Raises Refused."""
     file = read_foreign_keystore(bytes(content.reveal()))
     key = file.derivation.derive(passphrase)
     try:
@@ -321,8 +323,8 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
 
 
 def from_keygen(content: SecretBytes) -> KeyMaterial:
-    """A Solana key, seed and public key: the 64 numbers of a file of solana-keygen, or the base58
-    that wallets export."""
+    """Returns a Solana key from its seed and public key: the 64 numbers of a file of solana-keygen,
+    or the base58 text that wallets export."""
     bare, text = _bare(content), _text(content).strip("\ufeff")
     if not bare.startswith("["):
         return _solana(_base58_bytes(bare), "the key")

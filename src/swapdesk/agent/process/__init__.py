@@ -1,14 +1,15 @@
-"""The process with the keys: how it shuts itself off, hears the desk and answers it.
+"""The process with the keys: how it isolates itself, reads the desk's requests and answers them.
 
-``confinement`` comes before every other import and closes the memory to others. ``service`` has
-the pipe, which carries frames of a JSON head and raw secrets, so that a pass phrase never becomes
-a text, and the table of what may be asked. Answers are in ``handlers``.
+``confinement`` runs before every other import and closes the process's memory to others.
+``service`` has the pipe and the table of possible requests. The pipe carries frames of a JSON head
+and raw secrets, so that a pass phrase never becomes a text.
 
-``wallet_session`` is the wallet of a profile: what signs is imported there, by one thread, while
-the pass phrase is typed. One process holds the lock of a key directory; another one on the same
-keys only looks. ``wallet`` are the keys that are open.
+The answers are in ``handlers``. ``wallet_session`` is the wallet of a profile. It imports the code
+for signing in one thread while the pass phrase is typed. One process holds the lock of a key
+directory; another process on the same keys can only read.
 
-``signing`` is the way from a payload to a review to a signature: ``payload_assessment`` reads chain
-and gate. A signature takes a review's id and digest, assesses once more, and goes on only when
-chain and gate say the same.
+``wallet`` has the open keys. ``signing`` turns a payload into a review and a review into a
+signature; ``payload_assessment`` reads the chain and applies the gate. A signature needs a review's
+id and digest. The payload is assessed again, and signed only if chain and gate give the same
+result.
 """

@@ -1,16 +1,16 @@
-"""What a desk asks that takes a node or the libraries of chains: one function for each request.
+"""The handlers of requests that need a node or the libraries of chains: one function for each
+request.
 
-Of what is held and what may be taken nothing has to be unlocked. Allowances stand on a token
-itself, or in Permit2 with an end. The known contracts are asked, and whoever the chain's events
-name; what no event tells is not found, and then ``complete`` is False. On Solana the delegates of
-token accounts may take. Every token account names its own, so nothing is overlooked. A smart
-account has an address and what it holds.
+Reading balances and allowances needs no unlocked wallet. An allowance is stored by the token
+itself, or in Permit2 with an end. The known contracts are asked, and every spender that the chain's
+events name. A spender that no event names is not found, and then ``complete`` is False. On Solana
+the delegates of token accounts may take tokens. Every token account names its delegate, so none is
+missed. A smart account has an address and balances.
 
-Built here are the end of an allowance, the withdrawal out of a smart account, and the transfer
-that pays an order's deposit on Solana, out of what was promised. Each is a proposal: the gate
-reads it as if a stranger had made it.
-
-Payloads are reviewed and signed here, and what was signed is sent and resolved.
+Three payloads are built here from what was promised: the end of an allowance, the withdrawal out of
+a smart account, and the transfer that pays an order's deposit on Solana. The gate judges each as if
+a stranger had made it. Payloads are also reviewed and signed here, and signed transactions are sent
+and resolved.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ async def evm_balances(
     """Returns balances in the units of each token's own contract, and the answers to ``more`` from
     the same batch. Raises Refused.
 
-    A token that does not state its decimals counts as unread: its amount would be whatever a list
-    makes of it.
+    A token that does not state its decimals counts as unread, because any decimals of a token list
+    could be wrong.
     """
     asked = [
         balance_of(account)
@@ -198,7 +198,8 @@ def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
 async def _solana_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset]
 ) -> tuple[Balance, ...]:
-    """Balances of the coin and of all token accounts of the owner together. Raises Refused."""
+    """Returns the balances of the coin and of all token accounts of the owner, added up by token.
+    Raises Refused."""
     held: dict[str | None, int] = {}
     decimals: dict[str | None, int] = {None: COIN_DECIMALS[Kind.SOLANA]}
     async with chains.asking(link) as client:
@@ -215,13 +216,13 @@ async def _solana_balances(
 
 TRANSFER_GAS = 21_000
 FEE_ROOM = 2
-"""Multiple of the present fee: prices may rise before the signature, and an exchange may receive
-deposits through a contract."""
+"""The multiple of the present fee that is reserved: prices may rise before the signature, and an
+exchange may receive deposits through a contract."""
 
 
 async def payment_fee(client: EvmClient) -> int | None:
-    """What a payment in the coin costs by the node's own figures, in wei; None if it states
-    none."""
+    """Returns the cost of a payment in the coin by the node's own figures, in wei; None if the node
+    states none."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
     except NodeError:
@@ -229,13 +230,14 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """Lamports for the signature, and those that an account must keep. Raises Refused."""
+    """Returns the lamports for the signature and those that an account must keep. Raises
+    Refused."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
 
 async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Read in one batch."""
+    """Answers with what the account's smart account holds, read in one batch."""
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
         raise Refused("other_chain", f"there are no smart accounts on {link.name}")
@@ -272,7 +274,7 @@ def _smart_account(place: WalletPlace, owner: str) -> str:
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
-    """The call by which the owner of a promise is paid what it says."""
+    """Answers with the call by which a smart account pays its owner what the promise states."""
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
@@ -300,20 +302,21 @@ def _calling(purpose: Purpose, to: str, data: bytes) -> TransactionPayload:
 # What others may take
 
 LOG_ADDRESSES = 100
-"""Contracts in one query of events."""
+"""The most contracts in one query of events."""
 MOST_PAIRS = 1_000
-"""Approvals that are checked at most; a stranger may fill the events with more."""
+"""The most approvals that are checked. A stranger may fill the events with more."""
 
 _APPROVED = "0x" + keccak(b"Approval(address,address,uint256)").hex()
 _GRANTED = (
     "0x" + keccak(b"Approval(address,address,address,uint160,uint48)").hex(),
     "0x" + keccak(b"Permit(address,address,address,uint160,uint48,uint48)").hex(),
 )
-"""Events of Permit2: a grant by a transaction of the owner, and one by a signature."""
+"""Events of Permit2: an approval by a transaction of the owner, and an approval by a signature."""
 
 
 class _Pair(Struct, frozen=True):
-    """A spender that may have been allowed a token; ``granted`` if Permit2 holds the allowance."""
+    """A token and a spender that may have an allowance. ``granted`` is True if Permit2 holds the
+    allowance."""
 
     token: str
     spender: str
@@ -343,7 +346,8 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _evm_allowances(
     opened: OpenedWallet, link: ChainLink, account: str, tokens: Sequence[Asset]
 ) -> Allowances:
-    """Raises Refused when the node does not answer or is of another chain."""
+    """Returns who may take which of these tokens on an EVM chain. Raises Refused if the node does
+    not answer or is of another chain."""
     chains, place = opened.chains, opened.place
     by_contract = {
         checksummed(token.contract): token for token in tokens if token.contract is not None
@@ -384,7 +388,8 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """An allowance is listed whatever its token says of itself; without decimals in base units."""
+    """Returns the token with the decimals of its contract. If it states none, the allowance is
+    still listed, in base units."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -439,7 +444,7 @@ def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
 
 
 def _pair(log: Log, owner: str) -> _Pair | None:
-    """The spender that an event of this owner is about; None for any other event."""
+    """Returns the spender that an event of this owner names; None for any other event."""
     topics = log.topics
     if len(topics) < 3 or topics[1] != owner:
         return None
@@ -462,8 +467,8 @@ async def _solana_allowances(
     tokens: Sequence[Asset],
     makers: dict[str, str],
 ) -> Allowances:
-    """Delegations of the token accounts of these tokens. Raises Refused if the node does not answer
-    or is of another chain."""
+    """Returns the delegations of the token accounts of these tokens. Raises Refused if the node
+    does not answer or is of another chain."""
     by_mint = {token.contract: token for token in tokens if token.contract is not None}
     async with chains.asking(link) as client:
         token_list = await token_accounts(client, account.address)
@@ -488,7 +493,7 @@ async def _solana_allowances(
 
 
 async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
-    """The call that ends an allowance, of the token or in Permit2."""
+    """Answers with the call that ends an allowance, of the token or in Permit2."""
     token, spender = argument(frame, "token", Text), argument(frame, "spender", Text)
     try:
         erc20.BALANCE_OF.call(token)
@@ -502,8 +507,8 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
-    """The transaction that ends every delegation of a token. Refused if the account holds none of
-    it."""
+    """Answers with the transaction that ends every delegation of a token. Raises Refused if the
+    account holds none of the token."""
     account, link = _looked_at(opened, frame)
     _require_solana(account, link)
     async with opened.chains.asking(link) as client:
@@ -516,8 +521,9 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Uses the newest blockhash; the account pays the fee. The memo is the order's, else its id, so
-    that two equal payments are never one transaction."""
+    """Answers with the transaction that pays the deposit on Solana, with the newest blockhash and
+    the account as the fee payer. The memo is the order's, or the order's id if it has none, so that
+    two equal payments are never the same transaction."""
     promise = promised(frame)
     account = opened.keys.account(promise.account)
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
@@ -548,8 +554,8 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """The transfer, after opening the token account of the deposit address if it may be missing and
-    the address is no token account itself."""
+    """Returns the instructions of the transfer. The token account of the deposit address is opened
+    first if it may be missing and the address is no token account itself."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

@@ -1,6 +1,7 @@
-"""The chains of a profile: one client each, and answers of a node known to be of it.
+"""The chains of a profile: one client for each chain, and answers of a node that is checked to be
+of that chain.
 
-A client is opened when first asked for. A node first says which chain it is on. Each answer is
+A client is opened at the first request. The node first states which chain it is on. Each answer is
 checked as it is read.
 """
 
@@ -32,12 +33,13 @@ from swapdesk.wallet.protocol import Refused
 
 T = TypeVar("T")
 AT_ONCE = 25
-"""Calls in one request. Each executes a contract, and a request that a busy node cannot answer
-within its deadline is lost whole."""
+"""The most calls in one request. Each call executes a contract, and if a busy node misses the
+deadline, all answers of the request are lost."""
 
 
 def told(read: Callable[[Any], T], answer: Any) -> T | None:
-    """The answer as ``read`` parses it; None if it was refused or has another shape."""
+    """Returns the answer as ``read`` parses it; None if the node refused it or it has another
+    form."""
     try:
         return None if isinstance(answer, EvmRefused) else read(answer)
     except NodeError:
@@ -49,7 +51,8 @@ def block_hash(answer: Any) -> str:
 
 
 def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
-    """The numbers that a contract returned; None unless there are exactly ``count`` words."""
+    """Returns the numbers that a contract returned; None unless there are exactly ``count``
+    words."""
     return words_of(told(octets, answer), count)
 
 
@@ -60,7 +63,7 @@ TOKEN_PROGRAMS = (
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
-    """The node's entries for the token accounts of an owner, for each token program."""
+    """Returns the node's entries for the token accounts of an owner, from each token program."""
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
@@ -71,13 +74,13 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
 
 
 async def program_of(client: SolanaClient, address: str) -> str | None:
-    """The program that owns an account; None if there is no account."""
+    """Returns the program that owns an account; None if there is no account."""
     account = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
     return str(account.get("owner")) if isinstance(account, dict) else None
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
-    """The token program of a mint. Raises Refused if it is no mint."""
+    """Returns the token program of a mint. Raises Refused if it is no mint."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
         raise Refused("bad_request", "this is no token of the chain")
@@ -85,12 +88,12 @@ async def token_program(client: SolanaClient, mint: str) -> str:
 
 
 MAINNET_SOLANA = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
-"""Genesis hash of Solana's main network."""
+"""The genesis hash of Solana's main network."""
 
 
 _MINT_BYTES = 82
 _MINT_DECIMALS = 44
-"""Offset of the decimals in a mint's account, the same in both token programs."""
+"""The offset of the decimals in a mint's account, the same in both token programs."""
 
 
 async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
@@ -106,7 +109,7 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 class Chains:
     """The chains of a profile by short name. ``genesis`` returns the hash of block 0 of a chain
-    that was signed for before, None for any other."""
+    that was signed for before, None for any other chain."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -117,19 +120,21 @@ class Chains:
         self._solana: dict[str, SolanaClient] = {}
 
     def link(self, name: str, kind: Kind) -> ChainLink:
-        """Raises Refused if the profile has no such chain, or one of another kind."""
+        """Returns the chain of this name. Raises Refused if the profile has no such chain, or one
+        of another kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
             raise Refused("other_chain", f"this profile has no node of the chain {name[:32]!r}")
         return link
 
     def known(self, name: str, chain_id: int | None) -> ChainLink | None:
-        """The chain of this name if it also has this EVM id (None: Solana)."""
+        """Returns the chain of this name if its EVM id is ``chain_id`` (None for Solana); else
+        None."""
         link = self._links.get(name)
         return link if link is not None and link.chain_id == chain_id else None
 
     def with_id(self, chain_id: int | None) -> ChainLink | None:
-        """The chain with this EVM id; Solana for None."""
+        """Returns the chain with this EVM id, or Solana for None; None if the profile has none."""
         return next((link for link in self._links.values() if link.chain_id == chain_id), None)
 
     def evm(self, link: ChainLink) -> EvmClient:
@@ -143,8 +148,9 @@ class Chains:
         return self._solana[link.name]
 
     async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
-        """Returns one answer for each request to the node of an EVM chain, a refused one as
-        EvmRefused. Raises Refused if the node does not answer or is of another chain."""
+        """Returns one answer for each request to the node of an EVM chain; a request that the node
+        refused gets an EvmRefused. Raises Refused if the node does not answer or is of another
+        chain."""
         client, genesis = self.evm(link), self._genesis(link.name)
         identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         try:
@@ -161,8 +167,8 @@ class Chains:
 
     @asynccontextmanager
     async def asking(self, link: ChainLink) -> AsyncIterator[SolanaClient]:
-        """A client of the node of a Solana chain. Raises Refused if it does not answer or is of
-        another chain."""
+        """Yields a client of the node of a Solana chain. Raises Refused if the node does not answer
+        or is of another chain."""
         genesis = self._genesis(link.name)
         try:
             if genesis and await self.solana(link).genesis_hash() != genesis:
@@ -172,8 +178,8 @@ class Chains:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
-        """Decimals of each contract or mint as the chain states them, else None. Raises Refused if
-        the node does not answer or is of another chain."""
+        """Returns the decimals of each contract or mint as the chain states them, None if it states
+        none. Raises Refused if the node does not answer or is of another chain."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
                 return [await _mint_decimals(client, token) for token in tokens]
@@ -185,7 +191,8 @@ class Chains:
         ]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
-        """The symbol that a contract of an EVM chain states, else None. Raises Refused."""
+        """Returns the symbol that a contract of an EVM chain states, None if it states none. Raises
+        Refused."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         return read_symbol(told(octets, answer) or b"")
 
@@ -196,8 +203,8 @@ def _another_chain(link: ChainLink) -> Refused:
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
     """Raises Refused if a key of the sandbox would sign for a live chain, or another key for a
-    chain of the sandbox. A sandbox that stands in for real chains carries their ids; there only
-    keys sign that were made in the sandbox, which hold nothing anywhere else."""
+    chain of the sandbox. A sandbox that imitates real chains has their ids. On these chains only
+    keys made in the sandbox sign, and such keys hold nothing anywhere else."""
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
             raise Refused("other_chain", "a key of the sandbox never signs for the main network")

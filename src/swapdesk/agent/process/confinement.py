@@ -1,8 +1,5 @@
-"""What the process with the keys takes from itself before it does anything else.
-
-Nothing is imported here that is not needed for it; ``__main__`` calls this before every other
-import.
-"""
+"""The restrictions that the process with the keys sets on itself before anything else. This module
+imports only what it needs for that; ``__main__`` calls it before every other import."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ _PT_DENY_ATTACH = 31
 
 
 def confine(parent: int) -> bool:
-    """Allows no core file, no debugger and no signal from the keyboard, and ends with ``parent``:
-    by a signal on Linux, by the end of the pipe everywhere. Returns False if the parent ended
-    before it could be watched. Raises OSError when debuggers cannot be kept out."""
+    """Forbids core files, debuggers and signals from the keyboard, and ends the process together
+    with ``parent``: by a signal on Linux, by the end of the pipe everywhere. Returns False if the
+    parent ended before it could be watched. Raises OSError if debuggers cannot be kept out."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -45,7 +42,8 @@ def confine(parent: int) -> bool:
 
 
 def place_of(error: BaseException) -> str:
-    """The type of an exception and our line that raised it; its words could quote secrets."""
+    """Returns the type of an exception and our line that raised it. The exception's message is left
+    out, because it could quote secrets."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
@@ -56,7 +54,7 @@ def place_of(error: BaseException) -> str:
 
 
 def say_no_more_than_types() -> None:
-    """Reports an uncaught exception by ``place_of`` alone."""
+    """Sets the handlers of uncaught exceptions to print ``place_of`` and nothing else."""
 
     def tell(error: BaseException) -> None:
         os.write(2, f"{place_of(error)}\n".encode())
@@ -69,8 +67,9 @@ def say_no_more_than_types() -> None:
 
 
 def take_pipes() -> tuple[int, int]:
-    """Returns the descriptors of the pipes from and to the desk. Standard input and output become
-    nothing, so that no stray ``print`` of a library gets between two frames."""
+    """Returns the descriptors of the pipes from and to the desk. Standard input and output are
+    redirected to the null device, so that no stray ``print`` of a library gets between two
+    frames."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

@@ -1,9 +1,8 @@
-"""What a desk asks: one function for each request.
+"""The handlers of the desk's requests: one function for each request.
 
-Of keys: open and close them, make, take in, name and give out one. Of chains, for which nothing
-has to be unlocked: what is held, what may be taken, and the payloads that change it. Of payloads
-and signed transactions: have one reviewed and signed, list what was signed, send it, resolve it
-or give it up.
+Requests on keys open and close them, create, import, name and export a key. Requests on chains need
+no unlocked wallet: balances, allowances, and the payloads that change them. Requests on payloads
+and signed transactions review, sign, list, send, resolve and give up.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ async def export(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 def _exported(kind: Kind, key: SecretBytes) -> SecretBytes:
-    """The key as other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
+    """Returns the key as other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
     if kind is Kind.EVM:
         written = SecretBytes(b"0x" + key.reveal().hex().encode())
     else:
@@ -176,7 +175,8 @@ async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 PAGE = 500
-"""Transactions in one answer: even with the longest messages of a node they fit into a frame."""
+"""The most transactions in one answer. Even with the longest messages of a node, they fit into a
+frame."""
 
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -188,10 +188,10 @@ async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
 # The spending policy: everything that is set is read strictly
 
 MAX_ENTRIES = 200
-"""Of each kind in one policy."""
+"""The most entries of each kind in one policy."""
 MOST = Decimal(10) ** 60
 FINEST = 36
-"""Most decimals of an amount or a price."""
+"""The most decimals of an amount or a price."""
 _DIGITS = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 _EVM = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _SOLANA = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
@@ -213,8 +213,8 @@ def _status(opened: OpenedWallet) -> PolicyStatus:
 
 
 async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Lowering needs no pass phrase, anything else does. So does the first policy, since the pass
-    phrase seals it."""
+    """Sets the policy. Lowering limits needs no pass phrase; any other change does. So does the
+    first policy, because the pass phrase seals it."""
     written = frame.head.get("policy")
     policy = _checked(from_json(SpendingPolicy, written))
     _refuse_odd_digits(written)
@@ -233,9 +233,8 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused if the policy counts a token by other decimals than its chain. Only
-    ``sealing`` checks again what the present policy says as well: lowering a limit needs no
-    node."""
+    """Raises Refused if the policy counts a token by other decimals than its chain. Tokens of the
+    present policy are checked again only if ``sealing``, so that lowering a limit needs no node."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:
@@ -308,8 +307,8 @@ def _bad(words: str) -> Refused:
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:
-    """The same policy with addresses in checksum form. Raises Refused if it says something twice or
-    cannot be counted with."""
+    """Returns the same policy with addresses in checksum form. Raises Refused if an entry is
+    repeated or cannot be counted with."""
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")
@@ -350,7 +349,8 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
 
 
 def _refuse_odd_digits(written: Any) -> None:
-    """Amounts must be texts of plain digits. The policy itself is readable by now."""
+    """Raises Refused unless all amounts are texts of plain digits. The policy itself has been
+    parsed before."""
     amounts = [limit["most"] for limit in written.get("limits", ())]
     for digits in (*amounts, *(price["usd"] for price in written.get("prices", ()))):
         if type(digits) is not str or _DIGITS.fullmatch(digits) is None:
@@ -404,7 +404,7 @@ def _name(name: str) -> str:
 
 
 def _address(address: str) -> str:
-    """An EVM address with its checksum; a Solana address unchanged."""
+    """Returns an EVM address with its checksum; a Solana address unchanged."""
     if _EVM.fullmatch(address):
         spelled, digits = checksummed(address), address[2:]
         if address != spelled and digits not in (digits.lower(), digits.upper()):

@@ -1,8 +1,8 @@
-"""What a payload says, what its chain says to it, and what the gate makes of both.
+"""The assessment of a payload: what it does, what its chain answers, and what the gate decides.
 
-Chain facts are read in one batch beside one simulation. Assessing signs nothing and writes nothing
-down. The second assessment, before a signature, takes the payload of the first one; only the chain
-may have moved.
+Chain facts are read in one batch, at the same time as one simulation. Assessing signs nothing and
+writes nothing down. The second assessment, before a signature, uses the payload of the first, so
+only the chain may have changed.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
 
 NATIVE = checksummed("0x" + "ee" * 20)
-"""Stands for the chain's own coin in the transfers of a simulation."""
+"""The address that represents the chain's own coin in the transfers of a simulation."""
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 GAS_MARGIN_PERCENT = 20
-"""Added to the estimate, because the state may change before the block."""
+"""The percentage added to the estimated gas, because the state may change before the block."""
 
 
 async def read_facts(
@@ -112,9 +112,9 @@ async def read_facts(
     now: datetime,
     call: Call | None = None,
 ) -> Facts:
-    """Reads everything that the gate ``needed`` in one batch. What cannot be read is absent, which
-    the gate refuses; ``problem`` says why. ``call`` is the transaction to simulate, from the
-    account."""
+    """Returns everything that the gate ``needed``, read in one batch. What cannot be read is
+    absent, and the gate refuses what it misses; ``problem`` says why. ``call`` is the transaction
+    to simulate, from the account."""
     code, reads = sorted(needs[0]), sorted(needs[1], key=lambda call: (call.contract, call.data))
     account = promise.account
     requests = [
@@ -178,8 +178,8 @@ async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | No
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
-    """A price that holds if the base fee doubles; less if that is more than was confirmed and the
-    next blocks can still be paid."""
+    """Returns a gas price that is still enough if the base fee doubles. If that is more than was
+    confirmed, returns the confirmed price, provided that it pays for the next blocks."""
     limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
     fee = 2 * base_fee + priority
     allowed = most // limit
@@ -225,7 +225,8 @@ def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
 def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
-    """``coin`` is the name of a token that the promise does not name."""
+    """Returns one balance change of a simulation. ``coin`` describes the token if the promise does
+    not name it."""
     asset = _asset(contract, promise) or coin
     if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
@@ -244,7 +245,7 @@ def _asset(contract: str | None, promise: Promise) -> Asset | None:
 
 class SigningRequest(Struct, frozen=True):
     """A payload, what was confirmed for it, and who would sign it on which chain. ``replaces`` is
-    the hash of a transaction whose nonce it takes."""
+    the hash of a transaction whose nonce the payload takes."""
 
     payload: Payload
     promise: Promise
@@ -255,8 +256,8 @@ class SigningRequest(Struct, frozen=True):
 
 class Looked(Struct, frozen=True):
     """One look at a payload: the claim, the answers of the chain and the verdict of the gate.
-    ``plan`` makes a transaction of the call that would be signed; ``taken`` is the most that
-    everything signed under the intent could then take."""
+    ``plan`` is what makes the call a transaction to sign; ``taken`` is the most that everything
+    signed under the intent could then take."""
 
     claim: Claim | None
     facts: Facts
@@ -264,11 +265,12 @@ class Looked(Struct, frozen=True):
     plan: EvmTerms | None = None
     taken: int = 0
     spending: Spending | None = None
-    """What leaves by the payload, counted with its signature."""
+    """What the payload lets leave, counted together with its signature."""
 
 
 class Looking:
-    """Raises Refused for whatever the gate does not decide."""
+    """Assesses payloads by chain, gate and spending policy. Raises Refused for whatever the gate
+    does not decide."""
 
     def __init__(
         self,
@@ -285,7 +287,8 @@ class Looking:
         self._clock = clock
 
     async def look(self, subject: SigningRequest, before: Looked | None = None) -> Looked:
-        """``before`` is the first look at the same request."""
+        """Returns one look at a payload. ``before`` is the first look at the same request, None if
+        this is the first."""
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
@@ -355,8 +358,9 @@ class Looking:
         *,
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
-        """Findings of the person's spending policy. A call, which has a ``tier``, is signed without
-        a question and needs a policy; for a signature the pass phrase must have opened it."""
+        """Returns the findings of the user's spending policy. An API call, which has a ``tier``, is
+        signed without a question and needs a policy. For a signature the pass phrase must have
+        opened the policy."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -378,8 +382,9 @@ class Looking:
         )
 
     def _calls(self) -> frozenset[PaidCall]:
-        """Tokens and payees of earlier paid calls. A policy that names payees has answered the
-        question already."""
+        """Returns the tokens and payees of earlier paid calls, which a new call is compared with.
+        The result is empty if the policy names payees, because the user has then already
+        decided."""
         try:
             held = self._spending_policy.read()
         except PolicyUnknown:
@@ -409,8 +414,8 @@ class Looking:
         return await read_facts(self._chains.evm(link), needs, promise, now, call)
 
     async def _with_bought(self, facts: Facts, claim: Claim, promise: Promise) -> Facts:
-        """Adds the decimals of what arrives on another chain, as that chain's node states them; it
-        also proves that name and id are of one chain."""
+        """Returns the facts with the decimals of what arrives on another chain, as that chain's
+        node states them. The node also proves that name and id belong to the same chain."""
         if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
             return facts
         link = self._chains.known(promise.chain_out, promise.chain_out_id)
@@ -447,7 +452,8 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Nonce, gas and fees to sign; on the second look those of the first."""
+        """Returns the nonce, gas and fees to sign, and the facts; on the second look the values of
+        the first."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -473,8 +479,8 @@ class Looking:
 
 
 def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
-    """The decimals by which the gate counts each amount of the promise, as the chain states
-    them."""
+    """Returns the decimals by which the gate counts each token of the promise. The gate refuses if
+    the chain states others."""
     chain = promise.chain_id
     counted: dict[TokenKey, int] = {
         (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
@@ -500,7 +506,8 @@ LIFETIME = 150
 async def read_solana_facts(
     client: SolanaClient, payload: SolanaPayload, promise: Promise, now: datetime
 ) -> Facts:
-    """What cannot be read is absent, which the gate refuses."""
+    """Returns what the gate needs from Solana. What cannot be read is absent, and the gate refuses
+    what it misses."""
     raw = b64decode(payload.transaction)
     message = read_transaction(raw).message
     blockhash = str(message.recent_blockhash)
@@ -533,8 +540,9 @@ async def read_solana_facts(
 def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
-    """No node states the age of a blockhash that is not the newest. The payload's own claim is
-    accepted up to the newest one's end: a wrong claim costs an attempt and no money."""
+    """Returns for how many blocks the blockhash stays valid; None if unknown. No node states the
+    age of a blockhash that is not the newest, so the payload's own claim is used, up to the end of
+    the newest blockhash. A wrong claim costs an attempt and no money."""
     if not good:
         return 0
     if blockhash == newest.blockhash:

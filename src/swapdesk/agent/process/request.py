@@ -1,7 +1,5 @@
-"""The arguments of a request, read strictly, and the refusal that goes to the desk with its reason.
-
-Each reader raises Refused for what is of another form.
-"""
+"""The arguments of a request, read strictly. Each reader raises Refused for a value of another
+form, and the desk gets the refusal with its reason."""
 
 from __future__ import annotations
 
@@ -19,19 +17,19 @@ from swapdesk.wallet.protocol import Frame, Refused, from_json
 from swapdesk.wire.encoding.time_range import within_range
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]
-"""JSON values, and secrets that the pipe wipes once they are written."""
+"""The answer to a request: JSON values, and secrets that the pipe wipes after writing them."""
 
 MAX_OFFSET = 100 * 365 * 86_400.0
-"""Seconds that a sandbox's time may be ahead of the wall clock."""
+"""The most seconds that a sandbox's time may be ahead of the wall clock."""
 MAX_NUMBER = 1 << 256
-"""Above any amount, id or time of a chain."""
+"""A number above any amount, id or time of a chain."""
 
 AnyText = Annotated[str, Meta(max_length=1024)]
 Text = Annotated[str, Meta(min_length=1, max_length=1024)]
 TransactionHash = Annotated[str, Meta(pattern=r"^(0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88})\Z")]
 Whole = Annotated[int, Meta(ge=0)]
 Assets = Annotated[list[Asset], Meta(max_length=MAX_ASSETS)]
-"""Forms of arguments."""
+"""The types of some arguments, with their bounds."""
 
 
 def secret(frame: Frame, name: str) -> SecretBytes:
@@ -42,7 +40,8 @@ def secret(frame: Frame, name: str) -> SecretBytes:
 
 
 def argument(frame: Frame, name: str, form: Any) -> Any:
-    """The argument of this name, None if it is absent. Raises Refused if it has another form."""
+    """Returns the argument of this name, None if it is absent. Raises Refused if it has another
+    form."""
     try:
         value = convert(frame.head.get(name), form)
     except (ValidationError, ValueError):
@@ -53,13 +52,13 @@ def argument(frame: Frame, name: str, form: Any) -> Any:
 
 
 def refuse_far_clock(offset: float) -> None:
-    """Raises Refused for an offset, in seconds, that takes times out of the calendar."""
+    """Raises Refused for an offset, in seconds, that puts times outside the calendar."""
     if abs(offset) > MAX_OFFSET:
         raise Refused("bad_request", "the clock would be more than a hundred years ahead")
 
 
 def promised(frame: Frame) -> Promise:
-    """The promise of a request. Raises Refused for numbers or times out of range."""
+    """Returns the promise of a request. Raises Refused for numbers or times out of range."""
     promise = from_json(Promise, frame.head.get("promise"))
     _refuse_odd(promise)
     return promise

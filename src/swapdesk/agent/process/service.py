@@ -1,9 +1,10 @@
-"""Answers what the desk asks. Every request is a task; signatures are given one at a time.
+"""The service that answers what the desk asks. Every request is a task; signatures are given one at
+a time.
 
-The pipe carries frames. Reading has a thread of its own, into memory that is wiped: a frame may
-hold a pass phrase. Writing has one too, so that a desk that reads nothing holds up no lock; what
-it has not read is bounded, and beyond that the agent hears no more of it. The end of the pipe ends
-the process then and there; what must survive is on disk already.
+The pipe carries frames. A thread of its own reads them into memory that is wiped, because a frame
+may hold a pass phrase. Another thread writes, so that a desk that reads nothing blocks no lock. The
+unread bytes are bounded; beyond that bound the agent takes no further request. If the pipe ends,
+the process ends immediately; everything that must survive is on disk by then.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from swapdesk.wallet.protocol import (
 
 END_OF_DESK = 0
 BROKEN_CONVERSATION = 3
-"""Exit code after bytes that are no frame."""
+"""The exit code after bytes that are no frame."""
 MAX_HEARD = 64
-"""Most frames that were read and not yet handled."""
+"""The most frames that are read and not yet handled."""
 MAX_UNREAD = 1 << 20
-"""Bytes written and not yet read by the desk, beyond which no request is taken."""
+"""The most bytes that the desk has not yet read; beyond them no request is taken."""
 
 
 class DeskPipe:
-    """The conversation with the desk, from inside a running event loop."""
+    """The pipe to the desk, to be made inside a running event loop."""
 
     def __init__(self, source: int, sink: int) -> None:
         self._source = io.FileIO(source, "rb")
@@ -67,7 +68,7 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """The next frame, once the desk has read what was written."""
+        """Returns the next frame, after the desk has read enough of what was written."""
         await self._room.wait()
         frame = await self._frames.get()
         self._heard.release()
@@ -76,8 +77,8 @@ class DeskPipe:
     def say(
         self, head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
     ) -> None:
-        """Writes a frame, whole and in its turn. Raises FrameError if it is too large; then nothing
-        is written."""
+        """Queues a frame for writing, whole and in order. Raises FrameError if the frame is too
+        large; then nothing is written."""
         frame = encode_frame(head, secrets)
         self._count(len(frame))
         self._said.put((frame, bool(secrets)))
@@ -145,12 +146,12 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     "policy": handlers.policy,
     "set_policy": handlers.set_policy,
 }
-"""Requests to an open wallet that need no chain library."""
+"""The handlers of requests to an open wallet that need no chain library."""
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """Answers any operation but ``open``. Raises Refused, and whatever ``AgentService`` turns into
-    one."""
+    """Returns the answer to any operation but ``open``. Raises Refused, and other exceptions that
+    ``AgentService`` turns into a refusal."""
     handler = OPERATIONS.get(operation)
     if handler is None:
         await opened.loaded()

@@ -1,11 +1,11 @@
-"""From a payload to a review, and from a review to a signature.
+"""Reviewing and signing: from a payload to a review, and from a review to a signature.
 
-A review is what the trader saw. Signing asks the chain and the gate once more, and goes on only
-when they say the same: the same content, no new objection, the same nonce, a price that holds.
-The signature is written down before anybody else sees it.
+A review is what the trader saw. Before signing, chain and gate are asked again, and the agent signs
+only if the result is the same: the same content, no new objection, the same nonce, and a gas price
+that is still enough. The signature is written down before anybody else sees it.
 
-Payload and promise are kept beside a transaction. A higher fee is judged against what was
-confirmed then, and against nothing that is said later.
+Payload and promise are stored with a transaction. A later replacement with a higher fee is judged
+by what was confirmed then, and by nothing that is said later.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from swapdesk.wallet.protocol import to_json as as_json
 
 
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
-    """The payload and promise that a transaction was signed for, from the records. Raises
+    """Returns the payload and promise that a transaction was signed for, from the records. Raises
     MessageError if another release wrote them in another form."""
     entry = json.loads(text)
     payload = payload_from_json(entry.get("payload"))
@@ -71,7 +71,8 @@ MAX_REVIEWS = 64
 
 
 class Reviewing:
-    """Raises Refused for whatever the gate does not decide; then no signature has left."""
+    """Reviews and signs payloads for one wallet. Raises Refused for whatever the gate does not
+    decide; no signature has been given out then."""
 
     def __init__(
         self,
@@ -88,13 +89,13 @@ class Reviewing:
         self._clock = clock
         self._looking = Looking(place, chains, records, policy, clock)
         self._pending: dict[str, tuple[Review, SigningRequest, Looked]] = {}
-        """Reviews that may be signed: what they were about, and what was seen."""
+        """The reviews that may be signed by id, each with its request and its look."""
 
     def forget(self) -> None:
         self._pending.clear()
 
     async def review(self, payload: Payload, promise: Promise, replaces: str | None) -> Review:
-        """Judges a payload, also for a locked wallet. Signs nothing."""
+        """Returns the review of a payload, also for a locked wallet. Signs nothing."""
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
@@ -120,9 +121,9 @@ class Reviewing:
         return review
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Judges the call of a waiting transaction once more, on its nonce for a higher fee,
-        against the promise it was signed under. ``gas_units`` is the most that it may now pay for
-        gas if that is more than was confirmed. Signs nothing."""
+        """Reviews the call of a waiting transaction again, on its nonce for a higher fee, against
+        the promise of its first signature. ``gas_units`` is the most that it may now pay for gas if
+        that is more than was confirmed. Signs nothing."""
         transaction = self._records.find(hash_)
         asked = None if transaction is None else self._records.asked(hash_)
         if transaction is None or asked is None:
@@ -142,8 +143,8 @@ class Reviewing:
     async def sign(
         self, review_id: str, digest: str, phrase: str | None
     ) -> Signature | SignedTransaction:
-        """Signs what was reviewed under this id if chain and gate still say the same. A review is
-        used once, whatever comes of it but a wrong phrase."""
+        """Signs what was reviewed under this id if chain and gate still give the same result. A
+        review is used up once its second look begins; a wrong phrase leaves it usable."""
         pending = self._pending.get(review_id)
         if pending is None:
             raise Refused("unknown_review", "there is no such review: look at it once more")
@@ -179,8 +180,8 @@ class Reviewing:
         return self._signature(subject, claim, looked)
 
     def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
-        """Signs a document, or the hash of an operation in the form that its EntryPoint release
-        asks for."""
+        """Returns the signature of a document, or of the hash of an operation in the form that its
+        EntryPoint release asks for."""
         payload = subject.payload
         given, content, call = _given(claim, subject), claim.content, None
         if isinstance(payload, TypedDataPayload):
@@ -235,7 +236,7 @@ class Reviewing:
         terms: EvmTerms | None = None,
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Writes the transaction to the records; returns it as it stands there."""
+        """Writes the transaction to the records; returns it as the records have it."""
         signed = SignedTransaction(
             hash=hash_,
             intent_id=subject.promise.intent_id,

@@ -1,4 +1,4 @@
-"""The keys of one profile: closed on disk, open for as long as they are used."""
+"""The keys of one profile: encrypted on disk, open while they are used."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ MAX_PASSPHRASE = 1024
 
 
 class Wallet:
-    """``cost`` is scrypt's n of new files. ``loaded`` waits for the chain libraries; derivations
-    run in threads that import nothing. Pass phrases are wiped by whoever took them off the pipe."""
+    """The wallet of a profile, with its open keys. ``cost`` is scrypt's n of new files. ``loaded``
+    waits for the chain libraries; derivations run in threads that import nothing. Whoever took a
+    pass phrase off the pipe wipes it."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Wallet:
         self._cost = cost
         self._open: dict[str, EvmSigner | SolanaSigner] = {}
         self._held: dict[str, Account] = {}
-        """Accounts of the open keys, which need no file any more."""
+        """Accounts of the open keys, for which no file has to be read any more."""
         # Each derivation holds 256 MiB, so at most one runs for each processor.
         self._threads = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "derivation")
 
@@ -88,8 +89,8 @@ class Wallet:
     async def unlock(
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
-        """Opens key files, each derivation in a thread of its own; returns those that did not open.
-        Raises Refused if none opens."""
+        """Opens key files, each derivation in a thread of its own; returns the keys that did not
+        open. Raises Refused if none opens."""
         wanted = None if addresses is None else set(addresses)
         files, unusable = self._directory.read()
         files = tuple(f for f in files if wanted is None or f.account.address in wanted)
@@ -115,7 +116,7 @@ class Wallet:
         return tuple(closed)
 
     async def _try(self, file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
-        """The secret of a file, or the reason why it did not open."""
+        """Returns the secret of a file, or the reason why the file did not open."""
         key = await self._derived(file.derivation, passphrase)
         await self._loaded()
         return _open(file, key)
@@ -127,14 +128,15 @@ class Wallet:
         return loop.run_in_executor(self._threads, derivation.derive, passphrase)
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
-        """Beside the keys: what the pass phrase does not open is no policy of this wallet."""
+        """Opens the policy while the keys are opened. A policy that the pass phrase does not open
+        stays closed, as it is not this wallet's."""
         derivation = self._policy.derivation()
         if derivation is not None:
             held, sealed = derivation
             self._policy.open(held, sealed, await self._derived(sealed.derivation, passphrase))
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
-        """Set the spending policy by the pass phrase that opens the keys."""
+        """Sets the spending policy, sealed by the pass phrase that opens the keys."""
         files, _ = self._directory.read()
         if not files:
             raise Refused("no_account", "a wallet without accounts has no pass phrase")
@@ -165,7 +167,8 @@ class Wallet:
             self._open.popitem()[1].drop()
 
     def signer(self, address: str, kind: type[S]) -> S:
-        """The open key of an account."""
+        """Returns the open key of an account. Raises Refused if the key is locked or of another
+        kind."""
         signer = self._open.get(address)
         if signer is None:
             self.account(address)
@@ -179,8 +182,8 @@ class Wallet:
     async def add(
         self, material: KeyMaterial, name: str, passphrase: SecretBytes, now: datetime
     ) -> Account:
-        """Encrypt a key and keep it, unlocked. The pass phrase must be that of the keys there
-        are: one wallet has one. Wipes the key unless it is kept."""
+        """Encrypts a key and stores it, unlocked. The pass phrase must be that of the existing
+        keys, because a wallet has one pass phrase. Wipes the key if it is not stored."""
         try:
             account = self._new_account(material, name, now)
             files, _ = self._directory.read()
@@ -244,7 +247,8 @@ class Wallet:
         return self.account(address)
 
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
-        """The key itself, by the pass phrase and not by what is unlocked."""
+        """Returns the account and its key. The pass phrase opens the key, whether or not it is
+        unlocked."""
         files, _ = self._directory.read()
         file = next((file for file in files if file.account.address == address), None)
         if file is None:

@@ -1,7 +1,5 @@
-"""The wallet that a desk opened: everything of one profile, under one lock.
-
-Keys are closed when the desk has not used them for a while.
-"""
+"""The wallet that a desk opened: everything of one profile, under one lock. The keys are closed if
+the desk has not used them for a while."""
 
 from __future__ import annotations
 
@@ -31,9 +29,9 @@ MAX_SECONDS = 24 * 3600.0
 
 
 class IdleLock:
-    """Calls ``lock`` once after ``seconds`` in which nothing was asked.
+    """Calls ``lock`` once, after ``seconds`` without a request.
 
-    Time is the clock's monotonic one, which counts while the machine sleeps.
+    The time is the clock's monotonic time, which includes the sleep of the machine.
     """
 
     def __init__(self, clock: Clock, seconds: float, lock: Callable[[], None]) -> None:
@@ -44,11 +42,11 @@ class IdleLock:
         self._watch: asyncio.Task[None] | None = None
 
     def used(self) -> None:
-        """Something was asked: the time begins anew."""
+        """Restarts the time, because a request came."""
         self._last = self._clock.monotonic()
 
     def start(self) -> None:
-        """Keys were opened."""
+        """Starts the time, because keys were opened."""
         self.used()
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._wait(), name="idle lock")
@@ -64,8 +62,9 @@ class IdleLock:
 
 
 class OpenedWallet:
-    """``dropped`` is called when the keys were dropped because nothing was asked for a while;
-    ``cost`` is scrypt's n of new key files. Raises Refused."""
+    """An open wallet with its keys, records and policy. ``dropped`` is called if the keys were
+    dropped because no request came for a while; ``cost`` is scrypt's n of new key files. Raises
+    Refused."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
@@ -85,7 +84,7 @@ class OpenedWallet:
         self.keys = Wallet(keys, place.profile, self.policy, loaded=self.loaded, cost=cost)
         self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
         self.one_at_a_time = asyncio.Lock()
-        """Held while something is signed, sent or looked up."""
+        """A lock that is held while something is signed, sent or looked up."""
         self._chains: Chains | None = None
         self._reviewing: Reviewing | None = None
         # Signing libraries are imported while the pass phrase is typed or a key is derived: the
@@ -93,16 +92,16 @@ class OpenedWallet:
         self._warm = asyncio.create_task(asyncio.to_thread(load_signing))
 
     async def loaded(self) -> None:
-        """Everything that judging and signing needs is imported."""
+        """Waits until everything that judging and signing needs is imported."""
         await self._warm
 
     def told(self) -> Accounts:
-        """The accounts as the desk is told of them."""
+        """Returns the accounts in the form that the desk receives."""
         accounts, unusable = self.keys.accounts()
         return Accounts(accounts, unusable, self.keys.unlocked, not self._writable)
 
     def close_keys(self) -> None:
-        """Drop every key; nothing that was reviewed can be signed any more."""
+        """Drops every key; nothing that was reviewed can be signed any more."""
         self.keys.lock()
         if self._reviewing is not None:
             self._reviewing.forget()
@@ -113,7 +112,8 @@ class OpenedWallet:
             self._dropped()
 
     def require_writing(self) -> None:
-        """The wallet is ours alone; the other desk may have ended since it was not."""
+        """Takes the lock of the key directory if this process does not have it. Raises Refused if
+        another desk still has it."""
         if self._writable:
             return
         if not self._lock.take():
@@ -144,13 +144,13 @@ class OpenedWallet:
 
 
 Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
-"""Answers one kind of request."""
+"""A function that answers one kind of request."""
 
 
 def load_signing() -> None:
-    """Import everything that judging and signing needs, in one thread and before any other
-    imports it: packages that import each other in a circle fail when two threads begin at
-    different ends."""
+    """Imports everything that judging and signing needs, in one thread and before any other thread
+    imports it. Packages that import each other in a circle fail if two threads begin at different
+    ends."""
     for name in (
         "coincurve",
         "eth_account.messages",

@@ -1,12 +1,12 @@
-"""EVM transactions that are known by their selector, and UserOperations of ERC-4337; everything
-else is refused.
+"""Readers of EVM transactions that are known by their selector, and of UserOperations of ERC-4337;
+everything else is refused.
 
-A call without data is a payment of the native coin. ``executeBatch`` of a smart account's owner
-makes payments out of what the account holds, and out of what the EntryPoint keeps for its gas.
+A call without data is a payment of the native coin. ``executeBatch``, called by a smart account's
+owner, pays out of what the account holds and of what the EntryPoint keeps for its gas.
 
-The hash of an operation is computed here, out of every field it has. An operation is read only
-where its smart account makes plain payments, of the chain's coin or of tokens, and pays its gas
-itself. Each call is read as the one payment that it is.
+The hash of an operation is computed here, from all of its fields. An operation is read only if its
+smart account makes plain payments, of the chain's coin or of tokens, and pays its gas itself. Each
+call in it is read as one payment.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 @contextmanager
 def _exact_call(code: str, words: str = "") -> Iterator[None]:
-    """Turns an error of decoding into a refusal with ``code``."""
+    """A context manager that turns an error of decoding into a PayloadRefused with ``code``."""
     try:
         yield
     except CalldataError as error:
@@ -58,8 +58,8 @@ def _exact_call(code: str, words: str = "") -> Iterator[None]:
 
 
 def read_payment(number: int, call: InnerCall, code: str) -> Payment:
-    """A payment of the chain's coin or of a token; ``number`` counts from 0. Raises PayloadRefused
-    with ``code`` for anything else."""
+    """Returns a payment of the chain's coin or of a token; ``number`` counts from 0. Raises
+    PayloadRefused with ``code`` for anything else."""
     if call.value and not call.data:
         payee, units, token = checksummed(call.to), call.value, None
     elif call.data and not call.value:
@@ -91,12 +91,13 @@ _NEEDED = (
     "pre_verification_gas",
     "max_fee_per_gas",
 )
-"""No EntryPoint executes, and no bundler takes, an operation in which one of these is 0. A tip
-of 0 is allowed: some chains take none."""
+"""The fields of an operation that may not be 0, because no EntryPoint executes and no bundler takes
+such an operation. A tip of 0 is allowed, because some chains take no tip."""
 
 
 def read_bundle(payload: OperationPayload) -> Claim:
-    """The claim of an operation. Raises PayloadRefused if it does anything but pay."""
+    """Returns the claim of an operation. Raises PayloadRefused if the operation does anything but
+    pay."""
     operation = _operation(payload)
     if type(payload.chain_id) is not int or not 0 < payload.chain_id < 1 << 256:
         raise PayloadRefused("CHAIN_ID_MISSING", "the operation is for no chain")
@@ -135,7 +136,8 @@ def read_bundle(payload: OperationPayload) -> Claim:
 
 
 def nonce_of(claim: Claim) -> str:
-    """Account and nonce of an operation: of two with the same, only one is ever executed."""
+    """Returns the account and nonce of an operation. Of two operations with the same account and
+    nonce, only one is ever executed."""
     sender = next(text for _, text in claim.texts("smart account"))
     nonce = next(number for _, number in claim.numbers("nonce"))
     return f"{sender} {nonce:#x}"
@@ -173,8 +175,8 @@ CODE = "WITHDRAWAL_CALLS"
 def read_withdrawal(
     account: str, data: bytes, value: int, chain_id: int | None, owner: str, content: bytes
 ) -> Claim:
-    """The claim of a call to ``account`` that ``owner`` would sign. Raises PayloadRefused if it
-    does anything but pay."""
+    """Returns the claim of a call to ``account`` that ``owner`` would sign. Raises PayloadRefused
+    if the call does anything but pay."""
     with _exact_call("CALLDATA_UNREADABLE"):
         calls = decode_batch(data)
     paid = [_paid(number, call) for number, call in enumerate(calls)]
@@ -219,7 +221,7 @@ def _paid(number: int, call: InnerCall) -> Payment:
 
 
 MAX_DATA = 32_768
-"""Longest calldata that is read, in bytes."""
+"""The longest calldata that is read, in bytes."""
 
 _SWAP: Meanings = {
     "amount": ("sold units", "You sell"),
@@ -353,10 +355,8 @@ _NOTHING = Shape(
 
 
 def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner: str) -> Claim:
-    """The claim of a call that ``owner`` would sign for ``chain_id``.
-
-    Raises PayloadRefused for data that is no exact call of a known method.
-    """
+    """Returns the claim of a call that ``owner`` would sign for ``chain_id``. Raises PayloadRefused
+    for data that is no exact call of a known method."""
     target, payload = _address(to), _bytes(data)
     if type(value) is not int or not 0 <= value < 1 << 256:
         raise PayloadRefused("VALUE_UNREADABLE", "the value is no amount of the chain's coin")
@@ -432,7 +432,8 @@ def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
 
 
 def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
-    """The first token of a path is sold, the last one bought."""
+    """Yields a field for each token of a path: the first is sold, the last is bought. Raises
+    PayloadRefused for fewer than two tokens."""
     if len(tokens) < 2:
         raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
     for i, token in enumerate(tokens):
@@ -454,7 +455,7 @@ def _address(text: object) -> str:
 
 
 def _spelled(owner: str) -> str:
-    """The account as claims spell addresses; anything but an EVM address unchanged."""
+    """Returns the account as claims spell addresses; anything but an EVM address unchanged."""
     try:
         return _address(owner)
     except PayloadRefused:

@@ -1,6 +1,6 @@
-"""What a payload claims: each value with its meaning, and the moves of tokens that follow from it.
+"""The claim of a payload: each value with its meaning, and the moves of tokens that follow.
 
-A shape is a known form of a call, a document or an instruction. The gate's rules bind meanings and
+A shape is a known form of a call, a document or an instruction. The gate's rules use meanings and
 never look at the bytes.
 """
 
@@ -51,14 +51,15 @@ Meaning = Literal[
     "label",  # Nothing that moves money hangs on it.
     "unknown",
 ]
-"""What a field of a payload says. A rule of the gate binds each but label, fee part and unknown."""
+"""What a field of a payload states. A rule of the gate binds each meaning except label, fee part
+and unknown."""
 
 
 Value = int | bool | str | bytes
 
 
 class PayloadRefused(ValueError):
-    """A payload that cannot be judged. ``code`` names the reason and never changes."""
+    """Raised for a payload that cannot be judged. ``code`` names the reason and never changes."""
 
     def __init__(self, code: str, words: str) -> None:
         super().__init__(words)
@@ -107,8 +108,9 @@ NonceKind = Literal[
 
 
 class ClaimField(Struct, frozen=True):
-    """One field: ``path`` is its place in the payload, ``label`` its name on the screen, unique
-    in the claim. Addresses are text with their checksum, amounts base units, times seconds."""
+    """One field of a payload. ``path`` is its place in the payload; ``label`` is its name on the
+    screen, unique in the claim. Addresses are text with their checksum, amounts base units, times
+    seconds."""
 
     path: str
     label: str
@@ -117,10 +119,10 @@ class ClaimField(Struct, frozen=True):
 
 
 class Outflow(Struct, frozen=True):
-    """``units`` of ``token`` that leave or may be taken; ``field`` is where it stands.
+    """An amount that leaves or may be taken: ``units`` of ``token``, stated in ``field``.
 
-    ``token`` is None for the native coin. ``payee`` gets them, where the payload names one for
-    each of several payments.
+    ``token`` is None for the native coin. ``payee`` is the receiver if the payload makes several
+    payments, each to a named payee.
     """
 
     token: str | None
@@ -130,13 +132,13 @@ class Outflow(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """A payload in fields, with what follows from its shape.
+    """A payload as a list of fields, with what follows from its shape.
 
-    ``contract`` is None on Solana, ``chain_id`` None where the payload names no chain.
-    ``outflows`` are what is sold or paid, ``allowed`` what may be taken later, of which
-    ``limitless`` is the number that tokens take for no bound. ``bought`` is the token that
-    comes back, None for the native coin; it means nothing without a field of least units.
-    ``content`` is the digest of typed data and else a hash of all that the payload fixes.
+    ``contract`` is None on Solana, ``chain_id`` None if the payload names no chain. ``outflows``
+    are what is sold or paid, ``allowed`` what may be taken later. ``limitless`` is the number that
+    tokens take for an unlimited allowance. ``bought`` is the token that comes back, None for the
+    native coin; it has no meaning without a field of least units. ``content`` is the digest of
+    typed data, and for other payloads a hash of everything that the payload fixes.
     """
 
     shape: str
@@ -157,10 +159,10 @@ class Claim(Struct, frozen=True):
     solana: bool = False
     domain_separator: bytes | None = None
     signed_first: frozenset[str] = field(default_factory=frozenset)
-    """Solana: the other required signers, whose valid signatures are there already."""
+    """On Solana the other required signers, whose valid signatures are already present."""
 
     def of(self, *meanings: Meaning) -> Iterator[ClaimField]:
-        """The fields with these meanings, in the order of the payload."""
+        """Yields the fields with these meanings, in the order of the payload."""
         return (field for field in self.fields if field.meaning in meanings)
 
     def first(self, *meanings: Meaning) -> ClaimField | None:
@@ -178,7 +180,7 @@ class Claim(Struct, frozen=True):
 
     @property
     def revokes(self) -> bool:
-        """True if it does nothing but end allowances."""
+        """True if the payload does nothing but end allowances."""
         return (
             self.act == "allow"
             and bool(self.allowed)
@@ -187,13 +189,14 @@ class Claim(Struct, frozen=True):
 
 
 Meanings = Mapping[str, tuple[Meaning, str]]
-"""Path of a field, without places in lists (``details[].amount``), to its meaning and label."""
+"""A table from the path of a field, without places in lists (``details[].amount``), to its meaning
+and label."""
 
 
 class Shape(Struct, frozen=True):
-    """``fields`` lists every field: reading fails on a field that is missing here.
-    ``sells_contract`` says that the contract is itself the token sold, ``sells_native`` that the
-    chain's coin is."""
+    """A known form of a payload. ``fields`` lists every field: reading fails if a field of the
+    payload is missing in it. ``sells_contract`` is True if the contract is itself the token sold,
+    ``sells_native`` if the chain's coin is sold."""
 
     name: str
     title: str
@@ -214,8 +217,8 @@ def moves_of(
     fields: Sequence[ClaimField], shape: Shape, contract: str | None
 ) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
     """Returns ``outflows``, ``allowed`` and ``bought`` of a claim. ``contract`` is called or checks
-    the signature. Coin that is sent along counts beside what is sold. Raises TypeError for an
-    amount that is no number, a defect."""
+    the signature. A coin amount that is sent along counts in addition to what is sold. Raises
+    TypeError for an amount that is no number, which is a defect."""
     tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # A missing token does not mean the chain's coin: only a shape can say that.

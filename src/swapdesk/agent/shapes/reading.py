@@ -1,8 +1,8 @@
-"""Any payload to its claim; typed data, which is known by its exact declaration, in full.
+"""Reads any payload to its claim, typed data by its exact declaration.
 
-Permits, orders and authorizations. Sources: EIP-2612, Permit2 (AllowanceTransfer,
-SignatureTransfer), EIP-3009, and the order of the Isthmus settlement contract. A declaration that
-differs in one character is another shape.
+The typed data are permits, orders and authorizations. Sources: EIP-2612, Permit2
+(AllowanceTransfer, SignatureTransfer), EIP-3009, and the order of the Isthmus settlement contract.
+A declaration that differs in one character is another shape.
 """
 
 from __future__ import annotations
@@ -191,8 +191,8 @@ _INDEX = re.compile(r"\[([0-9]+)\]")
 
 
 def read_typed(raw: object) -> Claim:
-    """The claim of a document; an unknown shape has the act ``unknown``. Raises PayloadRefused if
-    the document cannot be read strictly."""
+    """Returns the claim of a document; an unknown shape has the act ``unknown``. Raises
+    PayloadRefused if the document cannot be read strictly."""
     document = read_document(raw)
     shape = SHAPES.get(document.declaration)
     fields = tuple(_fields(document, shape))
@@ -244,8 +244,9 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
 
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:
-    """The claim of a payload. Raises PayloadRefused if its meaning is not exact. A transaction
-    names no chain itself: it will be signed for the promise's."""
+    """Returns the claim of a payload. Raises PayloadRefused if its meaning is not exact. A
+    transaction names no chain itself, so the promise's chain is used, for which it will be
+    signed."""
     if isinstance(payload, TypedDataPayload):
         return read_typed(payload.document)
     if isinstance(payload, SolanaPayload):

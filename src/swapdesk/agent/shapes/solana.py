@@ -1,6 +1,6 @@
-"""Solana messages: known instructions alone, and who pays whom by them.
+"""Reads Solana messages of known instructions only, and who pays whom by them.
 
-A transaction in which another account pays too is a swap: all of it happens, or nothing.
+A transaction in which another account pays too is a swap: all of it is executed, or nothing.
 """
 
 from __future__ import annotations
@@ -47,12 +47,10 @@ _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
 
 def read_message(encoded: str, promise: Promise) -> Claim:
-    """The claim of a serialized transaction. Raises PayloadRefused unless it is exactly known
-    instructions.
-
-    A token account is known only if it is derived from an owner that the promise or the message
-    names; any other stands for itself, and no rule attributes it to anybody.
-    """
+    """Returns the claim of a serialized transaction. Raises PayloadRefused if any instruction is
+    not exactly known. A token account is recognized only if it is derived from an owner that the
+    promise or the message names. Any other account keeps its own address, and no rule takes it for
+    anybody's."""
     transaction = _transaction(encoded)
     body = transaction.message
     if not isinstance(body, Message | MessageV0):
@@ -116,8 +114,9 @@ def _right_signatures(
 
 
 def _refuse_unexplained(message: messages.ReadMessage) -> None:
-    """Raises PayloadRefused unless exactly the accounts that the instructions need are writable and
-    sign: one more lets something else happen, one less lets nothing happen."""
+    """Raises PayloadRefused unless the writable and signing accounts are exactly those that the
+    instructions need. An additional account could let something else happen; without a needed one
+    the transaction fails."""
     written, signing = {message.payer}, {message.payer}
     for instruction in message.instructions:
         if isinstance(instruction, Unknown):
@@ -152,7 +151,8 @@ class _Reader:
         self._seen: set[type] = set()
 
     def what(self) -> tuple[str, Act, str]:
-        """Returns shape, act and title of the whole message."""
+        """Returns the shape, act and title of the whole message. Raises PayloadRefused if it both
+        ends an allowance and pays."""
         if self.revoked:
             if self.outflows or self.arriving:
                 raise PayloadRefused("SOLANA_MIXED", "it ends an allowance and pays in one")
@@ -226,8 +226,8 @@ class _Reader:
         self._add("program", "Token program", "label", str(transfer.program))
 
     def _revoked(self, revoke: Revoke) -> None:
-        """The instruction names no mint, so the account must be the one derived for the promised
-        token."""
+        """Adds the fields of a revocation. The instruction names no mint, so the account must be
+        the one derived for the promised token."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(
@@ -250,15 +250,16 @@ class _Reader:
         self.arriving.add(token)
 
     def _opened(self, creation: CreateTokenAccount) -> None:
-        """Whoever pays the rent; only rent that we pay is judged."""
+        """Adds the fields of an opened token account. The payer of the rent may be anybody, but
+        only rent that we pay is judged."""
         ours = str(creation.payer) == self._account
         self._add("payer", "Rent paid by", "owner" if ours else "label", str(creation.payer))
         self._add("owner", "Account for", "rent payee" if ours else "label", str(creation.owner))
         self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """The owner from whom this account is derived, else the account itself: a venue may give a
-        token account as its deposit address."""
+        """Returns the owner from whom this token account is derived, else the account itself. A
+        venue may give a token account as its deposit address."""
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)
@@ -267,7 +268,8 @@ class _Reader:
         return str(account)
 
     def _add(self, path: str, label: str, meaning: Meaning, value: int | str) -> ClaimField:
-        """Labels number the instructions from 1, so that each is unique."""
+        """Adds a field. Its label has the number of the instruction from 1, so that each label is
+        unique."""
         number = self._index + 1
         field = ClaimField(
             f"instructions[{self._index}].{path}", f"{label} ({number})", meaning, value
@@ -299,7 +301,7 @@ def _is_derived(revoke: Revoke, mint: str) -> bool:
 
 
 def _payer_of(instruction: Known | Unknown) -> str | None:
-    """The account whose money an instruction moves; None if it moves none."""
+    """Returns the account whose money an instruction moves; None if it moves none."""
     if isinstance(instruction, Transfer):
         return str(instruction.source)
     if isinstance(instruction, TransferChecked):

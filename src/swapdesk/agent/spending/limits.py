@@ -1,9 +1,12 @@
-"""What leaves by a payload once it is signed, out of the claim that the gate judges; and what the
-policy says to it: its rules, each by its code, and what is left of a limit.
+"""What leaves by a payload once it is signed, and whether the spending policy allows it.
 
-What a contract is allowed and what it takes out of it are the same money, and so are payloads of
-which the chain executes one: both count once (``SpendSums``). A payment to the account itself, or
-to its own smart account, stays with its owner: only its gas counts.
+The amounts come from the claim that the gate judges. The policy answers with the findings of its
+rules, each by its code, and with what is left of a limit.
+
+What a contract is allowed and what it takes out of that allowance are the same money, and so are
+payloads of which the chain executes only one. Both count once (``SpendSums``). For a payment to the
+account itself, or to its own smart account, only the gas counts, because the money stays with its
+owner.
 """
 
 from __future__ import annotations
@@ -37,19 +40,19 @@ from swapdesk.wallet.spending import (
 from swapdesk.wire.price_tiers import PriceTier, most_units
 
 RENT = 2_039_280
-"""Lamports that a token account of 165 bytes must keep, paid by whoever opens it."""
+"""Lamports that a token account of 165 bytes must keep, paid by whoever opens the account."""
 
 GAS = "gas"
-"""Taker of the gas, which leaves beside everything else that the payload moves."""
+"""The ``taker`` of the gas, which leaves in addition to everything else that the payload moves."""
 
 Units = int | float
-"""Base units; infinite if unlimited."""
+"""An amount in base units; infinite if unlimited."""
 
 
 class Spend(Struct, frozen=True):
-    """``units`` of a token that leave, or that ``taker`` may take; ``taker`` is empty where they
-    leave by the signature alone. With ``grants`` the signature itself lets it take them, else it
-    takes them out of what it was granted elsewhere."""
+    """An amount that leaves: ``units`` of a token, which ``taker`` may take. ``taker`` is empty if
+    the units leave by the signature alone. ``grants`` is True if the signature itself lets the
+    taker take them, False if they come out of an allowance given elsewhere."""
 
     token: TokenKey
     units: Units
@@ -59,16 +62,17 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """Whose money leaves and who takes it."""
+        """The token, the account that it leaves, and the taker."""
         return self.token, self.account, self.taker
 
 
 class Spending(Struct, frozen=True):
-    """All that one payload lets leave. ``gas`` is the coin it is paid in, None where the payload
-    pays none itself. ``payees`` are those who get or may take something, but for the owner.
+    """Everything that one payload lets leave.
 
-    ``content`` tells the payload from any other; of payloads with the same ``once`` the chain
-    executes one. ``unreadable``: nobody knows what it does.
+    ``gas`` is the coin amount for gas, None if the payload pays no gas itself. ``payees`` are those
+    who get or may take something, without the owner. ``content`` identifies the payload; of
+    payloads with the same ``once`` the chain executes only one. ``unreadable`` is True if nobody
+    can tell what the payload does.
     """
 
     chain_id: int | None
@@ -85,15 +89,16 @@ class Spending(Struct, frozen=True):
 
 
 Counted = tuple[Spend, str]
-"""A spend with the ``once`` of its payload, as the records keep it."""
+"""A spend with the ``once`` of its payload, as the records store it."""
 
 
 _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
-"""What each taker of each account's token was granted and takes itself, by ``once``."""
+"""For each token, account and taker two tables by ``once``: the units granted, and the units taken
+by the taker itself."""
 
 
 class SpendSums:
-    """The most that can leave of each token, over everything counted."""
+    """Sums of the most that can leave of each token, over everything counted."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:
         self._ways: _Ways = {}
@@ -143,7 +148,7 @@ def spending_of(
     simulation: Simulation | None = None,
 ) -> Spending:
     """Returns what leaves by ``claim`` on a chain. ``nonce`` and ``gas`` are those of an EVM
-    transaction; ``simulation`` is used on Solana alone, for the rent of new accounts."""
+    transaction; ``simulation`` is used only on Solana, for the rent of new accounts."""
     own = {account} if smart_account is None else {account, smart_account}
     taken: dict[str | None, Units] = defaultdict(int)
     allowed: dict[str | None, Units] = defaultdict(int)
@@ -191,14 +196,15 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Who receives the money of a payload that names no payee for each payment."""
+    """Returns who receives the money of a payload that names no payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
 
 
 def _content(claim: Claim, nonce: int | None) -> bytes:
-    """Includes the nonce: the same call on another nonce is another payment."""
+    """Returns the bytes that identify the payload. They include the nonce, because the same call on
+    another nonce is another payment."""
     return claim.content if nonce is None else claim.content + nonce.to_bytes(32, "big")
 
 
@@ -247,7 +253,8 @@ _USD_DECIMALS = 2
 
 
 class Past(Struct, frozen=True):
-    """What was counted before, in each sliding window; ``again`` that this very payload was."""
+    """What was counted before, in each sliding window. ``again`` is True if this very payload was
+    counted before."""
 
     windows: Mapping[SpendWindow, SpendSums]
     again: bool = False
@@ -260,7 +267,8 @@ def judge(
     now: datetime,
     tier: PriceTier | None = None,
 ) -> tuple[RuleFinding, ...]:
-    """Returns the findings of every rule that refuses. ``tier`` is that of a call that is paid."""
+    """Returns the findings of every rule that refuses. ``tier`` is the price tier of a paid API
+    call, None for other payloads."""
     findings = [*_objections(policy, spending, past, now, tier)]
     if tier is not None:
         findings += _over_price(policy, spending, tier)
@@ -270,8 +278,8 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """Returns findings for tokens that the policy counts by other decimals than ``decimals``, the
-    chain's: a limit of one token would be a limit of another amount."""
+    """Returns findings for tokens whose decimals in the policy differ from ``decimals``, the
+    chain's. With wrong decimals a limit would be a limit of another amount."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
         limit.token.key: limit.token for limit in policy.limits if limit.token is not None
@@ -299,14 +307,15 @@ NEEDED = (
 
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
-    """True if all that leaves is limited by the hour or the day, in its token or in USD."""
+    """True if everything that leaves is limited by the hour or the day, in its token or in USD."""
     limited = [limit for limit in policy.limits if limit.window in SECONDS]
     tokens = {limit.token_key for limit in limited}
     return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
 def refused(code: str, words: str) -> RuleFinding:
-    """A refusal with a code of ``wallet.rule_codes``, given without its prefix."""
+    """Returns a finding that refuses, with a code of ``wallet.rule_codes`` that is given without
+    its prefix."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
     return RuleFinding(code, Severity.REFUSE, words)
@@ -315,7 +324,8 @@ def refused(code: str, words: str) -> RuleFinding:
 def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
-    """A service sets its price itself, and no question is asked for each call."""
+    """Yields refusals for a paid API call that costs too much and has no limit per call in the
+    policy. A service sets its price itself, and no question is asked for each call."""
     named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
     tokens = {limit.token_key for limit in named}
     for spend in spending.spends:
@@ -376,8 +386,9 @@ _OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
 def _over(
     policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
 ) -> Iterator[tuple[str, str]]:
-    """Checks a limit only for what the payload itself moves: what was signed before the limit was
-    lowered stays signed and blocks nothing else."""
+    """Yields the code and words of each limit that is exceeded. Only limits on tokens that the
+    payload itself moves are checked. What was signed before a limit was lowered stays signed and
+    blocks nothing else."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
     ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}
@@ -417,7 +428,8 @@ def _over(
 def _measure(
     limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
-    """In base units of the limit's token, or in USD; None if the token has no price."""
+    """Returns the total in base units of the limit's token, or in USD; None if a token has no
+    price."""
     if limit.token is not None:
         units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
@@ -436,7 +448,8 @@ def _measure(
 
 
 def _amount(limit: Limit, measured: Fraction | float) -> str:
-    """In words: USD is rounded up to the next cent, what is left is rounded down."""
+    """Returns an amount in words. USD is rounded up to the next cent; what is left has been rounded
+    down before."""
     if limit.token is None:
         return plain_amount(Fraction(measured), _USD_DECIMALS)
     decimals = limit.token.decimals
@@ -444,7 +457,7 @@ def _amount(limit: Limit, measured: Fraction | float) -> str:
 
 
 def _left(limit: Limit, measured: Fraction | float) -> Fraction:
-    """What is left of a limit, in whole cents or base units."""
+    """Returns what is left of a limit, rounded down to whole cents or base units."""
     if measured == math.inf:
         return Fraction(0)
     left = max(Fraction(0), limit.exact - Fraction(measured))

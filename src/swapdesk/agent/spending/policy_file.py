@@ -1,10 +1,11 @@
-"""``spending_policy.json`` beside the keys: the policy as the pass phrase sealed it, and what was
-lowered since without one.
+"""``spending_policy.json`` beside the keys: the policy that the pass phrase sealed, and what was
+lowered since without the pass phrase.
 
-What is sealed is bound to a key out of the pass phrase: changed by anybody else it does not open
-any more. What was lowered can only ever be tighter than that. The records know the digest of the
-file, so that an older one, or none, is noticed too. Whoever can replace the records as well can
-put back what the pass phrase sealed before, or remove the policy with all that was counted.
+The sealed part is bound to a key derived from the pass phrase. If anybody else changes it, it
+cannot be opened any more. The lowered policy can only be tighter than the sealed one. The records
+have the digest of the file, so that an older file, or a missing one, is detected too. Whoever can
+also replace the records can put back an earlier sealed policy, or remove the policy together with
+the count.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ CHANGED = (
 
 
 class PolicyUnknown(Exception):
-    """The file was changed from outside, so the policy is not known."""
+    """Raised if the file was changed from outside, so that the policy is unknown."""
 
 
 class HeldPolicy(Struct, frozen=True):
-    """A file that was read: ``policy`` applies, ``sealed`` is the text that the seal covers."""
+    """A policy file that was read: ``policy`` applies, ``sealed`` is the text that the seal
+    covers."""
 
     policy: SpendingPolicy
     sealed: str
@@ -49,7 +51,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """``spent`` returns the open records. Raises Refused where they fail."""
+    """Reads and writes the policy file. ``spent`` returns the open records. Raises Refused if the
+    records fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -57,10 +60,11 @@ class PolicyKeeper:
         self._spent = spent
         self._held: tuple[bytes, HeldPolicy] | None = None
         self._opened: str | None = None
-        """The sealed text, once the pass phrase has opened it."""
+        """The sealed text that the pass phrase has opened; None before that."""
 
     def read(self) -> HeldPolicy | None:
-        """The policy; None if none was ever set. Raises PolicyUnknown."""
+        """Returns the policy as the file has it; None if none was ever set. Raises
+        PolicyUnknown."""
         expected = self._spent().policies()
         content = self._content()
         if content is None:
@@ -85,7 +89,8 @@ class PolicyKeeper:
             raise PolicyUnknown(f"{FILE} cannot be read: {error.strerror}") from None
 
     def for_signing(self) -> SpendingPolicy | None:
-        """The policy, if the pass phrase has opened it. Raises PolicyUnknown."""
+        """Returns the policy that the pass phrase has opened; None if none was ever set. Raises
+        PolicyUnknown if the policy is not opened."""
         held = self.read()
         if held is None:
             return None
@@ -94,7 +99,8 @@ class PolicyKeeper:
         return held.policy
 
     def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
-        """The policy with the seal that the pass phrase opens; None if there is none."""
+        """Returns the policy with the seal that the pass phrase opens; None if there is no readable
+        policy."""
         try:
             held = self.read()
         except PolicyUnknown:
@@ -105,8 +111,8 @@ class PolicyKeeper:
             return None
 
     def open(self, held: HeldPolicy, sealed: Sealed, key: SecretBytes) -> None:
-        """Opens the seal with ``key``, derived from the pass phrase that has just opened the keys.
-        Wipes it."""
+        """Opens the seal with ``key``, derived from the pass phrase that opens the keys, and wipes
+        ``key``. If the seal does not open, the policy stays closed."""
         try:
             sealed.open(key, self._bound(held.sealed)).wipe()
         except Refused:
@@ -119,8 +125,8 @@ class PolicyKeeper:
         return json.dumps([_FORMAT, self._profile, sealed]).encode()
 
     def write_sealed(self, policy: SpendingPolicy, key: SecretBytes, scrypt: Scrypt) -> None:
-        """Writes a policy that the person set with the pass phrase, from which ``key`` is
-        derived."""
+        """Writes a policy that the user set with the pass phrase, from which ``key`` is derived.
+        Wipes ``key``."""
         text = json.dumps(to_json(policy))
         secret = SecretBytes(os.urandom(32))
         crypto = seal(secret, key, scrypt, self._bound(text))

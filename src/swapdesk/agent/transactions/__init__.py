@@ -1,8 +1,8 @@
-"""What was signed: written down before anybody else sees it, and followed to its end.
+"""Signed transactions: written down before anybody else sees them, and followed to their end.
 
-``file`` is the database (``transactions.db``), ``records`` what stands in it and how it is read
-and written. A transaction stands there with its bytes, hash and nonce before a byte leaves.
-``records`` also says when another one may be signed for the same intent or nonce. ``delivery``
-sends the same bytes and finds out what became of them; what a node tells is held against what else
-it tells.
+``file`` is the database (``transactions.db``); ``records`` defines its content and how it is read
+and written. A transaction is recorded with its bytes, hash and nonce before any byte is sent.
+``records`` also decides when another transaction may be signed for the same intent or nonce.
+``delivery`` sends the recorded bytes and finds out the outcome; each answer of a node is compared
+with its other answers.
 """

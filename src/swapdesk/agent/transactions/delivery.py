@@ -1,11 +1,9 @@
-"""Bytes to the chain, and what became of them.
+"""Delivery of signed bytes to the chain, and finding out their outcome.
 
 Broadcasting repeats identical bytes and never makes new ones, so it may be repeated as often as
-wanted. What a node says of a receipt is held against what else it says; a contradiction ends
-nothing.
-
-On Solana this goes on until the blockhash expires. Only after that, and when the chain does not
-know them for good, can nothing come of the bytes any more.
+wanted. A node's receipt is compared with the node's other answers; if they contradict each other,
+the transaction stays open. On Solana sending is repeated until the blockhash expires. Only after
+that, and if the chain finally does not know the bytes, can they have no effect any more.
 """
 
 from __future__ import annotations
@@ -31,19 +29,21 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import Refused
 
 _SENDING = (State.UNKNOWN,)
-"""States in which nothing has decided yet what became of the bytes."""
+"""States in which the outcome of the bytes is undecided."""
 
 
 class Delivery(ABC):
-    """Of one chain; ``hand_in`` gives bytes to its node and raises NodeError."""
+    """Sends and follows the transactions of one chain. ``hand_in`` gives bytes to the chain's node
+    and raises NodeError."""
 
     def __init__(self, records: Records, hand_in: Callable[[bytes], Awaitable[object]]) -> None:
         self._records = records
         self._hand_in = hand_in
 
     async def send(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Hand the bytes to the node; those of the twin that pays more for gas, where there is
-        one on its way. Raises Refused when it is not known to have them."""
+        """Sends the bytes to the node. If another transaction with the same nonce and a higher fee
+        was sent, looks up the outcome instead. Raises Refused if the node is not known to have the
+        bytes."""
         if transaction.final or transaction.mined:
             return transaction
         if self._records.outbidding(transaction) is not None:
@@ -73,11 +73,11 @@ class Delivery(ABC):
     async def resolve(
         self, transaction: SignedTransaction, *, resend: bool = True
     ) -> SignedTransaction:
-        """Find out what became of it, and send it again where the chain does not have it and may
-        still execute it, unless it shall only be looked at.
+        """Finds out what became of the transaction. If the chain does not have it and may still
+        execute it, it is sent again, unless ``resend`` is False.
 
-        One that was never sent stays as it is: sending it is the trader's decision. Raises
-        Refused when the node does not answer.
+        A transaction that was never sent stays unchanged, because sending it is the trader's
+        decision. Raises Refused if the node does not answer.
         """
         if transaction.final or transaction.state is State.PREPARED:
             return transaction
@@ -89,13 +89,14 @@ class Delivery(ABC):
     async def _refused(
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
-        """What a refusal of the bytes means. Raises Refused."""
+        """Records that the node refused the bytes and raises Refused. A subclass may return the
+        transaction instead if its outcome can be looked up."""
         self._note(transaction, error.words)
         raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     @abstractmethod
     async def _resolve(self, transaction: SignedTransaction, *, resend: bool) -> SignedTransaction:
-        """Raises NodeError."""
+        """Returns the transaction with the state that the chain gives it. Raises NodeError."""
 
     def _note(
         self, transaction: SignedTransaction, problem: str, state: State = State.UNKNOWN
@@ -117,7 +118,7 @@ class Delivery(ABC):
 
 
 class EvmDelivery(Delivery):
-    """One EVM chain; after ``confirmations`` blocks an outcome is final."""
+    """Delivery on one EVM chain; an outcome is final after ``confirmations`` blocks."""
 
     def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
         super().__init__(records, client.send_raw)
@@ -127,7 +128,9 @@ class EvmDelivery(Delivery):
     async def _refused(
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
-        """A node refuses what it has executed already; then it is a success."""
+        """Handles a refusal by the node. If the node has the transaction already, or another
+        transaction of this wallet used the nonce, the outcome is looked up. Raises Refused for any
+        other refusal."""
         try:
             on_chain = await self._client.transaction(transaction.hash)
         except NodeError:
@@ -185,7 +188,8 @@ class EvmDelivery(Delivery):
     async def _contradiction(
         self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """What the node says against its own receipt; None when all of it agrees."""
+        """Returns what in the node's other answers contradicts its receipt; None if everything
+        agrees."""
         on_chain = await self._client.transaction(transaction.hash)
         block = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
         hash_there = None if block is None else digest(fields(block).get("hash"))
@@ -215,13 +219,15 @@ class EvmDelivery(Delivery):
         return None
 
     async def _left(self, address: str, block: int) -> int:
-        """By how much the coins of an address are fewer after a block than before it."""
+        """Returns by how much coin an address has less after a block than before it, in base
+        units."""
         asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
         before, after = [quantity(answer) for answer in await self._client.batch(asked)]
         return before - after
 
     async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Its nonce is used, and not by it: by a twin of higher fee, or from elsewhere."""
+        """Returns the transaction with its outcome after its nonce was used by another one: by one
+        of this wallet with a higher fee, or by an unknown one."""
         for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:
@@ -250,7 +256,7 @@ class EvmDelivery(Delivery):
 
 
 class SolanaDelivery(Delivery):
-    """One chain of Solana's kind."""
+    """Delivery on one chain of Solana's kind."""
 
     def __init__(self, client: SolanaClient, records: Records) -> None:
         super().__init__(records, client.send)

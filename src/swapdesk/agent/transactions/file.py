@@ -1,10 +1,11 @@
-"""``transactions.db``: SQLite, WAL, ``synchronous=FULL``, mode 0600, written by one process; and in
-it what was counted of everything that was signed, in the order it was signed.
+"""``transactions.db``: a SQLite file (WAL, ``synchronous=FULL``, mode 0600) that one process
+writes.
 
-That is written in one with the signature it belongs to, and before it leaves: after a crash a
-signature that nobody got is counted, and none that somebody got is missing. Time never runs back
-here: with a clock that was set back nothing becomes free again. One that was set forward is not
-noticed.
+It also has the count of everything that was signed, in the order of signing. The count is written
+in one database transaction with its signature, before the signature is given out. After a crash a
+signature that nobody received may be counted, but none that somebody received is missing. Time
+never runs back here: if the clock is set back, no limit becomes free again. A clock that was set
+forward is not detected.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 
 
 class RecordsFile:
-    """One connection. Raises Refused (RECORDS) for a file that cannot be used, which is kept
-    as it is. Without ``writable`` it is only read, and need not exist."""
+    """The open records file. Raises Refused (RECORDS) for a file that cannot be used; the file is
+    then left unchanged. Without ``writable`` it is only read, and need not exist."""
 
     def __init__(self, directory: Path, *, writable: bool) -> None:
         path = directory / FILE
@@ -114,8 +115,9 @@ class RecordsFile:
             raise Refused("records", f"{FILE} cannot be used: {error}") from None
 
     def _current(self) -> sqlite3.Connection:
-        """The file; of one that another desk writes with an earlier release, a copy that is brought
-        up to this one, made anew after each commit."""
+        """Returns the connection to read from. If another desk writes the file with an earlier
+        release, this is a copy in memory, converted to this release and renewed after each
+        commit."""
         if _version(self._connection) == SCHEMA_VERSION:
             return self._connection
         commits = self._connection.execute("PRAGMA data_version").fetchone()[0]
@@ -128,7 +130,8 @@ class RecordsFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and on disk at the end. Raises Refused."""
+        """Yields a connection inside a database transaction, which is on disk at the end or has no
+        effect. Raises Refused."""
         try:
             with transaction(self._connection) as connection:
                 yield connection
@@ -180,7 +183,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    """Raises UnsafePlace for that of a newer release."""
+    """Returns the schema version of the file. Raises UnsafePlace for a newer release's file."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise UnsafePlace("it was written by a newer swapdesk")
@@ -205,8 +208,8 @@ UPDATE tx SET
 
 
 def _take_on(connection: sqlite3.Connection) -> None:
-    """Make the tables, or bring up those of an earlier release, all at once: whoever is killed
-    finds the file as it was."""
+    """Creates the tables, or converts those of an earlier release, in one database transaction, so
+    that an interruption leaves the file unchanged."""
     if _version(connection) == SCHEMA_VERSION:
         return
     connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA}")
@@ -245,8 +248,8 @@ def _microseconds(at: datetime) -> int:
 
 
 def count(connection: sqlite3.Connection, spending: Spending | None, at: datetime) -> None:
-    """Inside the transaction that writes the signature down, ``at`` the time that ``SpentRecord``
-    tells. The same payload counts once."""
+    """Counts what leaves by a signature, inside the database transaction that writes the signature
+    down. ``at`` is the time of ``SpentRecord.now``. The same payload counts once."""
     if spending is None or not spending.all:
         return
     row = connection.execute(
@@ -276,24 +279,24 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
 
 
 class SpentRecord:
-    """Raises Refused wherever the file fails."""
+    """The count of everything that was signed. Raises Refused if the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
         self._file = file
         self._monotonic = monotonic
         self._seen: tuple[datetime, float] | None = None
         self._times: list[int] = []
-        """When each of ``_rows`` was counted, never decreasing."""
+        """The time when each of ``_rows`` was counted, never decreasing."""
         self._rows: list[Counted] = []
         self._last = 0
         self._dropped = 0
         self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
-        """For each window a ledger, with the index of its first row and the index after its
-        last, counting every row ever read."""
+        """The sums of each window, with the index of its first row and the index after its last.
+        The index counts every row ever read."""
 
     def now(self, now: datetime) -> datetime:
-        """The time: never before the last signature that was counted, and in one process never
-        slower than it passes."""
+        """Returns the time: never before the last counted signature, and within one process at
+        least as much later as time has passed."""
         ticked = self._monotonic()
         if self._seen is not None:
             seen, at = self._seen
@@ -304,7 +307,7 @@ class SpentRecord:
         return now
 
     def has(self, spending: Spending) -> bool:
-        """Whether this very payload was counted before."""
+        """True if this very payload was counted before."""
         return not spending.all or bool(
             self._file.read(
                 "SELECT 1 FROM spent WHERE content=? AND once=? LIMIT 1",
@@ -314,7 +317,8 @@ class SpentRecord:
         )
 
     def past(self, now: datetime, spending: Spending | None = None) -> Past:
-        """What was counted in the windows that end ``now``."""
+        """Returns what was counted in each window up to ``now``, and whether ``spending`` itself
+        was counted."""
         end = _microseconds(self.now(now))
         self._read(end - max(SECONDS.values()) * _SECOND)
         windows = {
@@ -324,7 +328,8 @@ class SpentRecord:
         return Past(windows, spending is not None and self.has(spending))
 
     def _read(self, longest: int) -> None:
-        """What was counted since the last time; what no window holds any more is dropped."""
+        """Reads what was counted since the last call; drops the rows that are older than every
+        window."""
         rows = self._file.read(
             "SELECT seq, at, chain_id, token, units, account, taker, grants, once FROM spent"
             " WHERE seq>? AND at>? ORDER BY seq",
@@ -340,7 +345,8 @@ class SpentRecord:
         self._dropped += over
 
     def _ledger(self, window: SpendWindow, start: int) -> SpendSums:
-        """Of the rows from ``start`` on; made anew only when one has left the window."""
+        """Returns the sums of the rows from ``start`` on. They are computed anew only if a row has
+        left the window."""
         first, end = self._dropped + start, self._dropped + len(self._rows)
         known = self._ledgers.get(window)
         if known is not None and known[0] == first:
@@ -355,16 +361,18 @@ class SpentRecord:
     # The policy's file
 
     def policies(self) -> frozenset[bytes]:
-        """Digests of what the file of the policy may hold: of two while it is being written."""
+        """Returns the digests that the policy file may have: two while the file is being
+        written."""
         return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
 
     def expect_policy(self, digest: bytes) -> None:
-        """Before the file is written: what it held and what it will hold are both known."""
+        """Commits the digest of the next policy file before the file is written, beside that of the
+        present file."""
         with self._file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO policy(digest) VALUES(?)", (digest,))
 
     def keep_policy(self, digest: bytes) -> None:
-        """Once it is written: nothing else is the policy any more."""
+        """Commits that the file was written: from now on only this digest is valid."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM policy WHERE digest<>?", (digest,))
 

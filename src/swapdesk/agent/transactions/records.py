@@ -1,8 +1,9 @@
-"""Everything this wallet signed: the chains it knows, signatures, transactions and their ends.
+"""The records of everything that this wallet signed: the chains it knows, signatures, transactions
+and their outcomes.
 
-One confirmation pays once, one nonce makes one payment. For an intent a second payment is let in
-only when nothing can come of the first one. Another transaction takes a nonce only to replace the
-first by the same call with a higher fee.
+One confirmation pays once, and one nonce makes one payment. A second payment for an intent is
+accepted only if the first can have no effect any more. Another transaction may take a used nonce
+only to replace the first one by the same call with a higher fee.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def given_of(row: sqlite3.Row) -> PastSignature:
 
 
 def taking_text(taking: Taking) -> str:
-    """As the records keep it: amounts and nonces have more digits than a number of theirs."""
+    """Returns the taking as JSON text for the records. Amounts and nonces are texts, because they
+    have more digits than a number of the database."""
     nonce = taking.nonce
     entry = {
         **asdict(taking),
@@ -62,7 +64,8 @@ def _nonce_text(nonce: int | bytes) -> str:
 
 
 def read_taking(text: str | None) -> Taking | None:
-    """None where it was not kept, or by a release that wrote it in another way."""
+    """Returns the taking; None if none was recorded, or an earlier release wrote it in another
+    form."""
     if text is None:
         return None
     try:
@@ -105,11 +108,13 @@ _PAYS = frozenset(
     }
 )
 MIN_BUMP_PERCENT = 10
-"""How much a replacement must raise both fees; with less, nodes keep the first one."""
+"""The percentage by which a replacement must raise both fees; with less, nodes keep the first
+transaction."""
 
 
 def _already_signed(transaction: SignedTransaction) -> Refused:
-    """It may still arrive, or has."""
+    """Returns the refusal for a transaction that was signed before, which may still be executed or
+    has been."""
     return Refused(
         "already_signed",
         f"{transaction.hash} was signed for this already and is {transaction.word}",
@@ -117,12 +122,12 @@ def _already_signed(transaction: SignedTransaction) -> Refused:
 
 
 def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """The same call again, or a cancellation of it."""
+    """True if the draft is the same call as ``row``, or cancels it."""
     return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == content
 
 
 def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """Whether ``row``, of the same intent, forbids another signature."""
+    """True if ``row``, of the same intent, forbids another signature."""
     transaction = told_of(row)
     if transaction.code in NEVER_ARRIVES:
         return False
@@ -143,7 +148,7 @@ _LAST_PLACE = (1 << 63) - 1
 
 
 class Records:
-    """Raises Refused (RECORDS) wherever the file fails."""
+    """The records of one wallet. Raises Refused (RECORDS) if the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float] = lambda: 0.0) -> None:
         self._file = file
@@ -155,7 +160,8 @@ class Records:
     # Chains
 
     def bind_chain(self, name: str, chain_id: int | None, genesis: str) -> None:
-        """Remember which chain a name means, for ever. Raises Refused."""
+        """Records permanently which chain a name means. Raises Refused if the name means another
+        chain already."""
         rows = self._file.read("SELECT chain_id, genesis FROM chain WHERE name=?", name)
         if rows:
             if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
@@ -171,14 +177,15 @@ class Records:
             )
 
     def genesis(self, name: str) -> str | None:
-        """Hash of the first block of the chain that a name means; None before first use."""
+        """Returns the hash of the first block of the chain that a name means; None before first
+        use."""
         rows = self._file.read("SELECT genesis FROM chain WHERE name=?", name)
         return str(rows[0]["genesis"]) if rows else None
 
     # Signatures
 
     def given(self, intent_id: str) -> PastSignatures:
-        """Every signature under an intent, in the order they were given."""
+        """Returns every signature given under an intent, in the order of signing."""
         rows = self._file.read(
             "SELECT given.*, tx.code AS tx_code, tx.nonce AS nonce"
             " FROM given LEFT JOIN tx USING(hash) WHERE given.intent=? ORDER BY given.seq",
@@ -187,7 +194,7 @@ class Records:
         return tuple(given_of(row) for row in rows)
 
     def paid_calls(self) -> frozenset[PaidCall]:
-        """What calls of the API were paid in, and to whom."""
+        """Returns the chain, token and payee of every API call that was paid."""
         rows = self._file.read("SELECT chain_id, token, payee FROM paid_call")
         return frozenset((row["chain_id"], row["token"], row["payee"]) for row in rows)
 
@@ -199,8 +206,9 @@ class Records:
         spending: Spending | None = None,
         call: PaidCall | None = None,
     ) -> None:
-        """A signature of typed data and what it lets leave, in one, before it leaves; the same
-        one again changes nothing. ``call`` is what it pays a call in, and to whom."""
+        """Commits a signature of typed data and what it lets leave, in one database transaction,
+        before the signature is given out. The same signature again changes nothing. ``call`` is the
+        chain, token and payee of a paid API call."""
         signed = any(
             (past.content, past.key, past.step) == (given.content, given.key, given.step)
             for past in self.given(intent_id)
@@ -218,7 +226,8 @@ class Records:
     # Transactions
 
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
-        """The nonce of a new transaction, ``of_node`` being what the node would use."""
+        """Returns the nonce of a new transaction. ``of_node`` is the nonce that the node would
+        use."""
         rows = self._file.read(
             "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=?"
             " AND code IS NOT 'ABANDONED'",
@@ -236,7 +245,8 @@ class Records:
         of_node: int | None,
         fees: tuple[int, int],
     ) -> None:
-        """Asked inside the database transaction that writes ``draft`` down. Raises Refused."""
+        """Raises Refused if the draft may not be signed. Called inside the database transaction
+        that writes ``draft`` down."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -307,10 +317,10 @@ class Records:
         fees: tuple[int, int] = (0, 0),
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Write a signed transaction down with its bytes, and what it lets leave, in one.
-        ``fees`` are the highest fee and the priority in wei per gas, 0 on Solana. ``asked`` is what
-        it was signed for, payload and promise, so that it can be judged again for a higher fee.
-        Raises Refused; then nothing is written and the bytes must be dropped."""
+        """Commits a signed transaction with its bytes and what it lets leave, in one database
+        transaction. ``fees`` are the highest fee and the priority in wei per gas, 0 on Solana.
+        ``asked`` is the payload and promise that it was signed for, kept to judge it again for a
+        higher fee. Raises Refused; then nothing is written and the bytes must be dropped."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -352,31 +362,32 @@ class Records:
         return None if row is None else told_of(row)
 
     def _known(self, hash_: str) -> sqlite3.Row:
-        """Raises KeyError for one that was not signed here."""
+        """Returns the row of a transaction. Raises KeyError if it was not signed here."""
         row = self._row(hash_)
         if row is None:
             raise KeyError(hash_)
         return row
 
     def raw(self, hash_: str) -> bytes:
-        """The bytes that were signed. KeyError."""
+        """Returns the bytes that were signed. Raises KeyError."""
         return bytes(self._known(hash_)["raw"])
 
     def asked(self, hash_: str) -> str | None:
-        """What it was signed for, as its draft had it; None where that was not kept. KeyError."""
+        """Returns the payload and promise that the transaction was signed for, as text; None if
+        they were not recorded. Raises KeyError."""
         asked = self._known(hash_)["asked"]
         return None if asked is None else str(asked)
 
     def fees(self, hash_: str) -> tuple[int, int]:
-        """(highest fee, priority) of a transaction, in wei per gas. KeyError."""
+        """Returns (highest fee, priority) of a transaction, in wei per gas. Raises KeyError."""
         row = self._known(hash_)
         return int(row["fee"]), int(row["priority"])
 
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Up to ``most`` of them behind the place ``after`` (-1: all), and the place that the next
-        ones are behind; None where none follow."""
+        """Returns up to ``most`` transactions after the place ``after`` (-1 for all of them), and
+        the place to continue from, None after the last page."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",
@@ -389,7 +400,7 @@ class Records:
         return tuple(told_of(row) for row in rows), rows[-1]["place"] if full else None
 
     def twins(self, transaction: SignedTransaction) -> tuple[SignedTransaction, ...]:
-        """The other transactions of this wallet with the same nonce, in the order they were
+        """Returns the other transactions of this wallet with the same nonce, in the order they were
         written."""
         if transaction.nonce is None:
             return ()
@@ -403,8 +414,8 @@ class Records:
         return tuple(told_of(row) for row in rows)
 
     def outbidding(self, transaction: SignedTransaction) -> SignedTransaction | None:
-        """The twin that pays most for gas of those that are on their way and pay more than it;
-        None where it is the one that nodes keep."""
+        """Returns the transaction with the same nonce that was sent and pays the most for gas, if
+        it pays more than ``transaction``; else None, because nodes then keep ``transaction``."""
         bids = [twin for twin in self.twins(transaction) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
         if dearest is None or self.fees(dearest.hash) <= self.fees(transaction.hash):
@@ -422,8 +433,8 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Into ``state`` if it is still in one of ``among``, and only where no block has it unless
-        ``mined``; on disk when this returns."""
+        """Commits ``state`` if the present state is one of ``among``; returns True if it changed.
+        Without ``mined`` a transaction that is in a block stays unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -1,5 +1,6 @@
-"""Addresses of every kind of chain: checked, recognised, shown, written as links.
+"""Addresses of every kind of chain: checking, recognising, showing and writing payment links.
 
-A kind is one object (``kind``), in the module of its form; ``kinds`` has all of them. Everything
-else reads from the object: ``checking``, ``payments``, ``display``.
+Each kind of address is one object (``kind``), defined in the module of its form; ``kinds`` lists
+all of them. The other modules (``checking``, ``payments``, ``display``) read everything from these
+objects.
 """

@@ -1,6 +1,7 @@
-"""Cardano addresses: Shelley's in bech32 and Byron's in base58 with a CRC (CIP-19).
+"""Cardano addresses: the Shelley form in bech32 and the Byron form in base58 with a CRC (CIP-19).
 
-A Byron address is CBOR (RFC 8949), read here strictly and no further than those addresses need.
+A Byron address is CBOR (RFC 8949). The reader here is strict and supports only what these addresses
+need.
 """
 
 from __future__ import annotations
@@ -29,22 +30,23 @@ ENTERPRISE_KEY = 6
 
 _HASH = 28
 _BYRON_STARTS = ("Ae2", "DdzFF")
-"""Of Icarus and Daedalus. Addresses of older wallets begin otherwise."""
+"""First characters of the Byron addresses of Icarus and Daedalus wallets. Those of older wallets
+begin otherwise."""
 _BYRON_HEAD = b"\x82\xd8\x18"
-"""CBOR of a pair whose first item is CBOR in bytes."""
+"""First bytes of the CBOR of a pair whose first item is CBOR inside a byte string."""
 _BYRON_LONGEST = 160
 _NETWORK_MAGIC = 2
 
 
 def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
-    """A Shelley address from its type and the hashes behind its header byte."""
+    """Returns a Shelley address from its type and the hashes that follow the header byte."""
     payload = bytes([kind << 4 | network]) + hashes
     values = bech32.regroup(payload, 8, 5, pad=True)
     return bech32.encode(PREFIX, values, bech32.BECH32)
 
 
 def read(text: str) -> ParsedAddress:
-    """The address; a Shelley one in lower case. Raises AddressProblem."""
+    """Returns the address; a Shelley address is put into lower case. Raises AddressProblem."""
     lowered = text[:6].lower()
     if lowered.startswith(f"{PREFIX}1"):
         return ParsedAddress(_read_shelley(text))
@@ -86,7 +88,8 @@ def _require_hashes(kind: int, hashes: bytes, length: int) -> None:
 
 
 def _is_pointer(tail: bytes) -> bool:
-    """Three numbers of seven bits a byte; the top bit of the last byte of each is clear."""
+    """Returns True if the bytes are three numbers of seven bits a byte. The top bit is clear in the
+    last byte of each number."""
     ends = [place for place, byte in enumerate(tail) if byte < 0x80]
     return len(ends) == 3 and ends[-1] == len(tail) - 1
 
@@ -132,15 +135,15 @@ def _read_byron(text: str) -> str:
 _CBOR_DEPTH = 4
 
 CborItem = int | bytes | list["CborItem"] | dict[int, "CborItem"] | tuple[int, "CborItem"]
-"""A tagged item is a pair of tag and item."""
+"""A decoded CBOR item. A tagged item is a tuple of its tag and its content."""
 
 
 class CborError(ValueError):
-    """The bytes are not such an item, or are followed by more."""
+    """Raised for bytes that are not exactly one item of the supported CBOR."""
 
 
 def decode_cbor(payload: bytes) -> CborItem:
-    """The one item of the whole of ``payload``. Raises CborError."""
+    """Returns the one item that ``payload`` consists of. Raises CborError."""
     item, rest = _cbor_item(payload, _CBOR_DEPTH)
     if rest:
         raise CborError("more bytes than one item")
@@ -148,7 +151,8 @@ def decode_cbor(payload: bytes) -> CborItem:
 
 
 def _cbor_head(payload: bytes) -> tuple[int, int, bytes]:
-    """Major type, argument and what follows; the argument in its shortest spelling only."""
+    """Returns the major type, the argument and the bytes that follow. Raises CborError if the
+    argument is not in its shortest form."""
     if not payload:
         raise CborError("it ends early")
     major, short, rest = payload[0] >> 5, payload[0] & 31, payload[1:]

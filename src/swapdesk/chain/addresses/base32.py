@@ -1,7 +1,8 @@
 """Addresses in base32: Stellar's StrKey (SEP-23) and Algorand's.
 
-Of Stellar's keys only an account is accepted; all others are named and refused. A muxed address
-hides a memo id inside; the desk sends address and memo as two fields, and the two could disagree.
+Of Stellar's keys only an account is accepted; every other type is named and refused. A muxed
+address contains a memo id. The desk sends address and memo as two fields, so that the two memos
+could differ.
 """
 
 from __future__ import annotations
@@ -54,16 +55,18 @@ def _base32(payload: bytes) -> str:
 
 
 def encode(version: int, payload: bytes) -> str:
-    """A StrKey from its version byte and payload."""
+    """Returns a StrKey from its version byte and payload."""
     body = bytes([version]) + payload
     whole = body + binascii.crc_hqx(body, 0).to_bytes(2, "little")
     return _base32(whole)
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Version byte and payload of a StrKey of any kind; None if its checksum is wrong.
+    """Returns the version byte and the payload of a StrKey of any type; None if the text is not a
+    StrKey with a correct checksum.
 
-    Base32 leaves several spellings open; only the one that encodes again is a StrKey.
+    Base32 allows several spellings of the same bytes; only the spelling that encoding gives is
+    accepted.
     """
     try:
         whole = base64.b32decode(text + "=" * (-len(text) % 8))
@@ -81,7 +84,8 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def muxed_parts(text: str) -> tuple[str, str] | None:
-    """Account and memo id of a muxed address with a correct checksum, else None."""
+    """Returns the account and the memo id of a muxed address with a correct checksum; None for any
+    other text."""
     if text[:1] != "M":
         return None
     key = decode(text)
@@ -91,13 +95,13 @@ def muxed_parts(text: str) -> tuple[str, str] | None:
 
 
 def is_seed(text: str) -> bool:
-    """True for a secret key with a correct checksum."""
+    """Returns True for a secret key with a correct checksum."""
     key = decode(text) if text[:1] == "S" and len(text) == LENGTH else None
     return key is not None and key[0] == SEED
 
 
 def read_stellar(text: str) -> ParsedAddress:
-    """The account. Raises AddressProblem."""
+    """Returns the account's address. Raises AddressProblem."""
     parts = muxed_parts(text)
     if parts is not None:
         account, memo = parts
@@ -123,7 +127,8 @@ def read_stellar(text: str) -> ParsedAddress:
 
 
 def _stellar_link(payment: PaymentRequest) -> PaymentLink:
-    """SEP-7. Digits are a memo id, as exchanges hand them out; anything else is text."""
+    """Returns a SEP-7 link. A memo of digits is written as a memo id, as exchanges give them out,
+    any other memo as text."""
     memo, kind = payment.memo, None
     if memo is not None:
         is_id = memo.isascii() and memo.isdecimal() and str(int(memo)) == memo
@@ -185,12 +190,12 @@ def _algorand_checksum(key: bytes) -> bytes:
 
 
 def encode_algorand(key: bytes) -> str:
-    """The address of a 32-byte key."""
+    """Returns the address of a 32-byte key."""
     return _base32(key + _algorand_checksum(key))
 
 
 def read_algorand(text: str) -> ParsedAddress:
-    """The address. Raises AddressProblem."""
+    """Returns the address. Raises AddressProblem."""
     require_alphabet(text, ALPHABET, "an Algorand address")
     require_length(len(text), (ALGORAND_LENGTH,))
     try:
@@ -213,7 +218,8 @@ def _read_algorand_hash(text: str) -> bytes | None:
 
 _HASH_LENGTH = 52
 _FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
-"""Tokens are numbers; generated ones begin here."""
+"""The first id of generated tokens, whose ids are numbers on Algorand, and the number of ids that
+they use."""
 
 ALGORAND = AddressKind(
     name="algo",

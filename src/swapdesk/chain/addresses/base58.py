@@ -1,6 +1,7 @@
-"""Base58 and Base58Check over a chosen alphabet.
+"""Base58 and Base58Check with a given alphabet.
 
-Lengths are bounded by the callers; decoding a text is quadratic in its length.
+The callers limit the length of a text, because the time to decode it grows with the square of its
+length.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from swapdesk.chain.addresses.kind import wrong_checksum
 
 BITCOIN_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 CLASS = "1-9A-HJ-NP-Za-km-z"
-"""The characters in a pattern's brackets."""
+"""The base58 characters, written for the brackets of a regular expression."""
 XRP_ALPHABET = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
 
 class Base58Error(ValueError):
-    """The text is not base58 of this alphabet, or its checksum does not hold."""
+    """Raised if the text is not base58 of this alphabet, or its checksum is wrong."""
 
 
 def encode(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
-    """Bytes to base58; every leading zero byte is one leading zero digit."""
+    """Returns the base58 text of bytes; every leading zero byte becomes one leading zero digit."""
     number = int.from_bytes(payload, "big")
     digits = []
     while number:
@@ -32,14 +33,16 @@ def encode(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
 
 
 def decode(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
-    """Base58 to bytes. Raises Base58Error for a character outside the alphabet."""
+    """Returns the bytes of a base58 text. Raises Base58Error for a character outside the
+    alphabet."""
     number = as_number(text, alphabet)
     zeros = len(text) - len(text.lstrip(alphabet[0]))
     return b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def as_number(text: str, alphabet: str = BITCOIN_ALPHABET) -> int:
-    """The number that the digits are. Raises Base58Error for a character outside the alphabet."""
+    """Returns the number that the digits stand for. Raises Base58Error for a character outside the
+    alphabet."""
     number = 0
     for character in text:
         digit = alphabet.find(character)
@@ -50,7 +53,8 @@ def as_number(text: str, alphabet: str = BITCOIN_ALPHABET) -> int:
 
 
 def reader(size: int) -> Callable[[str], bytes | None]:
-    """Reads so many bytes without a checksum; None for any other text."""
+    """Returns a function that decodes base58 texts of exactly ``size`` bytes without a checksum,
+    and returns None for any other text."""
     shortest, longest = size, len(encode(b"\xff" * size))
 
     def read(text: str) -> bytes | None:
@@ -66,12 +70,12 @@ def reader(size: int) -> Callable[[str], bytes | None]:
 
 
 def spelled(payload: bytes) -> tuple[str, ...]:
-    """All spellings of some bytes: one."""
+    """Returns the only spelling of the bytes, as a tuple of one text."""
     return (encode(payload),)
 
 
 def checksum(payload: bytes) -> bytes:
-    """The first four bytes of SHA-256 taken twice."""
+    """Returns the first four bytes of the double SHA-256."""
     return hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]
 
 
@@ -80,7 +84,8 @@ def encode_check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
 
 
 def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
-    """The bytes before a correct checksum, version included; None for any other text."""
+    """Returns the bytes before the checksum, including the version; None if the text is not base58
+    with a correct checksum."""
     try:
         whole = decode(text, alphabet)
     except Base58Error:
@@ -90,7 +95,8 @@ def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
 
 
 def require(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
-    """As ``payload``. Raises AddressProblem for any other text."""
+    """Returns what :func:`payload` returns. Raises AddressProblem if the text is not base58 with a
+    correct checksum."""
     decoded = payload(text, alphabet)
     if decoded is None:
         raise wrong_checksum()

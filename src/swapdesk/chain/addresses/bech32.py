@@ -1,4 +1,4 @@
-"""Bech32 and Bech32m, the witness programs in them, and what is wrong with a text of the form.
+"""Bech32 and Bech32m texts, the witness programs in them, and the faults of a wrong text.
 
 Sources: BIP 173, BIP 350.
 """
@@ -11,22 +11,25 @@ from swapdesk.chain.addresses.kind import AddressProblem, wrong_checksum
 
 CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 CLASS = "02-9ac-hj-np-z"
-"""The characters in a pattern's brackets."""
+"""The bech32 characters, written for the brackets of a regular expression."""
 _CHARACTERS = frozenset(CHARSET)
 _VALUES = {character: value for value, character in enumerate(CHARSET)}
 BECH32 = 1
 BECH32M = 0x2BC830A3
 MAX_LENGTH = 90
-"""BIP 173: beyond 90 characters the code no longer detects what it promises."""
+"""The most characters of a text by BIP 173; in a longer text the checksum does not detect all the
+errors that it is designed to detect."""
 
 LONG = 128
-"""The limit for longer addresses: those of Cardano exceed BIP 173."""
+"""The most characters of longer addresses, such as those of Cardano, which exceed the limit of BIP
+173."""
 
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
 
 class Bech32Error(ValueError):
-    """Not a bech32 text. ``fault`` is one of case, form, character, checksum, variant, program."""
+    """Raised for a text that is not bech32. ``fault`` is one of case, form, character, checksum,
+    variant, program."""
 
     def __init__(self, fault: str) -> None:
         super().__init__(fault)
@@ -40,7 +43,7 @@ def _polymod(values: Iterable[int], check: int = 1) -> int:
 
 
 def _mixed(top: int) -> int:
-    """What the five bits that leave at the top put back."""
+    """Returns the value that the checksum step mixes in for the five bits that it shifts out."""
     mixed = 0
     for bit, generator in enumerate(_GENERATOR):
         if top >> bit & 1:
@@ -56,15 +59,15 @@ def _expanded(prefix: str) -> list[int]:
 
 
 def encode(prefix: str, values: list[int], constant: int) -> str:
-    """Human-readable prefix and 5-bit values to text with the checksum of ``constant``."""
+    """Returns the text of a prefix and 5-bit values, with the checksum of ``constant``."""
     remainder = _polymod([*_expanded(prefix), *values, 0, 0, 0, 0, 0, 0]) ^ constant
     tail = [remainder >> 5 * (5 - i) & 31 for i in range(6)]
     return prefix + "1" + "".join(CHARSET[v] for v in [*values, *tail])
 
 
 def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
-    """Prefix, 5-bit values without the checksum, and the constant that it holds for. Raises
-    Bech32Error for a text longer than ``limit``, too."""
+    """Returns the prefix, the 5-bit values without the checksum, and the constant that the checksum
+    was made with. Raises Bech32Error, also for a text longer than ``limit``."""
     if not text.isascii():
         # Some other letters fold to ASCII ones: the Kelvin sign to k.
         raise Bech32Error("character")
@@ -85,12 +88,11 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """The index in ``data`` (checksum included, lower case) of its one wrong character; None if no
-    single character explains the checksum.
+    """Returns the index in ``data`` (lower case, checksum included) of its one wrong character;
+    None if no single wrong character explains the checksum.
 
-    The code is linear: an error of one value at a distance from the end adds that value, advanced
-    by that distance, to the remainder. BIP 173 allows the place to be shown and forbids the
-    correction to be offered.
+    The code is linear: a wrong value at a distance from the end adds its error to the remainder,
+    advanced by that distance. BIP 173 allows showing the place and forbids offering the correction.
     """
     if any(character not in CHARSET for character in data):
         return None
@@ -105,7 +107,8 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
 
 
 def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:
-    """Groups of ``width`` bits to groups of ``target`` bits; padding must be short and zero."""
+    """Returns groups of ``target`` bits from groups of ``width`` bits. Raises Bech32Error if
+    padding is left over that is too long or not zero."""
     accumulator = bits = 0
     result = []
     for value in values:
@@ -129,7 +132,8 @@ def encode_witness(prefix: str, version: int, program: bytes) -> str:
 
 
 def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
-    """Witness version and program of an address with this prefix, by all rules of BIP 350."""
+    """Returns the witness version and the program of an address with this prefix, checked by all
+    rules of BIP 350. Raises Bech32Error."""
     own_prefix, values, constant = decode(text)
     if own_prefix != prefix or not values:
         raise Bech32Error("form")
@@ -144,9 +148,11 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """The text in lower case. Raises AddressProblem at the first character it cannot hold.
+    """Returns the text in lower case. Raises AddressProblem for mixed case and for the first
+    character outside the alphabet.
 
-    The first ``prefix_length`` characters, separator included, are known and not checked again.
+    The first ``prefix_length`` characters, including the separator, are known and not checked
+    again.
     """
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
@@ -168,8 +174,8 @@ def require(text: str, prefix_length: int, name: str = "bech32") -> str:
 
 
 def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[bytes, bool]:
-    """The bytes in a text that starts with this prefix, and whether it is bech32 of the prefix.
-    Raises AddressProblem."""
+    """Returns the bytes of a text that starts with this prefix, and whether the text is bech32 with
+    exactly this prefix. Raises AddressProblem."""
     try:
         own_prefix, values, constant = decode(lowered, limit)
         payload = bytes(regroup(values, 5, 8, pad=False))
@@ -181,14 +187,15 @@ def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[byte
 
 
 def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
-    """A wrong checksum, with the one place that explains it, counted in the whole text."""
+    """Returns the problem of a wrong checksum, with the position in the whole text of the one wrong
+    character that explains it, if there is one."""
     index = wrong_place(prefix, lowered[len(prefix) + 1 :], constant)
     return wrong_checksum(None if index is None else len(prefix) + 2 + index)
 
 
 def has_prefix(*prefixes: str) -> Callable[[str], bool]:
-    """Tests whether a text is bech32 or bech32m with one of these prefixes and a correct
-    checksum."""
+    """Returns a function that tells whether a text is bech32 or bech32m with one of these prefixes
+    and a correct checksum."""
 
     def matches(text: str) -> bool:
         if not text.lower().startswith(tuple(f"{prefix}1" for prefix in prefixes)):

@@ -1,10 +1,13 @@
-"""Bitcoin and the chains that took over its forms: Litecoin, Dogecoin, Dash, Bitcoin Cash, Tron.
+"""Addresses of Bitcoin and of chains that use its forms: Litecoin, Dogecoin, Dash, Bitcoin Cash,
+Tron.
 
-Base58Check holds one version byte and twenty bytes of a hash. Bech32 holds a witness version and
-its program (BIP 173, BIP 350). Bitcoin Cash has CashAddr, a code of its own in bech32's alphabet.
+A Base58Check address contains one version byte and a hash of twenty bytes. A bech32 address
+contains a witness version and its program (BIP 173, BIP 350). Bitcoin Cash has CashAddr, a code of
+its own in bech32's alphabet.
 
-Some forms belong to two chains: an old Litecoin script that starts with 3 is Bitcoin's, too, and so
-is the old Bitcoin Cash form. What was meant cannot be told, so both are refused.
+Some forms belong to two chains. An old Litecoin script address starts with 3 and is a Bitcoin
+address, too. An old Bitcoin Cash address is also a Bitcoin address. Both forms are refused, because
+the text does not tell which chain was meant.
 """
 
 from __future__ import annotations
@@ -30,9 +33,10 @@ from swapdesk.chain.addresses.kind import (
 )
 
 LENGTHS = range(26, 36)
-"""Characters of a Base58Check address."""
+"""Numbers of characters that a Base58Check address may have."""
 _ONE_LENGTH = (34,)
-"""Of chains whose version bytes are so large that an address always has as many characters."""
+"""The number of characters of every address on chains whose version byte is so large that the
+number never varies."""
 BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
 LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
 DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
@@ -52,12 +56,13 @@ _OLD_SCRIPT = (
 
 
 def encode_key_hash(version: int, digest: bytes) -> str:
-    """The Base58Check address of a 20-byte hash."""
+    """Returns the Base58Check address of a 20-byte hash."""
     return base58.encode_check(bytes([version]) + digest)
 
 
 def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int] = LENGTHS) -> str:
-    """The text if it is a Base58Check address of one of the versions. Raises AddressProblem."""
+    """Returns the text if it is a Base58Check address of one of the versions. Raises
+    AddressProblem."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), lengths)
     payload = base58.require(text)
@@ -68,8 +73,8 @@ def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int
 
 
 def _has_version(*versions: int) -> Callable[[str], bool]:
-    """Tests whether a text is a Base58Check address of one of these versions, none of them below
-    0x3A."""
+    """Returns a function that tells whether a text is a Base58Check address of one of these
+    versions. No version may be below 0x3A."""
 
     def matches(text: str) -> bool:
         if len(text) not in (34, 35):
@@ -123,8 +128,9 @@ def _reader(
     witness: str = "",
     lost: Collection[str] = (),
 ) -> Callable[[str], ParsedAddress]:
-    """Reads a chain's Base58Check addresses of these versions and, where it has any, its witness
-    addresses with the prefix ``witness``. Nobody can spend from those that are ``lost``."""
+    """Returns a function that reads a chain's Base58Check addresses of these versions, and its
+    witness addresses if the chain has a prefix ``witness``. Addresses in ``lost`` are refused,
+    because nobody can spend from them."""
 
     def read(text: str) -> ParsedAddress:
         if witness and text.lower().startswith(f"{witness}1"):
@@ -160,7 +166,8 @@ _read_base58_tron = _reader("T", versions=(TRON_VERSION,), lengths=_ONE_LENGTH)
 
 
 def _read_tron(text: str) -> ParsedAddress:
-    """0x41 and the twenty bytes an EVM address would have."""
+    """Returns the address: version 0x41 and the twenty bytes of an EVM address. Raises
+    AddressProblem."""
     if len(text) == 42 and text[:2] == "41" and set(text) <= set(HEXADECIMAL):
         raise AddressProblem(
             "prefix", "it is the hexadecimal form of a node. Give the one that starts with T", 1
@@ -174,9 +181,10 @@ CASH_PREFIX = "bitcoincash"
 CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
 
 _CASH_SIZES = {0: 20, 3: 32}
-"""Bytes of a hash by the size code of the version: of a key or script, and of a script alone."""
+"""Bytes of the hash, by the size code in the version: 20 for a key or a script, 32 for a script
+only."""
 _CASH_LENGTHS = (42, 61)
-"""Characters of an address, checksum included, for the two sizes."""
+"""Numbers of characters of an address for the two sizes, checksum included."""
 _CASH_GENERATOR = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
 _OLD_FORM = (
     "This form is Bitcoin's too, and Bitcoin cannot be paid here. "
@@ -185,7 +193,7 @@ _OLD_FORM = (
 
 
 def encode_cash(kind: int, digest: bytes) -> str:
-    """The CashAddr of a hash, without the prefix that its checksum covers."""
+    """Returns the CashAddr of a hash, without the prefix, which its checksum covers."""
     size = next(size for size, count in _CASH_SIZES.items() if count == len(digest))
     values = bech32.regroup([kind << 3 | size, *digest], 8, 5, pad=True)
     remainder = _cash_polymod([*_cash_prefix(), *values, *[0] * 8])
@@ -194,7 +202,7 @@ def encode_cash(kind: int, digest: bytes) -> str:
 
 
 def read_cash(text: str) -> ParsedAddress:
-    """The address in lower case and without ``bitcoincash:``. Raises AddressProblem."""
+    """Returns the address in lower case and without ``bitcoincash:``. Raises AddressProblem."""
     if text[:1] in ("1", "3"):
         _refuse_old_cash(text)
     skipped = len(CASH_PREFIX) + 1 if text[: len(CASH_PREFIX) + 1].lower() == "bitcoincash:" else 0

@@ -1,12 +1,13 @@
-"""Checks recipient and refund addresses locally; no rule of a server can widen it.
+"""Checks recipient and refund addresses locally; no rule of a server can make the check accept
+more.
 
-A text that is something else is named where possible: another chain's address, a form that no
-payout goes to, or a private key.
+A refused text is named if it is something known: another chain's address, a form that no payout
+goes to, or a private key.
 
-The service's own pattern (``addressValidation``, contract 5.1) is a second filter and may only
-narrow. It runs in pydantic's Rust engine, in linear time and with a size limit on the compiled
-form; Python's ``re`` would hang on ``^([a-z]+)*$``. A pattern that the engine refuses (lookaround,
-backreference) leaves the decision to the local check.
+The service's own pattern (``addressValidation``, contract 5.1) is a second filter, which can only
+refuse more. It runs in pydantic's Rust engine, in linear time and with a size limit on the compiled
+form, because Python's ``re`` would hang on ``^([a-z]+)*$``. If the engine does not support a
+pattern (lookaround, backreference), the local check alone decides.
 """
 
 from __future__ import annotations
@@ -51,11 +52,13 @@ def check_address(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Is ``text`` an address that a payout of ``symbol`` on ``chain_name`` can go to?
+    """Returns the verdict on whether ``text`` is an address that a payout of ``symbol`` on
+    ``chain_name`` can go to. Never raises.
 
-    Nothing is trimmed or repaired. ``chain_name`` also decides the prefix where the chains of a
-    kind differ (Cosmos, Polkadot). ``contracts`` are token contracts of the chain, refused as
-    recipients. A kind not in KINDS gives ``unknown_kind`` and is not ok. Never raises.
+    The text is neither trimmed nor repaired. If the chains of a kind have different prefixes
+    (Cosmos, Polkadot), ``chain_name`` decides which prefix is expected. ``contracts`` are token
+    contracts of the chain, which are refused as recipients. A kind that is not in KINDS gives the
+    code ``unknown_kind`` and is not ok.
     """
     address_kind = ADDRESS_KINDS.get(kind)
     if address_kind is None:
@@ -84,13 +87,15 @@ def check_address(
 
 
 def _reader(kind: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
-    """A chain whose name is not known here may have any prefix of its kind."""
+    """Returns the kind's reader for a chain. If the chain's name is not known here and the kind has
+    a reader for such chains, this reader is returned."""
     unlisted = chain_name is not None and network_of(kind.name, chain_name) is None
     return kind.read_unlisted if unlisted and kind.read_unlisted else kind.read
 
 
 def same_address(kind: str, text: str, other: str) -> bool:
-    """True if both texts are one account: in another case, or in another form of the chain."""
+    """Returns True if both texts are the same account, perhaps in another case or another form of
+    the chain."""
     first, second = check_address(kind, text), check_address(kind, other)
     if first.ok and second.ok:
         return first.account == second.account
@@ -115,10 +120,11 @@ def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
 def _refuse_better_proof(
     asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """Refuses a text that a stronger kind reads, whatever else it may be.
+    """Raises AddressProblem if a kind whose addresses prove more than those of ``asked`` can read
+    the text.
 
-    Some addresses of Osmosis and of Litecoin are 32 bytes of base58, as Solana's are. Where nearly
-    any word would do, a mistyped address of a stronger kind is refused, too.
+    Some addresses of Osmosis and Litecoin are also 32 bytes of base58, as Solana's are. If nearly
+    any word fits the asked kind, a mistyped address of another kind is refused, too.
     """
     if asked.proof is Proof.CHECKSUM:
         return
@@ -131,7 +137,8 @@ def _refuse_better_proof(
 
 
 def _mistyped(text: str) -> str:
-    """``a Bitcoin address with a typing error`` if the text has the form of one; else empty."""
+    """Returns ``a Bitcoin address with a typing error`` if the text looks like a mistyped address,
+    by the name of its kind; else an empty text."""
     for kind in kinds_by_proof(Proof.ANY_WORD):
         read = _read_as(kind, text)
         mistyped = isinstance(read, AddressProblem) and read.code == "checksum"
@@ -141,7 +148,8 @@ def _mistyped(text: str) -> str:
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
-    """What a kind makes of a text. Burn and system addresses are addresses all the same."""
+    """Returns what the kind's reader makes of a text. Burn and system addresses count as
+    addresses."""
     try:
         return kind.read(text)
     except AddressProblem as problem:
@@ -188,7 +196,8 @@ def _refuse_contract(kind: AddressKind, address: str, contracts: Collection[str]
 
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
-    """Cached: the contracts of a chain stay the same for many addresses."""
+    """Returns the accounts of token contracts. The result is cached, because a chain's contracts
+    stay the same for many addresses."""
     account = ADDRESS_KINDS[kind].contract_account
     return frozenset(account(contract) for contract in contracts)
 
@@ -207,10 +216,10 @@ def _refusal(
 
 
 def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | None = None) -> str:
-    """A noun phrase (``a Bitcoin address``) for an address of any kind but the asked one; else
-    empty.
+    """Returns a noun phrase (``a Bitcoin address``) if the text is an address of any kind but the
+    asked one; else an empty text.
 
-    The kinds that prove most are tried first. A text that proves nothing is not named.
+    The kinds that prove most are tried first. A text that only proves ``ANY_WORD`` is not named.
     """
     others = kinds_by_proof() if kinds is None else kinds
     for kind in others:
@@ -227,14 +236,16 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """``a Bitcoin address``; by the network if the kind has several: ``an Osmosis address``."""
+    """Returns ``a Bitcoin address``, or a phrase with the network if the kind has several, such as
+    ``an Osmosis address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
     return f"{with_article(reading.network)} address"
 
 
 def secret_warning(text: str) -> str:
-    """A sentence if the text has the form of a key: it must not travel any further. Else empty."""
+    """Returns a warning if the text has the form of a private key, which must not be stored or
+    sent; else an empty text."""
     digits = text.removeprefix("0x")
     if len(digits) == 64 and set(digits) <= set(HEXADECIMAL):
         return _secret_or_address(text)
@@ -244,7 +255,8 @@ def secret_warning(text: str) -> str:
 
 
 def _secret_or_address(text: str) -> str:
-    """Where addresses have no checksum, sixty-four digits may be one of those, too."""
+    """Returns the warning for sixty-four hexadecimal digits. If they may also be an address of a
+    chain without checksums, the warning names this address and a transaction hash as well."""
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()
@@ -264,8 +276,8 @@ UNSUPPORTED = (
 
 
 def pattern_fits(pattern: str, text: str) -> bool | None:
-    """True if the whole of ``text`` fits a pattern from the service; None for a pattern that is
-    unsupported. Never raises.
+    """Returns True if the whole of ``text`` fits a pattern from the service; None if the pattern is
+    not supported. Never raises.
 
     A text over 256 characters, or with anything but printable ASCII, never fits.
     """
@@ -288,10 +300,11 @@ def check_recipient(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """The decoder's verdict, narrowed by the service's pattern (none if empty or None).
+    """Returns the verdict of :func:`check_address`, restricted by the service's pattern (no
+    restriction if it is empty or None).
 
-    The pattern is applied to the normalized spelling, which is the one to send. A refusal has the
-    code ``pattern``; an unsupported pattern adds a warning.
+    The pattern is applied to the normalized spelling, which is the one to send. A text that does
+    not fit gets the code ``pattern``; an unsupported pattern adds a warning.
     """
     verdict = check_address(kind, text, chain_name=chain_name, symbol=symbol, contracts=contracts)
     if not verdict.ok or not server_pattern:
@@ -312,7 +325,9 @@ def _is_printable(text: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> SchemaValidator | None:
-    """The wrapped pattern, or None. It must also compile bare: ``a)|(?:.*`` closes the wrap."""
+    """Returns a validator for the whole text, or None if the pattern is invalid or unsupported. The
+    pattern must also compile without the wrapping group, because ``a)|(?:.*`` would close the
+    group."""
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
     try:

@@ -1,7 +1,7 @@
-"""Account addresses of Cosmos chains: bech32 with the chain's own prefix (Cosmos SDK).
+"""Account addresses of Cosmos chains: bech32 with a prefix for each chain (Cosmos SDK).
 
-An account of one chain is an account of another too, but a payout to the wrong one arrives where
-nobody looks. The chain is known by its name, as the catalogue gives it.
+The account of an address exists on other Cosmos chains, too, but a payout to the wrong chain
+arrives where nobody looks. A chain is identified by its name in the catalogue.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ _ROLES = {
 
 
 def encode(prefix: str, account: bytes) -> str:
-    """The address of a hash of 20 or 32 bytes."""
+    """Returns the address of a hash of 20 or 32 bytes."""
     return bech32.encode(prefix, bech32.regroup(account, 8, 5, pad=True), bech32.BECH32)
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """The address and the chain its prefix stands for; of an ``unlisted`` chain any prefix that is
-    no known chain's. Raises AddressProblem."""
+    """Returns the address and the chain that its prefix stands for. If ``unlisted`` is True, a
+    prefix that belongs to no known chain is accepted, too. Raises AddressProblem."""
     prefix = _prefix(text)
     network = NETWORKS.get(prefix)
     if network is not None:
@@ -102,8 +102,8 @@ def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
 
 
 def _prefix(text: str) -> str:
-    """The text before the separator, in lower case. Raises AddressProblem for a role other than an
-    account."""
+    """Returns the text before the separator, in lower case; empty without a separator. Raises
+    AddressProblem if the prefix names another role than an account."""
     prefix, separator, _ = text.lower().partition("1")
     for role, clause in _ROLES.items():
         if separator and prefix.endswith(role) and len(prefix) > len(role):

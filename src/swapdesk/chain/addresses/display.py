@@ -1,12 +1,13 @@
 """How an address is shown, which addresses could be mistaken for each other, and explorer links.
 
-An address is drawn in groups of four, so that a person can compare it; a name of words in one
-piece. In address poisoning an attacker grinds an address whose ends equal those of one the victim
-has paid, because people compare the ends. Names are read as a whole: those that are drawn alike
-look alike.
+An address is shown in groups of four characters, so that a person can compare it. A name of words
+is shown in one piece. In address poisoning an attacker generates an address whose ends equal those
+of an address that the victim has paid, because people compare the ends. Names are read as a whole,
+so that two names look alike if their characters look alike on the screen.
 
-The template of an explorer (contract 5.1) is text from a server. Only an ``https`` link to a named
-public host comes out, with the value percent-encoded; anything else is None and no link is offered.
+The template of an explorer link (contract 5.1) is text from a server. Only an ``https`` link to a
+named public host is accepted, and the value is percent-encoded. For anything else the link is None,
+and none is offered.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 END = 4
 
 _PREFIXES = tuple(dict.fromkeys(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks))
-"""Left out of the comparison: they tell nothing. Behind them case has no meaning."""
+"""The beginnings that all addresses of a form share. They are left out of the comparison, and case
+has no meaning in the characters after them."""
 _LONGEST_PREFIX = max(map(len, _PREFIXES))
 _DRAWN_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), ("i", "l"))
 
 
 def looks_like(candidate: str, known: str) -> bool:
-    """True if both are different addresses whose first and last four characters agree.
+    """Returns True if two different addresses have the same first and last four characters.
 
-    They are compared without prefix and without case. A pair that differs in case alone looks
-    alike, too, except where case means nothing (EVM, bech32). Names look alike if they are drawn
-    alike.
+    The comparison ignores prefix and case. Two addresses that differ in case alone also look alike,
+    unless case has no meaning in their form (EVM, bech32). Two names look alike if they look the
+    same on the screen.
     """
     if is_name(candidate) and is_name(known):
         return candidate != known and _drawn(candidate) == _drawn(known)
@@ -45,20 +47,22 @@ def looks_like(candidate: str, known: str) -> bool:
 
 
 def differing_characters(address: str, other: str) -> int:
-    """How many places differ, the surplus of the longer one included."""
+    """Returns the number of places that differ, plus the characters by which one address is
+    longer."""
     first, second = _spelling(address), _spelling(other)
     differing = sum(a != b for a, b in zip(first, second, strict=False))
     return differing + abs(len(first) - len(second))
 
 
 def prefix_of_form(address: str) -> str:
-    """The beginning of every address of its form: ``0x``, ``bc1q``, ``cosmos1``; else empty."""
+    """Returns the beginning that all addresses of this form share, such as ``0x``, ``bc1q`` or
+    ``cosmos1``; else an empty text."""
     lowered = address[:_LONGEST_PREFIX].lower()
     return next((prefix for prefix in _PREFIXES if lowered.startswith(prefix)), "")
 
 
 def is_name(text: str) -> bool:
-    """True for a name of words, on a chain that has names for accounts."""
+    """Returns True for a name of words, which some chains use for accounts."""
     return any(matches(text) for matches in name_forms())
 
 
@@ -85,13 +89,13 @@ SIZE = 4
 
 
 def prefix_of(address: str) -> str:
-    """``0x`` if the address or hash begins with it; else empty."""
+    """Returns ``0x`` if the address or hash begins with it; else an empty text."""
     return "0x" if address.startswith("0x") else ""
 
 
 def groups(address: str) -> list[str]:
-    """``0x`` as a group of its own, then groups of four; the last may be shorter. A name of words
-    is one group."""
+    """Returns ``0x``, if present, as a group of its own, then groups of four characters; the last
+    may be shorter. A name of words is one group."""
     if is_name(address):
         return [address]
     prefix = prefix_of(address)
@@ -101,22 +105,24 @@ def groups(address: str) -> list[str]:
 
 
 def grouped(address: str) -> str:
-    """``0x 5aAe b605 ...``, for the screen; what is copied is the address itself."""
+    """Returns the address as shown on the screen, ``0x 5aAe b605 ...``. Copy the address itself
+    instead."""
     return " ".join(groups(address))
 
 
 def ungrouped(text: str) -> str:
-    """The address that :func:`grouped` or :func:`wrapped_address` drew; any other text as it is."""
+    """Returns the address if the text was made by :func:`grouped` or :func:`wrapped_address`; any
+    other text unchanged."""
     parts = text.split()
     whole = "".join(parts)
     return whole if len(parts) > 1 and groups(whole) == parts else text
 
 
 def wrapped_address(address: str, width: int) -> list[str]:
-    """The whole address in rows of at most ``width`` cells, broken between groups only.
+    """Returns the whole address in rows of at most ``width`` cells, broken between groups only.
 
-    A row has at least one group, however narrow it is. Rows after the first begin under the first
-    group after ``0x``.
+    Each row has at least one group, even if ``width`` is too small for it. Rows after the first are
+    indented to the first group after ``0x``.
     """
     indent = "   " if prefix_of(address) else ""
     parts = groups(address)[1:] if indent else groups(address)
@@ -129,7 +135,8 @@ def wrapped_address(address: str, width: int) -> list[str]:
 
 
 def short(address: str) -> str:
-    """``0x 71C7 …976F`` or ``bc1q …5mdq``: for lists, never where something is decided."""
+    """Returns ``0x 71C7 …976F`` or ``bc1q …5mdq``. Use it in lists, never where a person decides
+    about an address."""
     prefix = prefix_of(address)
     body = address[len(prefix) :]
     if len(body) <= 2 * SIZE or is_name(address):
@@ -139,8 +146,8 @@ def short(address: str) -> str:
 
 
 def differing_groups(address: str, other: str) -> list[int]:
-    """Indexes into ``groups`` at which two addresses differ; case counts except after ``0x``.
-    Groups that only one of them has differ, too."""
+    """Returns the indexes into :func:`groups` at which two addresses differ. Case counts, except
+    after ``0x``. Groups that only one address has count as different."""
     first, second = groups(_comparable(address)), groups(_comparable(other))
     shared = min(len(first), len(second))
     differing = [i for i in range(shared) if first[i] != second[i]]
@@ -156,16 +163,16 @@ MAX_VALUE = 200
 PLACEHOLDER = "{txHash}"
 
 KNOWN = frozenset(host for kind in ADDRESS_KINDS.values() for host in kind.explorers)
-"""Hosts of public block explorers. A link of a service to any other is shown, never hidden behind
-an address."""
+"""Hosts of public block explorers. A service's link to any other host is shown in full, never
+hidden behind an address."""
 
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _FORBIDDEN = frozenset("\"'<>\\^`{|} ")
 
 
 def known_page(link: str | None) -> str | None:
-    """``link`` if it may stand behind other words, so that its host is not read: an ``https`` page
-    of an explorer of :data:`KNOWN`, without a port or an account. Else None."""
+    """Returns ``link`` if its host may be hidden behind other words: an ``https`` page of an
+    explorer in :data:`KNOWN`, without a port or an account. Else returns None."""
     if not link or len(link) > MAX_TEMPLATE + 3 * MAX_VALUE:
         return None
     if any(not "!" <= c <= "~" or c in _FORBIDDEN for c in link):
@@ -178,7 +185,8 @@ def known_page(link: str | None) -> str | None:
 
 
 def transaction_link(template: str | None, transaction_hash: str) -> str | None:
-    """The link of a transaction, filled at ``{txHash}``; None if it is not safe."""
+    """Returns the template with the transaction's hash in place of ``{txHash}``; None if the link
+    is not safe."""
     if not template or len(template) > MAX_TEMPLATE or PLACEHOLDER not in template:
         return None
     if not 1 <= len(transaction_hash) <= MAX_VALUE or set(transaction_hash) <= {"."}:

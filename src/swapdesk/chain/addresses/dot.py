@@ -57,7 +57,8 @@ def _checksum(payload: bytes) -> bytes:
 
 
 def _prefix(network: int) -> bytes:
-    """One byte below 64, else two bytes that share the number's 14 bits between them."""
+    """Returns the network number as one byte if it is below 64, else as two bytes, which share the
+    number's 14 bits."""
     if network < 64:
         return bytes([network])
     first = (network & 0xFC) >> 2 | 0x40
@@ -66,13 +67,14 @@ def _prefix(network: int) -> bytes:
 
 
 def encode(network: int, account: bytes) -> str:
-    """The address of a 32-byte account on a network."""
+    """Returns the address of a 32-byte account on a network."""
     payload = _prefix(network) + account
     return base58.encode(payload + _checksum(payload))
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Network and account of an address whose checksum holds; else None."""
+    """Returns the network number and the account of an address with a correct checksum; None for
+    any other text."""
     try:
         whole = base58.decode(text)
     except base58.Base58Error:
@@ -89,8 +91,8 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """The address and the chain its number stands for; of an ``unlisted`` chain any number. Raises
-    AddressProblem."""
+    """Returns the address and the chain that its network number stands for. If ``unlisted`` is
+    True, any network number is accepted. Raises AddressProblem."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is not None:

@@ -1,4 +1,4 @@
-"""Points of the Ed25519 curve (RFC 8032, 5.1.3). No keys, no signing."""
+"""Points of the Ed25519 curve (RFC 8032, 5.1.3). This module has no keys and signs nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _D = -121665 * pow(121666, -1, _P) % _P
 
 
 def is_point(key: bytes) -> bool:
-    """True if the compressed key decodes to a point, with a canonical y coordinate."""
+    """Returns True if the compressed key decodes to a point, with a canonical y coordinate."""
     if len(key) != 32:
         return False
     number = int.from_bytes(key, "little")
@@ -25,7 +25,8 @@ def is_point(key: bytes) -> bool:
 
 
 def generated_point(seed: bytes, purpose: str) -> bytes:
-    """Thirty-two bytes that are a point of the curve; about every second try is."""
+    """Returns thirty-two bytes that are a point of the curve. It tries several values, because only
+    about every second one is a point."""
     attempt = 0
     while True:
         key = expand(seed, f"{purpose} {attempt}", 32)

@@ -28,7 +28,8 @@ LENGTH = 42
 
 SHAPE = r"^(0x)[0-9A-Fa-f]{40}$"
 _LAST_RESERVED = 0x1FF
-"""Precompiled contracts are numbered from 1; the highest in use is 0x100."""
+"""The highest number that is refused as a reserved address. Precompiled contracts are numbered from
+1; the highest in use is 0x100."""
 _LOST = {
     "0x000000000000000000000000000000000000dead": "a burn address. What is sent to it is lost",
     "0xdead000000000000000042069420694206942069": "a burn address. What is sent to it is lost",
@@ -47,13 +48,13 @@ def _algorithm() -> ModuleType:
 
 
 def keccak(payload: bytes) -> bytes:
-    """Keccak-256, the padding Ethereum and Monero use (not SHA3-256)."""
+    """Returns the Keccak-256 hash, with the padding that Ethereum and Monero use (not SHA3-256)."""
     return bytes(_algorithm().new(digest_bits=256, data=payload).digest())
 
 
 @lru_cache(maxsize=4_096)
 def checksummed(address: str) -> str:
-    """The EIP-55 spelling of ``0x`` and 40 hexadecimal digits of any case."""
+    """Returns the EIP-55 spelling of ``0x`` and 40 hexadecimal digits of any case."""
     digits = address[2:].lower()
     nibbles = keccak(digits.encode("ascii")).hex()
     spelled = (
@@ -64,7 +65,7 @@ def checksummed(address: str) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """The address with its EIP-55 spelling. Raises AddressProblem."""
+    """Returns the address in its EIP-55 spelling. Raises AddressProblem."""
     require_start(text, "0x")
     require_alphabet(text, HEXADECIMAL, "hexadecimal", 2)
     require_length(len(text), (LENGTH,))
@@ -97,12 +98,14 @@ def _refuse_lost(address: str) -> None:
 
 
 def contract_account(text: str) -> str:
-    """A contract in lower case; of a coin's type on Sui the package alone."""
+    """Returns a contract's address in lower case. For a coin's type on Sui it returns only the
+    package."""
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 
 def _link(payment: PaymentRequest) -> PaymentLink | None:
-    """ERC-681. Without a chain id a wallet would take the chain it happens to be on."""
+    """Returns an ERC-681 link; None without a chain id, because a wallet would then pay on the
+    chain that it happens to use."""
     chain_id = payment.chain_id
     if chain_id is None:
         return None

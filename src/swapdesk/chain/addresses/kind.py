@@ -1,11 +1,11 @@
-"""What a kind of address is: one object that holds everything that depends on it.
+"""The definition of a kind of address: one object with everything that depends on the kind.
 
-A new kind is a module with an :class:`AddressKind` and a row in ``kinds``. Nothing else asks for
+A new kind is a module with an :class:`AddressKind` and a row in ``kinds``. No other code tests for
 the name of a kind: checks, memos, payment links, explorers, look-alikes, the display and the
 sandbox's addresses are read from the object.
 
-A verdict names the place and the reason of a fault. It never proposes a corrected character: a
-proposal that is accepted unseen is a payment to a stranger.
+A verdict names the place and the reason of a fault. It never proposes a corrected character,
+because a person who accepts a wrong proposal pays a stranger.
 """
 
 from __future__ import annotations
@@ -23,29 +23,32 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 
 
 class Proof(IntEnum):
-    """How much a text of a form proves about itself.
+    """How much the form of a text proves that it is an address.
 
-    A kind that proves less is never named for a text that a stronger kind reads, and a text that
-    proves no more than ``ANY_WORD`` is taken for an address only if one was asked for.
+    If a kind that proves more can read a text, the text is never named after a kind that proves
+    less. A text that proves no more than ``ANY_WORD`` is taken for an address only if an address of
+    its kind was asked for.
     """
 
     ANY_WORD = 0
-    """Nearly any word has this form: a name without a checksum."""
+    """Nearly any word has this form: it is a name without a checksum."""
     SHAPE = 1
-    """Length and alphabet fit. A typing error is not seen."""
+    """Length and alphabet fit, but a typing error cannot be detected."""
     CHECKSUM = 2
 
 
 class Verdict(Struct, frozen=True):
-    """The answer about one text, an address or a memo, on one kind of chain.
+    """The result of checking one text, an address or a memo, for one kind of chain.
 
     The ``code`` of an address is one of valid, empty, character, length, checksum, prefix,
     other_chain, unsafe, pattern, unknown_kind; of a memo one of valid, none, missing, waived,
     waiver, unused, character, length, range. ``reason`` is a sentence for the screen. ``position``
-    counts characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``; all
-    spellings of an account share ``account``. ``warnings`` never block. ``doubt`` needs consent
-    before a payment: how the payment may be lost, or why a memo may not be the one that was given
-    out; empty for none. ``proves`` is how sure it is that the text is such an address.
+    counts characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``.
+    ``account`` is the same for all spellings of an account.
+
+    ``warnings`` never block a payment. A ``doubt`` needs the user's consent before a payment: it
+    says how the payment may be lost, or why a memo may not be the one that was given out. It is
+    empty if there is none. ``proves`` is how sure it is that the text is such an address.
     """
 
     ok: bool
@@ -60,11 +63,11 @@ class Verdict(Struct, frozen=True):
 
 
 class ParsedAddress(Struct, frozen=True):
-    """An address of its kind: its canonical spelling and what was proven.
+    """An address that its kind's reader accepted: its canonical spelling and what was proven.
 
-    ``network`` names the chain where the chains of one kind have addresses of their own.
-    ``account`` is given where one account has several spellings, ``proves`` where this form proves
-    another amount than the kind's others. ``doubt`` is as in the verdict.
+    ``network`` names the chain if the chains of the kind have addresses of their own. ``account``
+    is set if one account has several spellings. ``proves`` is set if this form proves more or less
+    than the kind's other forms. ``doubt`` is the one of :class:`Verdict`.
     """
 
     normalized: str
@@ -78,10 +81,10 @@ class ParsedAddress(Struct, frozen=True):
 
 
 class AddressProblem(ValueError):
-    """Why a text is no address of a kind.
+    """Raised if a text is not an address of a kind, with the reason.
 
-    ``clause`` ends the sentence "Not a Bitcoin address: ..."; with ``whole`` it is the complete
-    message.
+    ``clause`` is the end of the sentence "Not a Bitcoin address: ...". If ``whole`` is True,
+    ``clause`` is the complete message.
     """
 
     def __init__(
@@ -94,14 +97,16 @@ class AddressProblem(ValueError):
         self.whole = whole
 
     def sentence(self, chain: str) -> str:
-        """The message for a chain's name: ``Not a Bitcoin address: character 23 is ...``."""
+        """Returns the message for a chain's name: ``Not a Bitcoin address: character 23 is
+        ...``."""
         if self.whole:
             return self.clause
         return f"Not {with_article(chain)} address: {self.clause}."
 
 
 def with_article(name: str) -> str:
-    """``a Bitcoin``, ``an Ethereum``, ``an XRP``: abbreviations are read letter by letter."""
+    """Returns the name with its article: ``a Bitcoin``, ``an Ethereum``, ``an XRP``. Abbreviations
+    are read letter by letter."""
     spelled = name[:2].isupper() and name[:1] in "AEFHILMNORSX"
     return f"{'an' if spelled or name[:1] in 'AEIOaeio' else 'a'} {name}"
 
@@ -113,12 +118,13 @@ UNLISTED = (
     "The beginnings of this chain's addresses are not known here. "
     "Compare it with another address of the chain."
 )
-"""For an address on a chain whose own mark is not known."""
+"""The warning for an address on a chain whose prefix or number is not known here."""
 BURNED = "This is a burn address. What is sent to it is lost."
 
 
 def wrong_checksum(position: int | None = None) -> AddressProblem:
-    """``position`` is the one character that explains it, where the code can tell."""
+    """Returns the problem of a wrong checksum. ``position`` is the one wrong character that
+    explains it, if the code can tell."""
     sentence = CHECKSUM_SENTENCE
     if position is not None:
         sentence = f"{sentence} Look at character {position}."
@@ -130,7 +136,7 @@ def burned() -> AddressProblem:
 
 
 def refuse_burned(payload: bytes) -> None:
-    """Raises AddressProblem if the payee would be nothing but zeros."""
+    """Raises AddressProblem if the receiver would be nothing but zeros."""
     if not any(payload):
         raise burned()
 
@@ -146,7 +152,7 @@ def wrong_length(length: int, expected: str) -> AddressProblem:
 
 
 def require_length(length: int, allowed: Collection[int]) -> None:
-    """Raises AddressProblem for a length that is none of these."""
+    """Raises AddressProblem if the length is not an allowed one."""
     if length not in allowed:
         of_range = f"{min(allowed)} to {max(allowed)}"
         of_few = " or ".join(map(str, allowed))
@@ -171,10 +177,10 @@ MAX_MEMO_ID = 2**64 - 1
 
 
 class Network(Struct, frozen=True):
-    """One of several chains of a kind, told apart by the beginning of their addresses.
+    """One of several chains of a kind, which differ in the beginning of their addresses.
 
-    ``mark`` is the bech32 prefix or the SS58 number; ``names`` are further names, folded.
-    ``pattern`` is published for this chain if it differs from the kind's.
+    ``mark`` is the bech32 prefix or the SS58 number; ``names`` are further names, in folded case.
+    ``pattern`` is the published pattern of this chain if it differs from the kind's.
     """
 
     mark: str | int
@@ -185,11 +191,11 @@ class Network(Struct, frozen=True):
 
 
 class MemoRule(Struct, frozen=True):
-    """What a payment carries beside its address (contract 5.4).
+    """The rules for the memo that a payment carries beside its address (contract 5.4).
 
-    With ``largest`` it is a number of digits alone. A number up to ``largest_id`` is a memo id, any
-    other text memo text. ``per_client``: an exchange has one address for all clients and a memo for
-    each.
+    If ``largest`` is set, the memo is a number up to it. A whole number up to ``largest_id`` is a
+    memo id, any other text is memo text. ``per_client`` means that an exchange uses one address for
+    all clients and gives each client a memo.
     """
 
     label: str
@@ -200,8 +206,11 @@ class MemoRule(Struct, frozen=True):
 
 
 class UnpaidForm(Struct, frozen=True):
-    """A form that no payout goes to, recognised so that it can be named. ``when_asked``: also where
-    an address of the same kind is asked for, whose own reader has no better sentence."""
+    """A form of address that no payout goes to. It is recognised so that a message can name it.
+
+    ``when_asked`` says whether it is also named if an address of the same kind is asked for; it is
+    False if that kind's own reader has a better message.
+    """
 
     called: str
     matches: Callable[[str], bool]
@@ -209,8 +218,8 @@ class UnpaidForm(Struct, frozen=True):
 
 
 class PaymentRequest(Struct, frozen=True):
-    """What a payment link is made of. ``units`` are base units of the token; ``contract`` and
-    ``memo`` are None for none, ``symbol`` is the token's code on the chain."""
+    """The payment that a link is made for. ``units`` are base units of the token; ``contract`` and
+    ``memo`` are None if there is none; ``symbol`` is the token's code on the chain."""
 
     address: str
     amount: Decimal
@@ -222,35 +231,38 @@ class PaymentRequest(Struct, frozen=True):
 
 
 class PaymentLink(Struct, frozen=True):
-    """The text of a link. It carries the amount, and with ``memo`` the memo, too."""
+    """The text of a payment link. It contains the amount, and the memo if ``memo`` is True."""
 
     text: str
     memo: bool = False
 
 
 def plain_amount(amount: Decimal) -> str:
-    """Digits without exponent and without trailing zeros: ``0.5``, ``2500``."""
+    """Returns digits without exponent and without trailing zeros: ``0.5``, ``2500``."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def link_query(*pairs: tuple[str, str | None]) -> str:
-    """Percent-encoded throughout; the specifications count ``+`` as itself, not a space."""
+    """Returns a query string in which every value is percent-encoded. A space is not written as
+    ``+``, because the specifications read ``+`` as itself."""
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
 
 
 LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
-"""None for a payment that its links cannot say."""
+"""A function that writes the link of a payment. It returns None if the links of its kind cannot
+express the payment."""
 
 
 class LinkForm(Struct, frozen=True):
-    """Payment links of one scheme: what they begin with, and the names of their parameters.
+    """The form of one scheme's payment links: what they begin with, and the names of their
+    parameters.
 
-    ``begin`` is empty where such links are read and not written. ``amount`` is in whole tokens,
-    ``units`` in base units. Without a name for contracts no token can be paid: a wallet would send
-    as much of the coin. The first name of a ``memo`` is the one to write. ``address`` is the
-    parameter that holds the address where the path does not; ``path`` stands before the address,
-    or in its place.
+    ``begin`` is empty if such links are only read. ``amount`` is in whole tokens, ``units`` in base
+    units. Without a ``contract`` parameter no token can be paid, because a wallet would send the
+    same amount of the coin. Links are written with the first name in ``memo``. ``address`` is the
+    parameter with the address, if the path does not contain it; ``path`` precedes the address or
+    replaces it.
     """
 
     begin: str = ""
@@ -262,10 +274,10 @@ class LinkForm(Struct, frozen=True):
     address: str = ""
     path: str = ""
     coin_only: bool = False
-    """A contract is read and not written."""
+    """True if links with a contract are only read, never written."""
 
     def write(self, payment: PaymentRequest) -> PaymentLink | None:
-        """The link in the form of BIP 21; None for a payment that it cannot say."""
+        """Returns the link in the form of BIP 21; None if the link cannot express the payment."""
         if payment.contract is not None and (self.coin_only or not self.contract):
             return None
         amount = (self.amount, plain_amount(payment.amount))
@@ -283,12 +295,13 @@ _HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
 
 def bare_hash(text: str) -> bytes | None:
-    """The octets of a hash in 64 hexadecimal digits; None for any other text."""
+    """Returns the bytes of a hash of 64 hexadecimal digits; None for any other text."""
     return bytes.fromhex(text) if len(text) == 64 and _HASH.fullmatch(text) else None
 
 
 def marked_hash(text: str) -> bytes | None:
-    """As :func:`bare_hash`, also behind ``0x``, which people leave out."""
+    """Returns the bytes of a hash of 64 hexadecimal digits with or without ``0x``, which people
+    often leave out; None for any other text."""
     match = _HASH.fullmatch(text)
     return bytes.fromhex(match[1]) if match is not None else None
 
@@ -306,11 +319,13 @@ def in_capitals(octets: bytes) -> tuple[str, ...]:
 
 
 class AddressKind(Struct, frozen=True, kw_only=True):
-    """A kind of address: how it is read, how sentences speak of it, and what goes with it.
+    """A kind of address: its reader, its names in sentences, and everything else that depends on
+    the kind.
 
-    ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the chain it is called after,
-    ``called`` a noun phrase (``a Bitcoin address``); ``needs`` ends "BTC on Bitcoin needs ...".
-    ``shape`` is the pattern that a service publishes; it may only narrow.
+    ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the name of its main chain,
+    ``called`` a noun phrase (``a Bitcoin address``). ``needs`` is the end of "BTC on Bitcoin needs
+    ...". ``shape`` is the pattern that a service publishes; it may only accept less than the
+    reader.
     """
 
     name: str
@@ -321,61 +336,67 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     shape: str
 
     read: Callable[[str], ParsedAddress]
-    """Raises AddressProblem."""
+    """Returns the address that a text stands for. Raises AddressProblem."""
     read_unlisted: Callable[[str], ParsedAddress] | None = None
-    """Reads for a chain of the kind whose own mark is not known here."""
+    """Reads an address of a chain whose prefix or number is not known here. None if the kind has no
+    such chains."""
     colon_after: tuple[str, ...] = ()
-    """Beginnings, in lower case, after which the form itself has a colon."""
+    """Beginnings of addresses, in lower case, that are followed by a colon that belongs to the
+    address."""
     unpaid: tuple[UnpaidForm, ...] = ()
     is_secret: Callable[[str], bool] = lambda _: False
-    """True for a private key of this chain."""
+    """Returns True for a private key of this chain."""
     networks: tuple[Network, ...] = ()
-    """Chains with marks of their own, the main one first."""
+    """The chains of this kind that have a prefix or number of their own, the main one first."""
 
     marks: tuple[str, ...] = ()
-    """Beginnings, in lower case, behind which case has no meaning; every address of the form
-    has one. Look-alikes are compared without it, and no weaker kind reads a text that begins
-    with it."""
+    """Beginnings in lower case, one of which every address of the form has; case has no meaning in
+    the characters after them. They are left out when look-alikes are compared, and a text that
+    begins with one is never read as an address of a kind that proves less."""
     is_name: Callable[[str], bool] | None = None
-    """True for a name of words: shown in one piece, compared as it is drawn."""
+    """Returns True for a name of words, which is shown in one piece and compared by its look. None
+    if the kind has no names."""
 
     opens_with: Decimal = Decimal(0)
-    """The least of the coin that a new account has to get."""
+    """The least amount of the coin that a new account has to receive."""
     takes_token: str = ""
-    """What an account has to do before it takes a token; empty for nothing."""
+    """A sentence that says what an account has to do before it can receive a token; empty if
+    nothing."""
 
     memo: MemoRule | None = None
     links: Mapping[str, LinkForm] = {}
-    """The schemes of payment links, in lower case, with the forms of their links."""
+    """The schemes of payment links, in lower case, each with the form of its links."""
     write_link: LinkWriter | None = None
-    """Writes payment links whose form is none of ``links``."""
+    """Writes payment links that none of the forms in ``links`` can express."""
     namespace: str = ""
-    """Of CAIP-2; ``eip155`` is read by itself, since it has an id for each chain."""
+    """The kind's namespace in CAIP-2. ``eip155`` is read separately, because it has an id for each
+    chain."""
     explorers: tuple[str, ...] = ()
     """Hosts of public block explorers."""
 
     contract_shape: str = r"^$"
-    """The pattern of token contracts; by default none match. On the XRP Ledger and Stellar the
-    issuer of a token stands for its contract."""
+    """The pattern of token contracts; by default no text matches. On the XRP Ledger and Stellar, a
+    token's issuer takes the place of its contract."""
     contract_account: Callable[[str], str] = lambda text: text
-    """What all spellings of a contract share."""
+    """Returns a text that is the same for all spellings of a contract."""
 
     generate: Callable[[bytes, str | int], str]
-    """An address from 32 bytes and the mark of a network, if the kind has networks. Nobody holds
-    its key."""
+    """Makes an address from 32 bytes and the ``mark`` of a network, if the kind has networks.
+    Nobody has a key for the address."""
     generate_contract: Callable[[str, bytes], str] = lambda address, _: address
-    """A token's contract from a generated address and its seed."""
+    """Makes a token's contract from a generated address and its seed."""
     hash_bytes: int = 32
     hash_called: str = ""
-    """A noun phrase if it is no transaction hash of the chain: ``a Solana signature``."""
+    """A noun phrase that replaces "a ... transaction hash" of the chain, such as ``a Solana
+    signature``; empty if none is needed."""
     read_hash: Callable[[str], bytes | None] = bare_hash
-    """A transaction's hash in any spelling in use; None for any other text."""
+    """Returns the bytes of a transaction's hash in any common spelling; None for any other text."""
     spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
-    """The spellings in use, the chain's own first."""
+    """Returns the common spellings of a hash, the chain's own first."""
 
     @property
     def link_writer(self) -> LinkWriter | None:
-        """Writes payment links of the kind; None where there are none."""
+        """The function that writes payment links of the kind; None if there are no such links."""
         written = (form.write for form in self.links.values() if form.begin)
         return self.write_link or next(written, None)
 
@@ -384,12 +405,13 @@ HEXADECIMAL = "0123456789abcdefABCDEF"
 
 
 def require_start(text: str, *beginnings: str) -> None:
-    """Raises AddressProblem for a text that begins with none of these."""
+    """Raises AddressProblem if the text begins with none of ``beginnings``."""
     if not text.startswith(beginnings):
         *others, last = beginnings
         raise wrong_start(f"{', '.join(others)} or {last}" if others else last)
 
 
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
-    """Bytes of a generated address: the same seed and purpose, the same bytes."""
+    """Returns bytes for a generated address. The same seed and purpose always give the same
+    bytes."""
     return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)

@@ -1,7 +1,7 @@
-"""The kinds of addresses, one row each, and what is looked up or made by the name of a kind.
+"""The kinds of addresses, one row each, and functions that take the name of a kind.
 
-Addresses and transaction hashes made from a seed have the right form and checksum and belong to
-nobody: no private key exists.
+Addresses and transaction hashes that are made from a seed have the right form and checksum, but no
+private key exists for them.
 """
 
 from __future__ import annotations
@@ -48,20 +48,22 @@ ADDRESS_KINDS: dict[str, AddressKind] = {
         ALGORAND,
     )
 }
-"""By the name that a chain gives for its ``kind`` (contract 5.1)."""
+"""The kinds by the name that a chain gives as its ``kind`` (contract 5.1)."""
 
 KINDS: tuple[str, ...] = tuple(ADDRESS_KINDS)
 
 
 def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
-    """The kinds, those that prove most first; with ``above`` only those that prove more."""
+    """Returns the kinds, those that prove most first. If ``above`` is given, it returns only kinds
+    that prove more."""
     kinds = [kind for kind in ADDRESS_KINDS.values() if above is None or kind.proof > above]
     return sorted(kinds, key=lambda kind: -kind.proof)
 
 
 class HashReading(Struct, frozen=True):
-    """What the hash of a transaction can be: ``called`` is a noun phrase, ``kinds`` are names of
-    kinds of chains, ``spellings`` how these write it."""
+    """What the hash of a transaction may be. ``called`` is a noun phrase, ``kinds`` are the names
+    of the kinds of chains that have such hashes, ``spellings`` are the ways in which these chains
+    write the hash."""
 
     called: str
     kinds: tuple[str, ...]
@@ -69,7 +71,8 @@ class HashReading(Struct, frozen=True):
 
 
 def read_hash(text: str) -> HashReading | None:
-    """Reads the hash of a transaction of any kind of chain; None for any other text."""
+    """Returns the kinds of transaction hash that a text may be; None if the text is not a
+    transaction hash."""
     readings = [
         (kind, octets)
         for kind in ADDRESS_KINDS.values()
@@ -89,17 +92,19 @@ def read_hash(text: str) -> HashReading | None:
 
 
 _FEW = 2
-"""Up to so many kinds a hash is called after the first."""
+"""The most kinds for which a hash is named after the first of them; with more it is only "a
+transaction hash"."""
 
 
 def _is_of_tezos(text: str) -> bool:
-    """A chain of no kind here, whose hashes have a checksum and would be taken for order ids."""
+    """Returns True for an operation hash of Tezos. No kind here covers Tezos, and its hashes would
+    be taken for order ids."""
     payload = base58.payload(text) if len(text) == 51 and text[0] == "o" else None
     return payload is not None and len(payload) == 34 and payload[:2] == b"\x05\x74"
 
 
 def network_of(kind: str, chain_name: str | None) -> Network | None:
-    """The network that a chain's name stands for; None if its marks are not known here."""
+    """Returns the network that a chain's name stands for; None if the kind has no such network."""
     address_kind = ADDRESS_KINDS.get(kind)
     if chain_name is None or address_kind is None:
         return None
@@ -112,7 +117,8 @@ def network_of(kind: str, chain_name: str | None) -> Network | None:
 
 
 def published_shape(kind: str, chain_name: str) -> str:
-    """The pattern a service publishes for addresses of a chain (contract 5.1). Raises KeyError."""
+    """Returns the pattern that a service publishes for addresses of a chain (contract 5.1). Raises
+    KeyError for an unknown kind."""
     network = network_of(kind, chain_name)
     return network.pattern if network is not None and network.pattern else ADDRESS_KINDS[kind].shape
 
@@ -121,9 +127,10 @@ SEED_BYTES = 32
 
 
 def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str:
-    """The address of a 32-byte seed on a kind of chain: the same seed, the same address.
+    """Returns the address of a 32-byte seed on a kind of chain. The same seed always gives the same
+    address.
 
-    ``chain_name`` chooses the network if the kind has several, by default the main one. Raises
+    ``chain_name`` chooses the network if the kind has several; the main one is the default. Raises
     ValueError for an unknown kind or a seed of another length.
     """
     address_kind = _required(kind, seed)
@@ -135,7 +142,8 @@ def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str
 
 
 def derive_transaction_hash(kind: str, seed: bytes) -> str:
-    """A transaction hash in the shape of the chain. Raises ValueError as ``derive_address``."""
+    """Returns a transaction hash in the form of the chain. Raises ValueError for an unknown kind or
+    a seed of another length."""
     address_kind = _required(kind, seed)
     return address_kind.spell_hash(expand(seed, f"{kind} transaction", address_kind.hash_bytes))[0]
 

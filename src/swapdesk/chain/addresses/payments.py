@@ -1,22 +1,22 @@
-"""What a payment needs beside its address: memos and destination tags, and the link that holds all.
+"""Memos, destination tags and payment links: what a payment needs beside its address.
 
-A payment to an exchange without its memo may never be credited, so an empty one is let through only
-by a typed phrase. Each chain has its own word and bounds; a text that no transaction of the chain
-can carry is refused (contract 5.4). A memo that a program seems to have changed on its way through
-a file is doubted, and sending it needs consent.
+A payment to an exchange without its memo may never be credited, so an empty memo needs a typed
+phrase. Each chain has its own word and bounds for memos; a text that no transaction of the chain
+can carry is refused (contract 5.4). If a program seems to have changed a memo on its way through a
+file, the verdict has a doubt, and sending the memo needs consent.
 
-A link never says less than the whole truth: where its scheme cannot name the token there is no
-link, because an amount without its token would be paid in the chain's own coin. Sources: BIP 21
-(Bitcoin and the chains that took it over), ERC-681, the Solana Pay specification, Monero's
-``uri_spec``, the ``xrpl`` links that XRP Ledger wallets document, SEP-7, the ``ton://transfer``
-links of the TON documentation, ARC-26. ``tron:`` has no specification: wallets read it in the form
-of BIP 21.
+A link always names the token. If its scheme cannot do so, there is no link, because the amount
+would be paid in the chain's own coin.
 
-Reading has the same sources, and the forms that name a chain alone: EIP-3770 (``base:0x…``) and
-CAIP-10 (``eip155:8453:0x…``). Nothing a link says is dropped: what cannot be kept is named in
-``unused``, and a link that asks for more than a payment (a contract call, a website, an unknown
-condition) is refused. The callers judge whether the address, the chain and the token are the right
-ones.
+Sources for writing: BIP 21 (Bitcoin and chains that adopted it), ERC-681, the Solana Pay
+specification, Monero's ``uri_spec``, the ``xrpl`` links that XRP Ledger wallets document, SEP-7,
+the ``ton://transfer`` links of the TON documentation, ARC-26. ``tron:`` has no specification:
+wallets read it in the form of BIP 21.
+
+Reading has the same sources, and two forms that only name a chain: EIP-3770 (``base:0x…``) and
+CAIP-10 (``eip155:8453:0x…``). Parts of a link that cannot be kept are listed in ``unused``. A link
+that asks for more than a payment (a contract call, a website, an unknown condition) is refused. The
+callers check whether the address, the chain and the token are the right ones.
 """
 
 from __future__ import annotations
@@ -51,25 +51,27 @@ from swapdesk.wire.encoding.readers import character_in_words
 
 WAIVER = "NO MEMO"
 MAX_LENGTH = 64
-"""Of a field of the API (contract 7.1); chains may hold less."""
+"""The most characters of a memo in a field of the API (contract 7.1); chains may allow fewer."""
 
 _DIGITS = frozenset("0123456789")
 
 
 def memo_label(kind: str) -> str:
-    """The chain's word: ``destination tag``, ``comment``, ``note``, else ``memo``."""
+    """Returns the chain's word for a memo: ``destination tag``, ``comment``, ``note``, else
+    ``memo``."""
     rule = _rule(kind)
     return rule.label if rule else "memo"
 
 
 def short_memo_label(label: str) -> str:
-    """``Tag`` for ``destination tag``, ``Memo`` for ``memo``."""
+    """Returns the last word, capitalized: ``Tag`` for ``destination tag``, ``Memo`` for
+    ``memo``."""
     return label.split()[-1].capitalize()
 
 
 def uses_memo(kind: str) -> bool:
-    """True if payments on this kind of chain carry a memo that exchanges read. Unknown kinds count
-    as having one, so that none is lost."""
+    """Returns True if payments on this kind of chain carry a memo that exchanges read. It is True
+    for unknown kinds, so that no memo is lost."""
     return kind not in ADDRESS_KINDS or _rule(kind) is not None
 
 
@@ -86,10 +88,11 @@ def check_memo(
     chain_name: str | None = None,
     symbol: str | None = None,
 ) -> Verdict:
-    """Is ``text`` a memo of this kind of chain? ``needed`` is the chain's ``memoNeeded``.
+    """Returns the verdict on whether ``text`` is a memo for this kind of chain. ``needed`` is the
+    chain's ``memoNeeded``. Never raises.
 
-    ``NO MEMO``, typed exactly, waives a needed memo and sends nothing; the phrase is never sent as
-    a memo. Never raises.
+    The exact text ``NO MEMO`` waives a needed memo, and no memo is sent; the phrase itself is never
+    sent as a memo.
     """
     label = memo_label(kind)
     if not text:
@@ -146,7 +149,7 @@ def _check_text(text: str, rule: MemoRule) -> Verdict:
 
 
 def _is_id(text: str, largest: int) -> bool:
-    """A whole number as it is written: ``007`` is text."""
+    """Returns True for a whole number in its plain form up to ``largest``: ``007`` is text."""
     return set(text) <= _DIGITS and str(int(text)) == text and int(text) <= largest
 
 
@@ -185,15 +188,16 @@ _MADE_BY_PROGRAMS = tuple(
         (r".*\.\.\.", "a text that was cut short"),
     )
 )
-"""What a spreadsheet, a table of a program or a page leaves of a memo."""
+"""Patterns of what a spreadsheet, a data frame or a web page may leave in place of a memo, each
+with a description."""
 
 _EXACT_DIGITS = 15
-"""A spreadsheet keeps so many digits of a number and writes zeros for the rest; a double keeps two
+"""Digits of a number that a spreadsheet keeps; it writes zeros for the rest. A double keeps two
 more."""
 
 
 def _doubt(text: str, label: str) -> str:
-    """Why a text that the chain would carry may not be the memo that was given out; else empty."""
+    """Returns why a valid text may not be the memo that was given out; else an empty text."""
     made = next((what for form, what in _MADE_BY_PROGRAMS if form.fullmatch(text)), "")
     if not made and _is_rounded(text):
         made = "a number of which only the first digits are left"
@@ -214,7 +218,8 @@ def _is_rounded(text: str) -> bool:
 
 
 _NAME = re.compile(r"[0-9A-Za-z:_-]+")
-"""Addresses, contracts and asset numbers: no character that separates the parts of a link."""
+"""The pattern of addresses, contracts and asset numbers, which excludes characters that separate
+the parts of a link."""
 
 
 def payment_link(
@@ -228,13 +233,13 @@ def payment_link(
     decimals: int,
     symbol: str = "",
 ) -> PaymentLink | None:
-    """The link for paying ``amount`` (in whole tokens) to a checked ``address``; None for a payment
-    that no link can say, which has the plain address alone.
+    """Returns the link for paying ``amount`` (in whole tokens) to a checked ``address``; None if no
+    link can express the payment, so that only the plain address can be shown.
 
     ``contract`` is None for the chain's own coin, ``memo`` None or empty for none, ``symbol`` the
-    token's code on the chain. An amount with more places than ``decimals`` cannot be paid and has
-    no link; nor has a contract that is none, since a link must say what the card beside it says.
-    Raises ValueError for an amount that is not above zero.
+    token's code on the chain. The result is also None if the amount has more places than
+    ``decimals``, or if ``contract`` is not in the form of one. Raises ValueError for an amount that
+    is not above zero.
     """
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
@@ -249,7 +254,7 @@ def payment_link(
 
 
 LONGEST = 2_000
-"""Characters of a link. A code of the largest size holds more, and nobody scans one."""
+"""The most characters of a link. The largest QR code holds more, but nobody scans such a code."""
 
 EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
     1: ("Ethereum", "eth"),
@@ -268,16 +273,16 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
     81457: ("Blast", "blastmainnet"),
     534352: ("Scroll", "scr"),
 }
-"""Chain ids with the chain's name and its short names of EIP-3770."""
+"""The name of each EVM chain by its id, followed by its short names in EIP-3770."""
 
 
 class LinkedPayment(Struct, frozen=True, kw_only=True):
-    """What a link asks for. ``address`` is as written, not checked.
+    """The payment that a link asks for. ``address`` is as written and not checked.
 
-    ``kind`` is the kind of chain that the scheme stands for, empty if only ``chain``, a word, names
-    one. ``amount`` is in whole tokens, ``units`` in base units; both None for none. ``contract``
-    None means the coin if an amount is asked for, else no token at all. ``unused`` are the parts of
-    the link that no payment here can keep.
+    ``kind`` is the kind of chain that the scheme stands for; it is empty if only the word in
+    ``chain`` names the chain. ``amount`` is in whole tokens, ``units`` in base units; both are None
+    if no amount is asked for. ``contract`` None means the coin if an amount is asked for, else that
+    the link names no token. ``unused`` lists the parts of the link that a payment here cannot keep.
     """
 
     address: str
@@ -297,7 +302,8 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 
     @property
     def chain_name(self) -> str:
-        """The chain in words: ``Base``, ``chain 4217``, ``Bitcoin``; else the word itself."""
+        """The chain in words, such as ``Base``, ``chain 4217`` or ``Bitcoin``; else the word of the
+        link."""
         if self.chain_id is not None:
             return EVM_CHAINS.get(self.chain_id, (f"chain {self.chain_id}",))[0]
         address_kind = ADDRESS_KINDS.get(self.kind)
@@ -307,7 +313,7 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 _FORMS: Mapping[str, tuple[AddressKind, LinkForm]] = {
     scheme: (kind, form) for kind in ADDRESS_KINDS.values() for scheme, form in kind.links.items()
 }
-"""By scheme, the kind of chain that it stands for and the form of its links."""
+"""The kind of chain and the form of links, by scheme."""
 _NAMESPACES = {kind.namespace: kind.name for kind in ADDRESS_KINDS.values() if kind.namespace}
 
 _SPOKEN = frozenset(
@@ -329,7 +335,7 @@ _CAIP_REFERENCE = re.compile(r"[-_a-zA-Z0-9]{1,32}")
 
 
 def is_link(text: str) -> bool:
-    """True if a chain or a scheme stands before a colon, as in no plain address."""
+    """Returns True if a chain or a scheme precedes a colon, which no plain address has."""
     scheme, colon, _ = text.partition(":")
     if not colon or _SCHEME.fullmatch(scheme) is None:
         return False
@@ -343,8 +349,8 @@ def _own_beginnings() -> frozenset[str]:
 
 
 def read_payment_link(text: str) -> LinkedPayment | None:
-    """What ``text`` asks for; None if it is no link. Raises AddressProblem, with a sentence, for a
-    link that is no payment."""
+    """Returns the payment that ``text`` asks for; None if the text is not a link. Raises
+    AddressProblem, with a message, for a link that is not a payment."""
     if not is_link(text):
         return None
     if len(text) > LONGEST:
@@ -380,7 +386,7 @@ def read_payment_link(text: str) -> LinkedPayment | None:
 
 
 def _caip(scheme: str, parts: list[str]) -> LinkedPayment:
-    """CAIP-10: namespace, reference of the chain, address."""
+    """Reads a CAIP-10 account: namespace, reference of the chain, address."""
     if len(parts) != 2 or _CAIP_REFERENCE.fullmatch(parts[0]) is None:
         raise _refused("An address in this form has its chain and itself behind the first colon.")
     reference, address = parts
@@ -396,7 +402,8 @@ def _chain_id(text: str) -> int:
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """By name in lower case: a code that saves room is written in capitals."""
+    """Returns the parameters by their names in lower case, because some QR codes write links in
+    capitals to save room. Raises AddressProblem for a name with two different values."""
     parameters: dict[str, str] = {}
     for pair in query.split("&") if query else ():
         name, _, value = pair.partition("=")
@@ -447,7 +454,7 @@ def _by_scheme(scheme: str, path: str, parameters: dict[str, str]) -> LinkedPaym
 
 
 def _ethereum(path: str, parameters: dict[str, str]) -> LinkedPayment:
-    """ERC-681: a payment in the coin, or the call of a token that pays somebody."""
+    """Reads an ERC-681 link: a payment of the coin, or a token's ``transfer`` call."""
     target, _, function = path.partition("/")
     target = target.removeprefix("pay-")
     address, at, chain = target.partition("@")
@@ -480,7 +487,8 @@ def _unused(parameters: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _amount(text: str) -> Decimal | None:
-    """None for 0: a wallet writes it where it asks for no amount."""
+    """Returns the amount; None for 0, which some wallets write to ask for no amount. Raises
+    AddressProblem."""
     try:
         return parse_amount(text) or None
     except AmountError:
@@ -488,7 +496,8 @@ def _amount(text: str) -> Decimal | None:
 
 
 def _units(text: str) -> int | None:
-    """A whole number, which ERC-681 lets be written as ``2.014e18``."""
+    """Returns a whole number; None for 0. ERC-681 also allows the form ``2.014e18``. Raises
+    AddressProblem."""
     match = _EIP681_NUMBER.fullmatch(text)
     try:
         whole = bounded(Decimal(text)) if match is not None else None

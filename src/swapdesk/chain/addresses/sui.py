@@ -25,11 +25,13 @@ NO_CHECKSUM = (
 )
 
 _LAST_RESERVED = 0xFFFF
-"""Packages and objects of the system have short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
+"""The highest number that is refused as a reserved address. Packages and objects of the system have
+short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
 
 
 def read(text: str) -> ParsedAddress:
-    """The address in lower case. Raises AddressProblem; short forms are not filled up."""
+    """Returns the address in lower case. Raises AddressProblem, also for short forms, which are not
+    padded."""
     require_start(text, "0x")
     if "::" in text:
         raise AddressProblem("unsafe", "it is the type of a coin, not an account")

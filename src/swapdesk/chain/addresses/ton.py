@@ -37,7 +37,7 @@ _MASTERCHAIN = 0xFF
 
 
 def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) -> str:
-    """The user-friendly form of 32 bytes, in the alphabet of links."""
+    """Returns the user-friendly form of a 32-byte account, in the URL-safe alphabet."""
     body = bytes([flag, workchain & 0xFF]) + account
     return base64.urlsafe_b64encode(body + binascii.crc_hqx(body, 0).to_bytes(2, "big")).decode(
         "ascii"
@@ -45,7 +45,8 @@ def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) ->
 
 
 def decode(text: str) -> tuple[int, int, bytes] | None:
-    """Flag, workchain byte and account of a user-friendly form; None for any other text."""
+    """Returns the flag, the workchain byte and the account of a user-friendly form; None for any
+    other text."""
     if len(text) != LENGTH:
         return None
     try:
@@ -58,7 +59,7 @@ def decode(text: str) -> tuple[int, int, bytes] | None:
 
 
 def is_test_only(text: str) -> bool:
-    """True for an address whose flag says that it is of a test network."""
+    """Returns True for an address with the flag of a test network."""
     decoded = decode(text)
     return decoded is not None and decoded[0] in (
         BOUNCEABLE | TEST_ONLY,
@@ -67,7 +68,8 @@ def is_test_only(text: str) -> bool:
 
 
 def read(text: str) -> ParsedAddress:
-    """The address as wallets take it; a raw one becomes non-bounceable. Raises AddressProblem."""
+    """Returns the address in the form that wallets accept; a raw address becomes a non-bounceable
+    one. Raises AddressProblem."""
     workchain_text, colon, digits = text.partition(":")
     if colon:
         return _read_raw(workchain_text, digits)
@@ -122,8 +124,8 @@ def _contract_account(text: str) -> str:
 
 
 def _read_hash(text: str) -> bytes | None:
-    """Explorers write it in hexadecimal and in both alphabets of base64, with or without
-    padding."""
+    """Returns the bytes of a hash in hexadecimal or in either alphabet of base64, with or without
+    padding, as explorers write it; None for any other text."""
     digits = text.removesuffix("=")
     if len(digits) != _HASH_LENGTH or set(digits) <= _BASE58:
         # Without any sign of base64 it is as likely an address of another chain.

@@ -1,6 +1,6 @@
 """Monero main network addresses: standard, integrated and subaddresses.
 
-Monero's base58 works in blocks of 8 bytes to 11 characters, so a length is exact and a
+Monero's base58 encodes each block of 8 bytes as 11 characters, so that a length is exact and a
 leading zero needs no special digit. The checksum is the first four bytes of Keccak-256.
 """
 
@@ -27,7 +27,7 @@ TEST_NETWORKS = frozenset({53, 54, 63, 24, 25, 36})
 _NOUNS = {STANDARD: "address", INTEGRATED: "integrated address", SUBADDRESS: "subaddress"}
 _LENGTHS = {95: 69, 106: 77}
 _BLOCK_CHARACTERS = (0, 2, 3, 5, 6, 7, 9, 10, 11)
-"""Characters that hold 0 to 8 bytes."""
+"""Number of characters that encode 0 to 8 bytes, by the number of bytes."""
 
 
 def encode_blocks(payload: bytes) -> str:
@@ -41,7 +41,8 @@ def encode_blocks(payload: bytes) -> str:
 
 
 def decode_blocks(text: str) -> bytes:
-    """Monero's base58 to bytes. Raises Base58Error for a block that holds too much."""
+    """Returns the bytes of a text in Monero's base58. Raises Base58Error for a block of an
+    impossible length or value."""
     parts = []
     for start in range(0, len(text), 11):
         block = text[start : start + 11]
@@ -56,13 +57,14 @@ def decode_blocks(text: str) -> bytes:
 
 
 def encode_address(network: int, body: bytes) -> str:
-    """The address of a network byte and keys (with a payment id, if any)."""
+    """Returns the address of a network byte and a body: the keys, and a payment id if there is
+    one."""
     payload = bytes([network]) + body
     return encode_blocks(payload + keccak(payload)[:4])
 
 
 def decode_address(text: str) -> tuple[int, bytes]:
-    """Network byte and body of an address of any network. Raises Base58Error."""
+    """Returns the network byte and the body of an address of any network. Raises Base58Error."""
     whole = decode_blocks(text)
     if len(whole) not in _LENGTHS.values() or keccak(whole[:-4])[:4] != whole[-4:]:
         raise base58.Base58Error("the checksum does not hold")
@@ -70,7 +72,7 @@ def decode_address(text: str) -> tuple[int, bytes]:
 
 
 def read(text: str) -> ParsedAddress:
-    """The address, named by its form. Raises AddressProblem."""
+    """Returns the address with the name of its form. Raises AddressProblem."""
     require_start(text, "4", "8")
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), _LENGTHS)

@@ -1,7 +1,7 @@
 """XRP Ledger classic addresses; an X-address is recognised and refused.
 
-The desk sends address and destination tag as two fields, so a form that hides a tag inside
-the address would let the two disagree.
+The desk sends address and destination tag as two fields. An X-address contains a tag, which could
+differ from the one in the field.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ _SPECIAL = frozenset(
         "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh",
     }
 )
-"""Accounts zero, one, names, not-a-number and genesis: nobody holds them."""
+"""Accounts zero, one, names, not-a-number and genesis, whose keys nobody has."""
 
 
 def is_x_address(text: str) -> bool:
-    """True for an X-address of either network with a correct checksum."""
+    """Returns True for an X-address of either network with a correct checksum."""
     return _x_payload(text) is not None
 
 
 def x_address_parts(text: str) -> tuple[str, str] | None:
-    """Classic address and tag of an X-address of the main network; an absent tag is empty. None for
-    any other text, and for flags that no version defines (XLS-5)."""
+    """Returns the classic address and the tag of an X-address of the main network; the tag is empty
+    if there is none. Returns None for any other text, and for flags that no version defines
+    (XLS-5)."""
     payload = _x_payload(text)
     if payload is None or X_ADDRESS_VERSIONS[payload[:2]] != "main":
         return None
@@ -67,7 +68,8 @@ def _x_payload(text: str) -> bytes | None:
 
 
 def _taken_apart(text: str) -> str:
-    """What to give in place of an X-address: its checksum proves both parts."""
+    """Returns a message that says what to enter in place of an X-address: its classic address and
+    its tag, if they can be read."""
     parts = x_address_parts(text)
     if parts is None:
         return (
@@ -84,7 +86,7 @@ def _taken_apart(text: str) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """The classic address. Raises AddressProblem."""
+    """Returns the classic address. Raises AddressProblem."""
     if is_x_address(text):
         raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
     require_start(text, "r")
@@ -103,7 +105,7 @@ def read(text: str) -> ParsedAddress:
 
 
 def is_seed(text: str) -> bool:
-    """True for a seed of either curve (of Ed25519 it starts with sEd)."""
+    """Returns True for a secret seed of either curve; a seed of Ed25519 starts with sEd."""
     payload = base58.payload(text, base58.XRP_ALPHABET) if 25 <= len(text) <= 35 else None
     if payload is None:
         return False

@@ -1,5 +1,5 @@
-"""Calls of contracts: what is encoded for them and what a payload says when it is read.
+"""Encoding and reading of contract calls.
 
-Needs ``eth_abi``; the desk never imports it. ``method`` is the encoding, the others name the
-calls of one kind of contract each.
+Needs ``eth_abi``; the desk never imports it. ``method`` has the encoding; each other module lists
+the calls of one kind of contract.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from swapdesk.chain.calldata.method import method, text_in
 
 UNLIMITED = (1 << 256) - 1
-"""The amount that tokens take for an allowance without a bound."""
+"""The amount that tokens treat as an unlimited allowance."""
 
 TRANSFER = method("transfer(address,uint256)", "to amount")
 APPROVE = method("approve(address,uint256)", "spender amount")
@@ -35,8 +35,8 @@ _WORD = 32
 
 
 def read_symbol(answer: bytes) -> str | None:
-    """The result of ``symbol()``: a text, or 32 bytes as the first tokens returned; None for
-    neither."""
+    """Returns the symbol from the result of ``symbol()``: a text, or 32 bytes, as the first tokens
+    return it. Returns None for anything else."""
     raw = answer.rstrip(b"\0") if len(answer) == _WORD else text_in(answer)
     try:
         return raw.decode() or None if raw is not None else None

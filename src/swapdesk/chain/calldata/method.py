@@ -1,4 +1,4 @@
-"""One method of a contract: its selector, and its arguments there and back, exactly."""
+"""A method of a contract: its selector, and the exact encoding and decoding of its arguments."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 
 
 class CalldataError(ValueError):
-    """Data that is no exact call of the method."""
+    """Raised for data that is not an exact call of the method, or for arguments that cannot be
+    encoded."""
 
 
 class Method(Struct, frozen=True, dict=True):
-    """``types`` as in the signature; ``names`` are for words only."""
+    """A method of a contract. ``types`` are the argument types of its signature; ``names`` are the
+    keys of what :meth:`read` returns."""
 
     name: str
     types: tuple[str, ...]
@@ -31,7 +33,8 @@ class Method(Struct, frozen=True, dict=True):
         return keccak(self.signature.encode())[:4]
 
     def call(self, *arguments: Any) -> bytes:
-        """Calldata for these arguments. Raises CalldataError for values that do not fit."""
+        """Returns the calldata for these arguments. Raises CalldataError for values that do not
+        fit."""
         # Imported on use: it takes longer than everything else that names a call.
         from eth_abi.abi import encode
         from eth_abi.exceptions import EncodingError
@@ -42,10 +45,11 @@ class Method(Struct, frozen=True, dict=True):
             raise CalldataError(f"{self.name}: {error}") from error
 
     def read(self, data: bytes) -> dict[str, Any]:
-        """The arguments of a call by name: addresses with their checksum, numbers as integers.
+        """Returns the arguments of a call by name: addresses with their checksum, numbers as
+        integers.
 
-        Raises CalldataError unless ``call`` gives this data: another layout, unused bytes and dirty
-        padding are refused.
+        Raises CalldataError unless :meth:`call` gives exactly this data, so that another layout,
+        unused bytes and nonzero padding are refused.
         """
         from eth_abi.abi import decode
         from eth_abi.exceptions import DecodingError
@@ -70,7 +74,7 @@ def _normal(value: Any) -> Any:
 
 
 def text_in(data: bytes) -> bytes | None:
-    """An ABI-encoded text that stands alone; None for anything else."""
+    """Returns the bytes of a single ABI-encoded text; None for any other data."""
     if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
         return None
     length = int.from_bytes(data[32:64], "big")
@@ -79,7 +83,8 @@ def text_in(data: bytes) -> bytes | None:
 
 
 def method(signature: str, names: str = "", *, payable: bool = False) -> Method:
-    """``method("transfer(address,uint256)", "to amount")``."""
+    """Returns the method of a signature, for example ``method("transfer(address,uint256)", "to
+    amount")``."""
     name, _, rest = signature.partition("(")
     types = _split(rest.removesuffix(")"))
     return Method(name, types, tuple(names.split()), payable)

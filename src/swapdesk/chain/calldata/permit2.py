@@ -1,4 +1,4 @@
-"""Calls of Permit2: allowances with an end."""
+"""Calls of Permit2, which gives allowances that expire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Calls of venues' contracts: routers along pools, settlement of orders, the portal."""
+"""Calls of the venues' contracts: routers that swap along pools, settlement of orders, the
+portal."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC; answers are
+"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC. Answers are
 read strictly.
 
-Every request goes out once, within a deadline. The caller gives every field of a call; nothing is
-filled in or signed here, and no chain library is needed.
+Every request is sent once, within a deadline. The caller gives every field of a call; this module
+fills in nothing and signs nothing, and it needs no chain library.
 
-Addresses are kept with their checksum, hashes as lower-case 0x-hex, amounts as whole wei; an answer
-of another shape raises NodeUncertain. The words of a revert come from a contract, so they are cut
-and in printable ASCII.
+Addresses have their checksum, hashes are lower-case 0x-hex, amounts whole wei; an answer of another
+form raises NodeUncertain. The message of a revert comes from a contract, so it is shortened and
+reduced to printable ASCII.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PANICS = {
 
 
 def revert_words(data: bytes) -> str:
-    """The reason in words; empty if the call gave none."""
+    """Returns the reason of a revert in words; empty if the call gave no reason."""
     if not data:
         return ""
     head, rest = data[:4], data[4:]
@@ -50,14 +50,14 @@ def revert_words(data: bytes) -> str:
 
 
 REVERTED = 3
-"""Code of a call that was executed and reverted."""
+"""Error code for a call that was executed and reverted."""
 
 NO_METHOD = -32601
 
 
 class EvmRefused(NodeRefused):
-    """``data`` is that of the answer; ``words`` are the decoded reason of a revert, if there is
-    one."""
+    """Raised if the node answered with an error. ``data`` is the data of the answer; ``words`` is
+    the decoded reason of a revert if there is one, else the node's message."""
 
     def __init__(self, code: int, message: str, data: bytes = b"") -> None:
         super().__init__(code, revert_words(data) or message)
@@ -68,7 +68,7 @@ class EvmRefused(NodeRefused):
 
     @property
     def reverted(self) -> bool:
-        """True if the call itself failed, rather than the request."""
+        """True if the call itself failed, False if the node refused the request."""
         return self.code == REVERTED or bool(self.data)
 
 
@@ -79,7 +79,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 class Head(Struct, frozen=True):
-    """A block. ``base_fee`` is wei per gas, ``timestamp`` seconds since 1970."""
+    """The head of a block. ``base_fee`` is in wei per gas, ``timestamp`` in seconds since 1970."""
 
     number: int
     hash: str
@@ -88,19 +88,19 @@ class Head(Struct, frozen=True):
 
 
 class Fees(Struct, frozen=True):
-    """Wei per gas: the base fee of the newest block, and the usual priority fee."""
+    """The base fee of the newest block and the usual priority fee, in wei per gas."""
 
     base_fee: int
     priority: int
 
     @property
     def most(self) -> int:
-        """A bound that still holds if the base fee doubles."""
+        """A fee per gas that is still enough if the base fee doubles, in wei."""
         return 2 * self.base_fee + self.priority
 
 
 class Log(Struct, frozen=True):
-    """An event of a contract."""
+    """An event that a contract emitted."""
 
     address: str
     topics: tuple[str, ...]
@@ -109,7 +109,7 @@ class Log(Struct, frozen=True):
 
 
 class TransactionReceipt(Struct, frozen=True):
-    """A transaction that is in a block. ``succeeded`` is its status."""
+    """The receipt of a transaction in a block. ``succeeded`` is the transaction's status."""
 
     hash: str
     block: int
@@ -134,8 +134,8 @@ class Transaction(Struct, frozen=True):
 
 
 class SimulatedCall(Struct, frozen=True):
-    """Outcome of a simulated call. ``logs`` is None if the node does not tell them; transfers of
-    the native coin show there as ERC-20 transfers of the address 0xee..ee."""
+    """The outcome of a simulated call. ``logs`` is None if the node does not report them; transfers
+    of the native coin appear there as ERC-20 transfers of the address 0xee..ee."""
 
     succeeded: bool
     output: bytes
@@ -159,7 +159,7 @@ def octets(value: object) -> bytes:
 
 
 def digest(value: object) -> str:
-    """A hash of 32 bytes."""
+    """Returns a hash of 32 bytes. Raises NodeUncertain for any other value."""
     return _text_of(_HASH, value, "hash").lower()
 
 
@@ -201,7 +201,8 @@ def read_log(value: object) -> Log:
 
 
 def read_receipt(value: object, wanted: str) -> TransactionReceipt:
-    """The receipt of ``wanted``. Raises NodeUncertain for another one."""
+    """Returns the receipt of the transaction ``wanted``. Raises NodeUncertain if the answer is
+    about another transaction."""
     receipt = fields(value)
     own_hash = digest(receipt.get("transactionHash"))
     status = quantity(receipt.get("status"))
@@ -220,7 +221,8 @@ def read_receipt(value: object, wanted: str) -> TransactionReceipt:
 
 
 def read_transaction(value: object, wanted: str) -> Transaction:
-    """The transaction ``wanted``. Raises NodeUncertain for another one."""
+    """Returns the transaction ``wanted``. Raises NodeUncertain if the answer is about another
+    one."""
     sent = fields(value)
     own_hash = digest(sent.get("hash"))
     if own_hash != wanted.lower():
@@ -238,11 +240,11 @@ def read_transaction(value: object, wanted: str) -> Transaction:
 
 
 BATCH_LIMIT = 100
-"""Reads that go out in one request."""
+"""The most reads that are sent in one request."""
 
 
 class Request(Struct, frozen=True):
-    """One read of a batch, as JSON-RPC names it."""
+    """One read of a batch: a JSON-RPC method and its parameters."""
 
     method: str
     params: tuple[Any, ...] = ()
@@ -253,7 +255,7 @@ _MISSING_METHOD_WORDS = ("does not exist", "not supported", "not available", "un
 
 
 class Call(Struct, frozen=True):
-    """A call to simulate. ``value`` in wei; ``gas`` None is what the node allows."""
+    """A call to simulate. ``value`` is in wei; if ``gas`` is None, the node's limit applies."""
 
     to: str
     data: bytes = b""
@@ -287,13 +289,14 @@ def calling(call: Call, block: str = "latest") -> Request:
 
 
 class EvmClient(NodeHttp):
-    """The node at ``url``. ``deadline`` bounds every call, in seconds.
+    """A client of the node at ``url``. ``deadline`` limits every call, in seconds.
 
-    Every method raises NodeUnreachable, NodeUncertain or EvmRefused, and asks once.
+    Every method raises NodeUnreachable, NodeUncertain or EvmRefused, and sends its request once.
     """
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
-        """Results in the order of the requests; a refused one is the EvmRefused in its place."""
+        """Returns the results in the order of the requests; in place of a refused one it returns
+        the EvmRefused."""
         results: list[Any] = []
         for start in range(0, len(requests), BATCH_LIMIT):
             asked = requests[start : start + BATCH_LIMIT]
@@ -320,27 +323,31 @@ class EvmClient(NodeHttp):
         return read_head(await self.ask("eth_getBlockByNumber", "latest", False))
 
     async def balance(self, address: str) -> int:
-        """In wei."""
+        """Returns the balance in wei."""
         return quantity(await self.ask("eth_getBalance", address, "latest"))
 
     async def nonce(self, address: str, *, pending: bool = True) -> int:
-        """The next nonce; ``pending`` counts what waits in the node's pool."""
+        """Returns the next nonce; ``pending`` also counts the transactions that wait in the node's
+        pool."""
         block = "pending" if pending else "latest"
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """What the call would return now. Raises EvmRefused with ``words`` if it reverts."""
+        """Returns what the call would return now. Raises EvmRefused with ``words`` if the call
+        reverts."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Gas the call needs. Raises EvmRefused with ``words`` if it reverts."""
+        """Returns the gas that the call needs. Raises EvmRefused with ``words`` if the call
+        reverts."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """The outcomes of calls that follow each other, with the logs of each.
+        """Returns the outcomes of calls that are executed one after the other, with the logs of
+        each.
 
-        A node without ``eth_simulateV1`` executes a single call on the newest block and tells no
-        logs; several calls are refused there, because none would see the effects of the one before.
+        A node without ``eth_simulateV1`` executes a single call on the newest block and reports no
+        logs. It refuses several calls, because none would see the effects of the one before.
         """
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
@@ -376,7 +383,8 @@ class EvmClient(NodeHttp):
         return Fees(read_head(_whole(head)).base_fee, quantity(_whole(tip)))
 
     async def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
-        """The receipt once the transaction is in a block; None before, and for unknown ones."""
+        """Returns the receipt of a transaction in a block; None if the transaction is not in a
+        block or unknown."""
         answer = await self.ask("eth_getTransactionReceipt", transaction_hash)
         return None if answer is None else read_receipt(answer, transaction_hash)
 
@@ -385,7 +393,7 @@ class EvmClient(NodeHttp):
         return None if answer is None else read_transaction(answer, transaction_hash)
 
     async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
-        """Events of a contract, oldest first; a topic of None matches everything."""
+        """Returns a contract's events, oldest first; a topic of None matches everything."""
         wanted = {
             "address": address,
             "topics": list(topics),
@@ -397,10 +405,11 @@ class EvmClient(NodeHttp):
     # Sending
 
     async def send_raw(self, raw: bytes) -> str:
-        """Hands in a signed transaction; returns its hash. One that the node knows already is a
-        success.
+        """Sends a signed transaction to the node; returns its hash, also if the node already knows
+        the transaction.
 
-        NodeUncertain: it may have been taken; the same bytes may be sent again.
+        After NodeUncertain the node may have accepted the transaction; the same bytes may be sent
+        again.
         """
         own = "0x" + keccak(raw).hex()
         try:
@@ -415,7 +424,7 @@ class EvmClient(NodeHttp):
 
 
 def _whole(result: Any) -> Any:
-    """A result of a batch; raises the refusal that stands in its place."""
+    """Returns a result of a batch; raises the refusal if there is one in its place."""
     if isinstance(result, EvmRefused):
         raise result
     return result

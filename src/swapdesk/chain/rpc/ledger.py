@@ -1,9 +1,9 @@
-"""Ledger node of the sandbox, for chains without a virtual machine: its protocol and its client.
+"""The sandbox's ledger node, for chains without a virtual machine: its protocol and its client.
 
-JSON-RPC 2.0 in HTTP POSTs, one request each; the header ``sandbox-token`` carries the key. Amounts
-are base units as decimal digits in a text, times RFC 3339 texts; ``chain`` is a chain's short name
-and ``token`` a token id. Every call has a deadline. A failure says whether nothing was sent, the
-outcome is unknown, or the node refused.
+The protocol is JSON-RPC 2.0 in HTTP POSTs, one request each; the header ``sandbox-token`` carries
+the key. Amounts are base units as texts of decimal digits, times RFC 3339 texts; ``chain`` is a
+chain's short name and ``token`` a token id. Every call has a deadline. An error says whether
+nothing was sent, the outcome is unknown, or the node refused.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LedgerMethod = Literal[
 
 
 class RpcCode(IntEnum):
-    """Codes of refusals by every node of the sandbox; nothing happened when one is answered."""
+    """Codes of the refusals by any node of the sandbox. After a refusal nothing has happened."""
 
     BAD_JSON = -32700
     BAD_REQUEST = -32600
@@ -65,24 +65,27 @@ class RpcCode(IntEnum):
     BAD_PARAMS = -32602
     INTERNAL = -32603
     REFUSED = -32000
-    """Understood and not done: an unknown token, too little money, another leg under this key."""
+    """The request was understood but not carried out: for example the token is unknown, there is
+    too little money, or the key already has another leg."""
     NO_ADDRESS = -32001
-    """Every static deposit address of the exchange on this chain waits for an open order."""
+    """An open order waits at every static deposit address that the exchange has on this chain."""
     DOWN = -32002
-    """The node of a chain the call needs does not answer."""
+    """The node of a chain that the call needs does not answer."""
     LIMIT = -32005
-    """More than one call may take or return."""
+    """The request or its result is larger than one call allows."""
     REVERTED = 3
-    """The contract said no; ``data`` is what it returned."""
+    """The contract reverted; ``data`` is what it returned."""
 
 
 OPENING_SECONDS = 20.0
-"""What a transaction may take: it opens its chain if nobody has."""
+"""Deadline of a transaction in seconds. It is long because the transaction may first have to open
+its chain."""
 _OPENS = frozenset({"faucet_pay", "fund"})
 
 
 class LedgerClient(NodeHttp):
-    """Calls a node at ``url`` with its ``token``. ``deadline`` bounds a whole call, in seconds."""
+    """A client of the ledger node at ``url``, which requires ``token``. ``deadline`` limits a whole
+    call, in seconds."""
 
     def __init__(
         self,
@@ -96,8 +99,9 @@ class LedgerClient(NodeHttp):
         self._ids = (WireNumber(str(number)) for number in count(1))
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
-        """The result as plain JSON values; numbers are WireNumber. Raises NodeError; if the node of
-        a chain that the call needs is down, nothing happened."""
+        """Returns the result as plain JSON values; numbers are WireNumber. Raises NodeError. If the
+        node of a chain that the call needs is down, this is NodeUnreachable and nothing
+        happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         return await self._ask(method, params, max(self._deadline, opening))
 

@@ -1,8 +1,9 @@
-"""Client of a Solana node: JSON-RPC over HTTP, every call once and with a deadline.
+"""Client of a Solana node: JSON-RPC over HTTP, every call sent once and with a deadline.
 
-Nothing is retried here: repeating a transaction belongs to whoever wrote it down first. Answers are
-read strictly: one of another shape raises NodeUncertain. Addresses, hashes and signatures are
-base58 texts, amounts integers of base units, transactions bytes. Needs no chain library.
+This module repeats nothing: only the code that recorded a transaction before sending it may send it
+again. Answers are read strictly: an unexpected form raises NodeUncertain. Addresses, hashes and
+signatures are base58 texts, amounts integers of base units, transactions bytes. No chain library is
+needed.
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ _LEVELS: tuple[Level, ...] = ("processed", "confirmed", "finalized")
 
 
 class Blockhash(Struct, frozen=True):
-    """Transactions with it are executed up to the block height ``last_height``."""
+    """A recent blockhash. Transactions with it can be executed up to the block height
+    ``last_height``."""
 
     blockhash: str
     last_height: int
 
 
 class TokenHolding(Struct, frozen=True):
-    """One token account: its address, and base units."""
+    """The balance of one token account in base units. ``account`` is the address of the token
+    account."""
 
     account: str
     mint: str
@@ -41,13 +44,13 @@ class TokenHolding(Struct, frozen=True):
 
 
 class Delegation(TokenHolding, frozen=True):
-    """``delegate`` may take ``units`` out of a token account."""
+    """A delegation of a token account: ``delegate`` may take ``units`` out of the account."""
 
     delegate: str
 
 
 class TokenMove(Struct, frozen=True):
-    """Base units of a token account before and after."""
+    """The base units of a token account before and after a transaction."""
 
     account: str
     owner: str
@@ -57,16 +60,17 @@ class TokenMove(Struct, frozen=True):
 
 
 class BalanceChanges(Struct, frozen=True):
-    """What a transaction changes: lamports (before, after) by account, and tokens. Only differences
-    are listed."""
+    """The balances that a transaction changes: lamports (before, after) by account, and tokens.
+    Unchanged balances are not listed."""
 
     lamports: dict[str, tuple[int, int]]
     tokens: tuple[TokenMove, ...]
 
 
 class SimulationResult(Struct, frozen=True):
-    """``error`` is Solana's JSON of why it would fail, None for success. ``moves`` is None if it
-    would not be executed at all, or if the node does not tell."""
+    """The result of a simulated transaction. ``error`` is Solana's JSON of why it would fail, None
+    for success; ``units`` are the compute units used. ``moves`` is None if the transaction would
+    not be executed at all, or if the node does not report balances."""
 
     error: Any
     units: int | None
@@ -74,7 +78,8 @@ class SimulationResult(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """An executed transaction; one with an ``error`` has paid its fee and moved nothing else."""
+    """The state of an executed transaction. If it has an ``error``, it paid its fee and moved
+    nothing else."""
 
     slot: int
     level: Level
@@ -89,7 +94,7 @@ def read_holdings(value: Any) -> list[TokenHolding]:
 
 
 def read_delegations(value: Any) -> list[Delegation]:
-    """The token accounts of an owner that somebody else may take from."""
+    """Returns the owner's token accounts that somebody else may take from."""
     return [
         Delegation(
             address,
@@ -109,13 +114,14 @@ def _token_accounts(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _counted(value: Any) -> tuple[int, int]:
-    """Base units, and the decimals of the token."""
+    """Returns the base units, and the decimals of the token."""
     amount = _of(dict, value)
     return _units(amount.get("amount")), require_int(amount.get("decimals"))
 
 
 def require_value(given: Any) -> Any:
-    """The value of an answer that also states its slot."""
+    """Returns the value of an answer that also states its slot. Raises NodeUncertain if there is
+    none."""
     answer = _of(dict, given)
     if "value" not in answer:
         raise NodeUncertain("the node answered without a value")
@@ -175,7 +181,7 @@ _SIGNATURE_BYTES = 64
 
 
 class SolanaClient(NodeHttp):
-    """Calls a node at ``url``. ``deadline`` bounds a whole call, in seconds."""
+    """A client of the node at ``url``. ``deadline`` limits a whole call, in seconds."""
 
     def __init__(
         self,
@@ -189,7 +195,7 @@ class SolanaClient(NodeHttp):
         self._options = {"commitment": commitment}
 
     async def genesis_hash(self) -> str:
-        """Identifies the chain: an account is bound to one."""
+        """Returns the hash of the first block, which identifies the chain."""
         return str(await self.ask("getGenesisHash"))
 
     async def latest_blockhash(self) -> Blockhash:
@@ -205,22 +211,22 @@ class SolanaClient(NodeHttp):
         return require_int(await self.ask("getBlockHeight", self._options))
 
     async def balance(self, address: str) -> int:
-        """Lamports; 0 if there is no such account."""
+        """Returns the balance in lamports; 0 if there is no such account."""
         return require_int(require_value(await self.ask("getBalance", address, self._options)))
 
     async def holdings(self, owner: str, mint: str) -> list[TokenHolding]:
-        """The owner's token accounts of a mint; none if it never held any."""
+        """Returns the owner's token accounts of a mint; empty if there are none."""
         options = {**self._options, "encoding": "jsonParsed"}
         answer = await self.ask("getTokenAccountsByOwner", owner, {"mint": mint}, options)
         return read_holdings(require_value(answer))
 
     async def rent_exemption(self, size: int) -> int:
-        """Lamports that an account of so many bytes must hold."""
+        """Returns the lamports that an account of so many bytes must hold."""
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
-        """What a transaction would do, signed or not; ``keys`` are the accounts of its message in
-        their order."""
+        """Returns what a transaction would do, signed or not; ``keys`` are the accounts of its
+        message in their order."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
         value = _of(dict, require_value(await self.ask("simulateTransaction", text, options)))
@@ -232,10 +238,11 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Sends a signed transaction; returns its signature, which tells nothing of its execution.
+        """Sends a signed transaction; returns its signature, which does not prove that the
+        transaction was executed.
 
-        One that was executed already counts as sent. Raises NodeRefused if nothing was sent,
-        NodeUncertain if that is not known.
+        A transaction that was already executed counts as sent. Raises NodeRefused if nothing was
+        sent, NodeUncertain if that is not known.
         """
         signature = first_signature(transaction)
         options = {
@@ -255,8 +262,8 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """How far a transaction has come; None if this node has not executed it. Its blockhash
-        decides whether it still may be."""
+        """Returns the state of a transaction; None if this node has not executed it. Whether it can
+        still be executed depends on its blockhash."""
         options = {"searchTransactionHistory": True}
         statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, statuses)
@@ -271,7 +278,8 @@ class SolanaClient(NodeHttp):
         return Status(require_int(entry.get("slot")), level, entry.get("err"))
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
-        """The newest transactions that name an address, newest first, failed ones included."""
+        """Returns the signatures of the newest transactions that name an address, newest first,
+        including failed ones."""
         asked = self._options["commitment"]
         options = {
             "commitment": "confirmed" if asked == "processed" else asked,
@@ -289,7 +297,8 @@ class SolanaClient(NodeHttp):
 
 
 def first_signature(transaction: bytes) -> str:
-    """The signature that names a serialized transaction. Raises ValueError."""
+    """Returns the signature that identifies a serialized transaction. Raises ValueError if the
+    bytes are not a transaction."""
     # One to 127 signatures take one byte of length, and a packet holds fewer.
     if len(transaction) <= _SIGNATURE_BYTES or not 0 < transaction[0] < 128:
         raise ValueError("these bytes are no transaction")

@@ -1,12 +1,11 @@
-"""Every token and chain the service knows, on disk and ready to be searched.
+"""Keeps every token and chain that the service knows, on disk and ready to be searched.
 
-A failed refresh leaves the old list as it was; ``age`` says how old that is. The list alone
-(``load_list_in_steps``) is searched without models and without a client, which are loaded by what
-needs them. :func:`open_catalog` opens the catalogue of a profile before anything else of its desk.
+A failed refresh leaves the old list as it was; ``age`` says how old the list is. The list alone
+(``load_list_in_steps``) can be searched without models and without a client, which are loaded only
+if needed. :func:`open_catalog` opens the catalogue of a profile before anything else of its desk.
 
 :func:`resolve` finds the token that a person means by ``eth``, ``usdc.base``, an id or
-``0x….base``. A symbol that may mean another token is never resolved silently: the candidates are
-part of the answer.
+``0x….base``. If a symbol may mean several tokens, the result names all candidates.
 """
 
 from __future__ import annotations
@@ -43,21 +42,23 @@ _CONTRACT_LENGTH = 26
 _LONGEST = 300
 _LAST = Decimal("Infinity")
 MOST_CHAINS = 4
-"""Chains of a symbol that are listed where the named chain does not exist."""
+"""Largest number of chains that a message lists for a symbol whose named chain does not exist."""
 
 
 class Catalog:
-    """Open with :meth:`open`, then :meth:`load` or :meth:`load_in_steps`.
+    """The tokens, chains and providers of a service. Open it with :meth:`open`, then call
+    :meth:`load` or :meth:`load_in_steps`.
 
-    Or in two halves: :meth:`load_list_in_steps` for rows to be searched, then
-    :meth:`load_models_in_steps` for chains, providers and the tokens no list has.
+    The catalogue can also be loaded in two halves: :meth:`load_list_in_steps` for rows to be
+    searched, then :meth:`load_models_in_steps` for chains, providers and the tokens that no list
+    has.
     """
 
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
         self._file = file
         self.clock = clock
         self.rows = TokenList.of([])
-        """Every token in the order of the list: priority, rank, symbol."""
+        """The tokens, sorted by priority, rank and symbol."""
         self.providers: list[SwapProvider] = []
         self._chains: dict[str, Chain] = {}
         self._tokens: Newest[str, Token] = Newest(_KEPT_TOKENS)
@@ -79,7 +80,7 @@ class Catalog:
 
     @property
     def age(self) -> float | None:
-        """Seconds since the last whole refresh; None before the first."""
+        """Seconds since the last complete refresh; None before the first."""
         current = self._file.current()
         return None if current is None else max(0.0, self.clock.now().timestamp() - current[1])
 
@@ -96,21 +97,24 @@ class Catalog:
 
     @property
     def skipped(self) -> int:
-        """Tokens that could not be read, in the list and under the contract asked for last."""
+        """Number of tokens that could not be read, in the list and under the contract that was last
+        asked for."""
         return self._file.skipped() + self._skipped_unlisted
 
     @property
     def gap(self) -> str:
-        """The sentence about tokens that are left out, without a full stop; empty for none."""
+        """A sentence about tokens that are left out, without a full stop; empty if there are
+        none."""
         count = self.skipped
         return f"{count:,} of the service's tokens cannot be read and are left out" if count else ""
 
     def provider_name(self, code: str | None) -> str | None:
-        """The name of a provider by the ``swap`` of a quote, else the code itself."""
+        """Returns the name of a provider by the ``swap`` of a quote; the code itself if it is not
+        known."""
         return next((p.name for p in self.providers if p.short_name == code), code)
 
     def chains(self) -> list[Chain]:
-        """Known chains, highest priority first."""
+        """Returns the known chains, highest priority first."""
         return sorted(self._chains.values(), key=lambda chain: (chain.priority, chain.name))
 
     def chain(self, short_name: str) -> Chain | None:
@@ -121,11 +125,11 @@ class Catalog:
         return None if at is None else self.rows[at]
 
     def rows_of_symbol(self, symbol: str) -> list[TokenRow]:
-        """Tokens of exactly this symbol, without case, in the order of the list."""
+        """Returns the tokens with exactly this symbol, ignoring case, in the order of the list."""
         return [self.rows[at] for at in self.rows.symbols.equal(symbol.lower())]
 
     def rows_of_contract(self, address: str) -> list[TokenRow]:
-        """Tokens with this contract, without case, on all chains."""
+        """Returns the tokens with this contract, ignoring case, on all chains."""
         wanted = address.lower()
         rows = self.rows
         matching = (rows[at] for at in rows.texts.holding(wanted) if rows.contract_is(at, wanted))
@@ -135,7 +139,8 @@ class Catalog:
         return next(self.rows.symbols.beginning(text.lower()), None) is not None
 
     def token(self, token_id: str) -> Token | None:
-        """The whole token, decoded on demand; None if no list has it."""
+        """Returns the token with all its fields, decoded on demand; None if the file does not have
+        it."""
         wanted = token_id.lower()
         kept = self._tokens.get(wanted)
         if kept is not None:
@@ -153,22 +158,22 @@ class Catalog:
     # Reading the file
 
     def load(self) -> int:
-        """Reads everything from disk at once; returns the number of tokens."""
+        """Loads the whole catalogue from disk at once. Returns the number of tokens."""
         for _ in self._load_steps():
             pass
         return self.count
 
     async def load_in_steps(self) -> int:
-        """As :meth:`load`, yielding to the event loop every few milliseconds."""
+        """Does the same as :meth:`load`, but lets the event loop run every few milliseconds."""
         return await self._in_steps(self._load_steps())
 
     async def load_list_in_steps(self) -> int:
-        """Reads the rows alone; no model is imported."""
+        """Loads only the rows, without importing a model. Returns the number of tokens."""
         return await self._in_steps(self._list_steps())
 
     async def load_models_in_steps(self) -> int:
-        """Reads what :meth:`load_list_in_steps` left out. The model of a token is built in a
-        thread, or the first token would wait for it."""
+        """Loads what :meth:`load_list_in_steps` left out, and returns the number of tokens. The
+        model of a token is built in a thread, so that the first token does not wait for it."""
         from swapdesk.wire.tokens import Token
 
         await asyncio.to_thread(Token.model_rebuild)
@@ -191,7 +196,8 @@ class Catalog:
         gc.freeze()
 
     def _model_steps(self, rows: TokenList) -> Iterator[None]:
-        """Everything is exchanged at the end: a reader sees the old lists or the new ones."""
+        """Reads chains, providers and unlisted tokens, in steps. All lists are replaced at the end,
+        so that a reader sees only old lists or only new ones."""
         from swapdesk.flows.catalog.token_safety import row_of, whole_token
         from swapdesk.wire.chains import Chain, SwapProvider
         from swapdesk.wire.encoding.codec import decode
@@ -219,7 +225,8 @@ class Catalog:
     # Asking the service
 
     async def refresh(self, api: PartnerApi) -> None:
-        """Reads chains, providers and tokens anew, page by page. Raises ClientError.
+        """Reads chains, providers and tokens anew from the service, page by page. Raises
+        ClientError.
 
         The list in use is replaced after the last page.
         """
@@ -229,8 +236,9 @@ class Catalog:
         await self.load_in_steps()
 
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
-        """Asks for the tokens of a contract that no list has, unverified ones too, and keeps them.
-        Raises ClientError, and OSError if the file takes no more."""
+        """Asks the service for the tokens of a contract that no list has, also unverified ones,
+        stores them and returns their rows. Raises ClientError, and OSError if the file cannot be
+        written."""
         from swapdesk.flows.catalog.catalog_refresh import read_contract
 
         rows, self._skipped_unlisted = await read_contract(api, self._file, self.clock, address)
@@ -239,14 +247,15 @@ class Catalog:
 
 
 def open_catalog(settings: Settings, clock: Clock) -> Catalog:
-    """Opens the file without reading it. In the sandbox the clock follows the service's ``Date``;
-    live it is the machine's, and the skew is only shown. Raises UnsafePlace."""
+    """Opens the catalogue file without reading it. In the sandbox the catalogue's clock follows the
+    ``Date`` of the service. Live it is the machine's clock, and the difference is only shown.
+    Raises UnsafePlace."""
     private_directory(settings.places.root)
     return Catalog.open(settings.places.catalog, clock if settings.live else ServerClock(clock))
 
 
 def native_coin(catalog: Catalog, chain: str) -> Token | None:
-    """The coin of a chain by its short name; None if the list has none."""
+    """Returns the coin of a chain by the chain's short name; None if the list has none."""
     for at in catalog.rows.chains.equal(chain.lower()):
         token = catalog.token(catalog.rows[at].id)
         if token is not None and token.address is None and not token.unverified:
@@ -255,15 +264,15 @@ def native_coin(catalog: Catalog, chain: str) -> Token | None:
 
 
 def coin_price(catalog: Catalog, chain: str) -> Decimal | None:
-    """US dollars for the coin of a chain by its short name; None if unknown."""
+    """Returns the price in USD of a chain's coin, by the chain's short name; None if unknown."""
     coin = native_coin(catalog, chain)
     return None if coin is None else coin.price
 
 
 class Resolution(Struct, frozen=True):
-    """``token`` is the one chosen, None with a ``problem``. ``candidates`` are the enabled tokens
-    that the text may mean, best first, the chosen one among them. ``disabled``: the text names
-    tokens, all of which are disabled at the service."""
+    """The tokens that a text may mean. ``token`` is the chosen token; it is None if there is a
+    ``problem``. ``candidates`` are the enabled tokens that fit, best first, with the chosen one.
+    ``disabled`` is True if tokens fit but all of them are disabled at the service."""
 
     token: Token | None
     candidates: tuple[TokenRow, ...]
@@ -272,12 +281,14 @@ class Resolution(Struct, frozen=True):
 
     @property
     def ambiguous(self) -> bool:
-        """True if several enabled tokens fit: a command refuses, the line shows the chosen one."""
+        """True if several enabled tokens fit. A command then refuses the text, and the intent line
+        shows the chosen token."""
         return len(self.candidates) > 1
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """Texts that name the candidates: ``USDC.base``, or the id where that is ambiguous."""
+        """Texts that name the candidates: ``USDC.base``, or the token's id if that text is
+        ambiguous."""
         named = [f"{row.symbol}.{row.chain}" for row in self.candidates]
         return tuple(
             name if named.count(name) == 1 and _writable(row) else row.id
@@ -286,11 +297,11 @@ class Resolution(Struct, frozen=True):
 
 
 def resolve(spec: str, catalog: Catalog) -> Resolution:
-    """The token that ``spec`` names, without case.
+    """Returns the token that ``spec`` names, ignoring case, with all candidates.
 
-    The first candidate is chosen: enabled, verified, lowest priority, then rank. Where a service
-    states no priorities a coin comes before its copies, then the more important chain: "btc" is
-    Bitcoin's.
+    The first candidate is chosen: enabled, verified, with the lowest priority, then the lowest
+    rank. If no candidate has a priority, the lower rank comes first, then a coin before tokens with
+    a contract, then the more important chain, so that "btc" means Bitcoin's coin.
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
@@ -326,8 +337,9 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Verified tokens that are not malicious, as long as there are any: a copy must not make the
-    real one hard to name. A copy can be named by its id or contract."""
+    """Returns the verified tokens that are not malicious, or all rows if there are none. This way a
+    copy does not make the real token hard to name; a copy can still be named by its id or
+    contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows
 

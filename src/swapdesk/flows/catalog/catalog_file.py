@@ -1,9 +1,9 @@
-"""The file of the token catalogue: a cache that is replaced whole and may be lost.
+"""Stores the token catalogue in one file: a cache that is replaced as a whole and may be lost.
 
-A refresh writes a new generation beside the old one and makes it current in one commit, so a reader
-sees either the old list or the new one. Generation 0 holds tokens asked for by their contract,
-which no list contains. A finished generation has its list beside its tokens, in order and in
-columns, so that opening it sorts and parses nothing.
+A refresh writes a new generation beside the old one and makes it current in one commit, so that a
+reader sees either the old list or the new one. Generation 0 holds tokens that were asked for by
+their contract and that no list contains. A finished generation also stores its list in order and in
+columns, so that opening the file needs no sorting or parsing.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 _VERSION = 3
-"""Version 2 silently lost every token of a chain with an unknown member, so its lists are read
-anew; since version 3 a list knows how many tokens it lacks."""
+"""Version of the file. Version 2 lost every token of a chain with an unknown member, so lists of
+that version are read anew. Since version 3 a list states how many tokens it lacks."""
 _SCHEMA = """
 CREATE TABLE token (
     generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
@@ -63,8 +63,8 @@ CREATE TABLE generation (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the file, made with mode 0600 if absent. Raises sqlite3.DatabaseError for one that is
-    damaged or of another version."""
+    """Returns a connection to the file, which is created with mode 0600 if absent. Raises
+    sqlite3.DatabaseError if the file is damaged or of another version."""
     connection = sqlite3.connect(path, timeout=2.0)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -82,8 +82,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """``symbol.chain`` in lower case of the enabled and verified tokens of the current list that
-    begin so, in its order; none for a file of another version."""
+    """Returns ``symbol.chain`` in lower case for the tokens whose text begins with ``beginning``,
+    in the order of the list. Only enabled and verified tokens of the current list are returned;
+    none if the file is of another version."""
     current = None
     if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
         current = db.execute(
@@ -105,11 +106,12 @@ NOTHING_LISTED = -1
 _INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
 _FIELDS = range(len(ListPart._fields))
 _STEP = 200
-"""Tokens that are handled before the event loop has its turn."""
+"""Number of tokens that are handled before the event loop runs again."""
 
 
 class _Written(Struct):
-    """What was written of a generation. ``tidy``: each token came once and in order."""
+    """What was written of a generation so far. ``tidy`` is True if each token came once and in
+    order."""
 
     ids: set[str] = field(default_factory=set)
     last: TokenRow | None = None
@@ -124,12 +126,14 @@ class _Written(Struct):
 
 
 def unusable(path: Path, error: sqlite3.Error) -> OSError:
-    """An error of SQLite as OSError with the path: no room, no right to write, a broken disk."""
+    """Returns an error of SQLite as OSError with the path, such as no space, no permission, or a
+    broken disk."""
     return OSError(errno.EIO, str(error), str(path))
 
 
 class CatalogFile:
-    """One SQLite file. A damaged file, or one of another version, is begun anew."""
+    """The SQLite file of the catalogue. If the file is damaged or of another version, it is deleted
+    and created anew."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -138,7 +142,7 @@ class CatalogFile:
 
     @classmethod
     def open(cls, path: Path) -> CatalogFile:
-        """Raises OSError, with the path, if the file cannot be opened or made."""
+        """Opens or creates the file. Raises OSError, with the path, if that fails."""
         make_directories(path.parent)
         try:
             return cls(path, connect(path))
@@ -156,7 +160,8 @@ class CatalogFile:
         self._connection.close()
 
     def current(self) -> tuple[int, float] | None:
-        """Number of the current generation and when it was finished (seconds since 1970)."""
+        """Returns the number of the current generation and when it was finished (seconds since
+        1970); None if there is none."""
         row = self._connection.execute(
             "SELECT number, finished FROM generation WHERE finished IS NOT NULL "
             "ORDER BY number DESC LIMIT 1"
@@ -165,19 +170,21 @@ class CatalogFile:
 
     @property
     def _listed(self) -> int:
-        """Number of the current generation, or one under which nothing is stored."""
+        """The number of the current generation; if there is none, a number under which nothing is
+        stored."""
         current = self.current()
         return NOTHING_LISTED if current is None else current[0]
 
     def skipped(self) -> int:
-        """Tokens that the current list lacks because they could not be read."""
+        """Returns the number of tokens that the current list lacks because they could not be
+        read."""
         row = self._connection.execute(
             "SELECT skipped FROM generation WHERE number = ?", (self._listed,)
         ).fetchone()
         return 0 if row is None else int(row[0])
 
     def begin(self, now: datetime) -> int:
-        """A new, unfinished generation."""
+        """Creates a new, unfinished generation and returns its number."""
         with self._connection:
             row = self._connection.execute(
                 "INSERT INTO generation (begun) VALUES (?)", (now.timestamp(),)
@@ -188,7 +195,8 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Stores tokens with their JSON (without ``chainData``); returns their rows at ``now``."""
+        """Stores tokens with their JSON (without ``chainData``) and returns their rows at
+        ``now``."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
@@ -222,7 +230,7 @@ class CatalogFile:
         )
 
     def add_chains(self, generation: int, chains: Iterable[tuple[str, bytes]]) -> None:
-        """``chains`` are pairs of short name and JSON."""
+        """Stores chains, given as pairs of short name and JSON."""
         with self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO chain VALUES (?, ?, ?)",
@@ -238,9 +246,9 @@ class CatalogFile:
 
     def finish(self, generation: int, now: datetime, skipped: int = 0) -> Iterator[None]:
         """Makes the generation current in one commit, then removes older ones, in steps.
-        ``skipped`` tokens could not be read.
+        ``skipped`` is the number of tokens that could not be read.
 
-        A newer generation that another process finished stays current.
+        If another process has finished a newer generation, that one stays current.
         """
         written = self._written.pop(generation, _Written())
         if not written.tidy:
@@ -277,7 +285,8 @@ class CatalogFile:
             yield
 
     def _remove_listing(self, which: str) -> Iterator[None]:
-        """Field by field: all blocks together are megabytes."""
+        """Removes the columns of generations one by one, because all of them together are
+        megabytes."""
         for at in _FIELDS:
             with self._connection:
                 self._connection.execute(
@@ -304,7 +313,7 @@ class CatalogFile:
             yield
 
     def listing(self, now: datetime) -> Generator[None, None, TokenList]:
-        """Reads the current list as it is at ``now``, in steps."""
+        """Returns the current list as of ``now``, reading it in steps."""
         return (yield from self._list_of(self._listed, now.timestamp()))
 
     def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
@@ -323,7 +332,8 @@ class CatalogFile:
         return (block for (block,) in cursor)
 
     def unlisted(self) -> list[tuple[bytes, bytes]]:
-        """The JSON of every token that no list has, each with that of its chain."""
+        """Returns the JSON of every token that the current list lacks, each with the JSON of its
+        chain."""
         rows = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "
@@ -334,7 +344,8 @@ class CatalogFile:
         return [(body, chain) for body, chain in rows]
 
     def token_body(self, token_id: str) -> tuple[bytes, bytes] | None:
-        """The JSON of a token and of its chain, from the newest list that has it."""
+        """Returns the JSON of a token and of its chain, from the current list, else from the tokens
+        that no list has. None if neither has the token."""
         row = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = token.generation "

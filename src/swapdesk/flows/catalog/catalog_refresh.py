@@ -1,9 +1,9 @@
-"""Asks the service for the whole list: chains, providers and tokens, page by page, into a new
+"""Asks the service for the whole list (chains, providers and tokens, page by page) and writes a new
 generation of the file (contract 5.3, 5.7, 5.14).
 
-A page of a thousand tokens takes 60 ms to decode as one object. Here its JSON is parsed once, the
-tokens are checked a hundred at a time so that a screen can be drawn meanwhile, and a chain is
-checked once for all its tokens.
+A page of a thousand tokens takes 60 ms to decode as one object. Here the JSON of a page is parsed
+once, and the tokens are checked a hundred at a time, so that a screen can be shown meanwhile. A
+chain is checked once for all its tokens.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ log = logging.getLogger(__name__)
 
 STEP = 100
 BREATH = 50
-"""Tokens that are read before the event loop has its turn."""
+"""Number of tokens that are read before the event loop runs again."""
 _LARGE = 200_000
-"""Bytes from which on a page is parsed in a thread."""
+"""Size in bytes above which a page is parsed in a thread."""
 MOST_PAGES = 200
-"""More pages than any service's tokens fill: a total that never ends is not followed."""
+"""Largest number of pages that are read. No service has so many tokens, so a larger total is not
+followed."""
 
 Step = list[tuple[Token, bytes]]
 """Tokens with their JSON, which leaves out ``chainData``."""
@@ -47,8 +48,8 @@ _CHAIN_MEMBERS = tuple(str(field.alias) for field in Chain.model_fields.values()
 
 
 class TokenReader:
-    """Checks tokens one by one; counts those that cannot be read and leaves them out. ``reason``
-    says what is wrong with the first of them."""
+    """Checks tokens one by one. Tokens that cannot be read are left out and counted in ``skipped``;
+    ``reason`` says what is wrong with the first of them."""
 
     def __init__(self) -> None:
         self.read_count = 0
@@ -80,7 +81,8 @@ class TokenReader:
         return validate(Token, {**rest, "chainData": chain}, side="client"), rest
 
     def _chain(self, value: Any) -> Chain:
-        """Unknown members neither refuse a chain nor tell two chains apart."""
+        """Returns the checked chain. Unknown members are ignored, both for the check and for
+        whether two chains are the same."""
         members = tuple(map(value.get, _CHAIN_MEMBERS)) if isinstance(value, dict) else ()
         if not members or any(isinstance(member, (dict, list)) for member in members):
             return validate(Chain, value, side="client")
@@ -93,7 +95,7 @@ class TokenReader:
 async def read_pages(
     api: PartnerApi, query: TokenQuery, reader: TokenReader, clock: Clock
 ) -> AsyncIterator[Step]:
-    """Yields tokens from every page of ``query``, in steps.
+    """Yields the tokens of every page of ``query``, in steps.
 
     Raises ClientError, also if there are tokens and none of them can be read.
     """
@@ -147,8 +149,8 @@ CHAIN_PAGE_SIZE = 100
 
 
 async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
-    """Writes a new generation, which is current once its last page is there. Raises ClientError,
-    and OSError if the file takes no more; the generation is dropped then."""
+    """Writes a new generation, which becomes current after its last page. Raises ClientError, and
+    OSError if the file cannot be written; the unfinished generation is then removed."""
     try:
         generation = file.begin(clock.now())
         try:
@@ -161,7 +163,8 @@ async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
 
 
 def _abandon(file: CatalogFile, generation: int) -> None:
-    """Removes what was written; what a full disk keeps, the next refresh removes."""
+    """Removes an unfinished generation. If a full disk prevents that, the next refresh removes
+    it."""
     with contextlib.suppress(sqlite3.Error):
         file.abandon(generation)
 
@@ -186,10 +189,10 @@ async def _fill(api: PartnerApi, file: CatalogFile, clock: Clock, generation: in
 async def read_contract(
     api: PartnerApi, file: CatalogFile, clock: Clock, address: str
 ) -> tuple[list[TokenRow], int]:
-    """Asks for tokens of a contract that no list has, unverified ones too, and keeps them beside
-    every list. Returns their rows and how many could not be read.
+    """Asks the service for tokens of a contract that no list has, also unverified ones, and stores
+    them outside the lists. Returns their rows and how many could not be read.
 
-    Raises ClientError, and OSError if the file takes no more.
+    Raises ClientError, and OSError if the file cannot be written.
     """
     reader = TokenReader()
     rows: list[TokenRow] = []

@@ -1,7 +1,8 @@
-"""Symbols that are made to be mistaken for another one: look-alike letters, hidden characters.
+"""Detects symbols that are made to be mistaken for another symbol, by look-alike letters or hidden
+characters.
 
-People read a symbol as an identity. Two texts that are drawn alike share a ``skeleton``; a text
-that mixes scripts or hides characters has a ``suspicion``.
+People take a symbol for an identity. Texts that look alike share a member of their ``skeleton``. A
+text that mixes scripts or hides characters has a ``suspicion``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 PLAIN_SYMBOL = re.compile(r"[A-Za-z0-9.$+_-]{1,20}", re.ASCII)
-"""Symbols drawn without a badge."""
+"""Matches symbols that are shown without a badge."""
 
 _SPELLED = re.compile(r"<U\+[0-9A-F]{4,6}>")
 _SEPARATORS = re.compile(r"[\s\-_.$+·•'’`´|/\\]+")
@@ -24,7 +25,7 @@ Suspicion = Literal[
     "is written in look-alike letters",
     "has unusual characters",
 ]
-"""Why a text may be drawn like another one, as it is shown."""
+"""Why a text may look like another one, in the words that are shown."""
 
 
 # For each Latin letter or digit the characters of other scripts that draw like it. Full-width,
@@ -114,7 +115,7 @@ _SCRIPTS = (
 
 
 def bare(text: str) -> str:
-    """The text without spelled-out hidden characters, marks, blanks and punctuation."""
+    """Returns the text without spelled-out hidden characters, marks, blanks and punctuation."""
     visible = _SPELLED.sub("", text) if "<U+" in text else text
     if visible.isalnum() and visible.isascii():
         return visible
@@ -126,10 +127,10 @@ def bare(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def skeleton(text: str) -> frozenset[str]:
-    """What the text may be read as; two texts that share a member are drawn alike.
+    """Returns the texts that ``text`` may be read as. Two texts that share a member look alike.
 
-    One member compares without case, the other keeps case and joins ``0 O`` and ``1 I l |``; ``|``
-    is read once as a letter and once as a separator.
+    One member ignores case. The others keep case and treat ``0`` as ``O``, and ``1``, ``I``, ``l``
+    and ``|`` as one character; ``|`` is read once as a letter and once as a separator.
     """
     forms = {_latin(text), _latin(text.replace("|", "l"))}
     joined = {latin.translate(_ONE_FORM).replace("O", "o") for latin in forms}
@@ -141,14 +142,15 @@ def _latin(text: str) -> str:
 
 
 def draws_like(text: str, other: str) -> bool:
-    """True if the two texts can be mistaken for one another, or are equal."""
+    """Returns whether the two texts can be mistaken for one another, or are equal. False if either
+    has no letter or digit."""
     if not bare(text) or not bare(other):
         return False
     return not skeleton(text).isdisjoint(skeleton(other))
 
 
 def suspicion(text: str) -> Suspicion | None:
-    """Why the text deserves a badge; None for a plain symbol or an honest foreign name."""
+    """Returns why the text deserves a badge; None for a plain symbol or an honest foreign name."""
     if _SPELLED.search(text) or any(unicodedata.category(c) in ("Cf", "Cc") for c in text):
         return "has hidden characters"
     if text.isascii():
@@ -170,7 +172,7 @@ def is_plain(symbol: str) -> bool:
 
 
 def code_points(text: str) -> str:
-    """``U+0405 U+0053``: the characters that a suspicious symbol consists of."""
+    """Returns the characters of a suspicious symbol as code points: ``U+0405 U+0053``."""
     return " ".join(f"U+{ord(c):04X}" for c in text)
 
 

@@ -1,7 +1,9 @@
-"""Searches tokens: ranked, forgiving of slips, and wary of copies.
+"""Searches tokens. Results are ranked, typing slips are tolerated, and copies of tokens are
+detected.
 
-Best first: the exact contract or symbol, symbols that begin so, names that begin so, the rest; each
-in the order of the list. With fewer than eight hits, symbols one typing slip away are added.
+The best results come first: the exact contract or symbol, symbols that begin with the text, names
+that begin with it, all others; each in the order of the list. If there are fewer than eight
+results, symbols that differ by one typing slip are added.
 """
 
 from __future__ import annotations
@@ -46,9 +48,9 @@ _ENOUGH = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _MOST_TYPED = 100
 LONGEST_TYPED = 300
-"""Characters; links of explorers are long."""
+"""Largest number of characters that are read; links of explorers are long."""
 CONTRACT_LENGTH = 26
-"""Characters from which on a text is taken for a contract address."""
+"""Number of characters from which a text is taken for a contract address."""
 _LINK_PARTS = re.compile(r"[/?#&=@,\s]+")
 
 _MOST_QUOTED = 40
@@ -56,9 +58,9 @@ T = TypeVar("T")
 
 
 def named_contract(text: str) -> tuple[str, frozenset[str]]:
-    """The contract that a text names, and the lower-case names of its chain if it names one: a link
-    of an explorer, ``eth:0x…``, a payment link, or an address drawn in groups. Any other text is
-    returned as it is."""
+    """Returns the contract that a text names, and the lower-case names of its chain if the text
+    names one. The text may be a link of an explorer, ``eth:0x…``, a payment link, or an address
+    shown in groups. Any other text is returned unchanged."""
     typed = ungrouped(text.strip())
     try:
         link = read_payment_link(typed)
@@ -86,9 +88,9 @@ def search(
     sort: SortBy = "rank",
     limit: int = 200,
 ) -> list[TokenRow]:
-    """At most ``limit`` rows, best first. ``rows`` come in the order of the list.
+    """Returns at most ``limit`` rows, best first. ``rows`` are in the order of the list.
 
-    ``chain`` is a short name, compared without case. Every word of ``text`` must occur.
+    ``chain`` is a short name, compared without case. A row must contain every word of ``text``.
     """
     tokens = rows if isinstance(rows, TokenList) else TokenList.of(rows)
     kept = _filter(tokens, chain, can_do)
@@ -113,7 +115,7 @@ def search(
 
 
 _Kept = Callable[[int], bool]
-"""True if the token of this number passes the filters."""
+"""Returns whether the token with this number passes the filters."""
 
 
 def _rows(tokens: TokenList, places: Iterable[int], limit: int) -> list[TokenRow]:
@@ -143,7 +145,8 @@ def _everything(at: int) -> bool:
 
 
 def _holding(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Tokens whose text holds every word; if none does, a dot separates words, too."""
+    """Yields the numbers of the tokens whose text contains every word. If there are none, the text
+    is also split at dots."""
     hits = _with_words(tokens, typed.split(), kept)
     first = next(hits, None)
     if first is not None:
@@ -172,7 +175,8 @@ def _also(
 
 
 def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Lazily, class by class: a single letter occurs in every token."""
+    """Yields the numbers of the tokens that match, best first. They are searched lazily, class by
+    class, because a single letter occurs in every token."""
     words = typed.split()
     whole = _with_words(tokens, words, kept)
     best = next(whole, None)
@@ -209,8 +213,11 @@ def _sorted(tokens: TokenList, places: Iterable[int], sort: SortBy) -> list[int]
 
 
 def _near(tokens: TokenList, typed: str) -> list[int]:
-    """Tokens whose symbol is one slip away. A slip leaves one half as it was, or swaps the
-    characters where the halves meet: of 20,000 symbols a few hundred are compared."""
+    """Returns the numbers of the tokens whose symbol is one slip away.
+
+    A slip leaves one half of the text unchanged, or swaps the characters where the halves meet. So
+    only a few hundred of 20,000 symbols are compared.
+    """
     near = {needle(word) for word in _one_slip(typed)}
     half, symbols = len(typed) // 2, tokens.symbols
     head, tail = typed[:half], typed[half:]
@@ -220,7 +227,7 @@ def _near(tokens: TokenList, typed: str) -> list[int]:
 
 
 def _one_slip(typed: str) -> frozenset[str]:
-    """Every text one missing, extra, wrong or swapped character away."""
+    """Returns every text that differs by one missing, extra, wrong or swapped character."""
     halves = [(typed[:at], typed[at:]) for at in range(len(typed) + 1)]
     near = {head + tail[1:] for head, tail in halves if tail}
     near |= {head + tail[1] + tail[0] + tail[2:] for head, tail in halves if len(tail) > 1}
@@ -230,10 +237,10 @@ def _one_slip(typed: str) -> frozenset[str]:
 
 
 def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
-    """Tokens that copy the symbol or name of ``row``.
+    """Returns the tokens that copy the symbol or name of ``row``.
 
-    A copy stands lower in the list and is unverified, malicious, oddly spelled, or on the same
-    chain. The same coin on another chain is no copy.
+    A copy is lower in the list and is unverified, malicious, oddly spelled, or on the same chain.
+    The same coin on another chain is not a copy.
     """
     symbols, names = skeleton(row.symbol), skeleton(row.name)
     return [
@@ -249,7 +256,7 @@ def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
 
 
 def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
-    """The better known token that ``row`` is drawn like and is not, or None."""
+    """Returns the better known token that ``row`` looks like but is not; None if there is none."""
     for other in rows:
         if (
             other.enabled
@@ -264,7 +271,8 @@ def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
 
 
 def _pretends(row: TokenRow, original: TokenRow) -> bool:
-    """True if ``row`` could be passed off as ``original``; the cheap half of the comparison."""
+    """Returns whether ``row`` could be passed off as ``original``, by all tests but the slow
+    comparison of spellings."""
     return (
         row.unverified
         or row.verdict is Verdict.MALICIOUS
@@ -275,7 +283,8 @@ def _pretends(row: TokenRow, original: TokenRow) -> bool:
 
 
 class TokenSearch(Struct, frozen=True):
-    """``chain`` is a short name; None for any chain or purpose."""
+    """A search for tokens: its text, filters and order. ``chain`` is a short name. ``chain`` and
+    ``can_do`` are None for no filter."""
 
     text: str = ""
     chain: str | None = None
@@ -300,7 +309,8 @@ class TokenSearch(Struct, frozen=True):
         return replace(self, text=text.strip())
 
     def on_next_chain(self, catalog: Catalog) -> TokenSearch:
-        """The next chain of the catalogue; after the last one all again."""
+        """Returns the search on the next chain of the catalogue; after the last chain, on all
+        chains."""
         names = [chain.short_name for chain in catalog.chains()]
         return replace(self, chain=_after(self.chain, [None, *names]))
 
@@ -311,7 +321,8 @@ class TokenSearch(Struct, frozen=True):
         return replace(self, sort=_after(self.sort, SORTS))
 
     def hint(self, found: int, catalog: Catalog | None, limit: int) -> str:
-        """``9 of 412 tokens · by rank · on Base · dex``; empty without a catalogue."""
+        """Returns the number of results and the filters: ``9 of 412 tokens · by rank · on Base ·
+        dex``; empty without a catalogue."""
         if catalog is None:
             return ""
         more = "+" if found == limit else ""
@@ -321,7 +332,7 @@ class TokenSearch(Struct, frozen=True):
         return " · ".join([*parts, *self._filters(catalog)])
 
     def nothing(self, catalog: Catalog | None) -> str:
-        """Why no row is there, and what to do about it."""
+        """Returns why there is no result, and what to do about it."""
         if catalog is None or not catalog.count:
             return "The list of tokens is not here yet."
         sentence = self._nothing_found(catalog)
@@ -352,9 +363,11 @@ def _after(value: T, places: Sequence[T]) -> T:
 def pair_for_limits(
     token: Token, beside: Token | None, catalog: Catalog
 ) -> tuple[Token, Token] | None:
-    """The token sold and the token bought: ``beside`` for ``token`` if another one is being
-    written, else ``token`` for the first token of the list that exchanges trade. None for a token
-    without a counterpart."""
+    """Returns the token sold and the token bought whose limits are shown for ``token``.
+
+    The pair is ``beside`` and ``token`` if ``beside`` is another token. Otherwise it is ``token``
+    and the first other token of the list that exchanges trade. None if there is no such token.
+    """
     if beside is not None and beside.id != token.id:
         return beside, token
     for row in catalog.rows:

@@ -1,8 +1,9 @@
-"""The list of tokens in columns: small in memory, searched in place, with rows made on demand.
+"""Holds the list of tokens in columns, which are small in memory and searched in place. Rows are
+made on demand.
 
 A column is one block of UTF-8 lines, searched by ``bytes.find``. Twenty thousand rows as objects
-would take 25 MB, and a walk over them 10 ms at every key. A list is searched before any model is
-loaded; the whole token is decoded on demand (``Catalog.token``).
+would take 25 MB, and iterating over them would take 10 ms at every key. A list can be searched
+before any model is loaded; the whole token is decoded on demand (``Catalog.token``).
 """
 
 from __future__ import annotations
@@ -22,23 +23,24 @@ from swapdesk.wire.encoding.numbers import plain
 _ZERO = Decimal(0)
 _FLAT = str.maketrans("\n\r", "\x1e\x1f")
 _WHOLE = str.maketrans("\x1e\x1f", "\n\r")
-"""Line breaks inside a text, which no text from a service has, become other controls."""
+"""Translates the characters that replace line breaks in a column back to line breaks. No text from
+a service contains those characters."""
 _FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
 _BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
 _BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
 _SYMBOL, _NAME = "\x1ds", "\x1dn"
-"""Marks before a reading of a symbol or a name in the column of likenesses."""
+"""Marks that precede a reading of a symbol, or of a name, in the column of likenesses."""
 _END = "\x1d"
 _KEPT_ROWS = 1_000
 
 
 class Verdict(StrEnum):
-    """The result of a scan, in the words of the screen. ``UNSCANNED`` never blocks."""
+    """The result of a security scan, in the words of the screen. ``UNSCANNED`` never blocks."""
 
     BENIGN = "benign"
     WARNING = "warning"
     UNKNOWN = "unknown"
-    """A result that this desk does not know; consented to like a warning."""
+    """A result that this desk does not know. It needs consent like a warning."""
     MALICIOUS = "malicious"
     UNSCANNED = "unscanned"
     STALE = "scan is old"
@@ -46,7 +48,7 @@ class Verdict(StrEnum):
 
 
 class CanDo(StrEnum):
-    """What a token can be used for, in the three letters of its column."""
+    """A purpose that a token can be used for, in the three letters of its column."""
 
     CEX = "cex"
     DEX = "dex"
@@ -78,9 +80,9 @@ class _TokenRow(NamedTuple):
 
 
 class TokenRow(_TokenRow):
-    """One token on one chain. ``price`` in USD, ``change`` in percent over 24 hours; ``contract``
-    is None for a native coin. ``verdict`` is the result of its scan, ``can`` what it can be used
-    for.
+    """One token on one chain. ``price`` is in USD, and ``change`` is in percent over 24 hours.
+    ``contract`` is None for a native coin. ``verdict`` is the result of its scan, and ``can`` tells
+    what the token can be used for.
 
     ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and ``text_key`` are
     the lower-case texts that are searched.
@@ -95,7 +97,7 @@ class TokenRow(_TokenRow):
     }  # fmt: skip
 
     def can(self, what: CanDo) -> bool:
-        """True if it can be used so now; a disabled token cannot be used."""
+        """Returns whether the token can be used for this purpose now; False if it is disabled."""
         return self.enabled and bool(getattr(self, _FLAG_OF[what]))
 
     @property
@@ -104,7 +106,7 @@ class TokenRow(_TokenRow):
 
     @property
     def order(self) -> tuple[bool, Decimal, bool, Decimal, str, str]:
-        """Priority, rank, symbol, id; unknown values last (contract 5.8)."""
+        """The sort key: priority, rank, symbol, id; unknown values are last (contract 5.8)."""
         return (
             self.priority is None,
             self.priority if self.priority is not None else _ZERO,
@@ -124,10 +126,11 @@ _FLAG_OF = {
 
 
 class TextColumn:
-    """Lines of UTF-8, with a line feed before the first and after each one."""
+    """A column of texts as lines of UTF-8, with a line feed before the first line and after each
+    line."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
-        """``blocks`` as :func:`block_of` makes them."""
+        """Joins ``blocks``, which are made by :func:`block_of`."""
         kept, starts, end = [b"\n"], array("I", [1]), 1
         for block in blocks:
             kept.append(block)
@@ -156,14 +159,14 @@ class TextColumn:
         return text.translate(_WHOLE) if "\x1e" in text or "\x1f" in text else text
 
     def block(self, start: int, end: int) -> bytes:
-        """The lines from ``start`` up to ``end``, each with its line feed."""
+        """Returns the lines from ``start`` up to ``end``, each with its line feed."""
         return self._data[self._starts[start] : self._starts[end]]
 
     def lines(self) -> list[bytes]:
         return self._data[1:-1].split(b"\n") if len(self) else []
 
     def holding(self, text: str) -> Iterator[int]:
-        """Numbers of the lines that contain ``text``, upwards."""
+        """Yields the numbers of the lines that contain ``text``, in ascending order."""
         return self._found(needle(text), 0)
 
     def beginning(self, text: str) -> Iterator[int]:
@@ -176,7 +179,8 @@ class TextColumn:
         return self._found(b"\n" + needle(text) + b"\n", 1)
 
     def _found(self, wanted: bytes, before: int) -> Iterator[int]:
-        """``before``: bytes of ``wanted`` that precede the line."""
+        """Yields the numbers of the lines that contain ``wanted``. ``before`` is the number of its
+        bytes that precede the line."""
         find, starts = self._data.find, self._starts
         count = len(starts) - 1
         place = find(wanted)
@@ -190,12 +194,12 @@ class TextColumn:
 
 
 def block_of(lines: Iterable[str]) -> bytes:
-    """The lines as they stand in a column, each with its line feed."""
+    """Returns the lines as they are stored in a column, each with its line feed."""
     return "".join(f"{line.translate(_FLAT)}\n" for line in lines).encode("utf-8", "surrogatepass")
 
 
 def needle(text: str) -> bytes:
-    """The bytes that stand in a column for ``text``."""
+    """Returns the bytes by which ``text`` is stored in a column."""
     return text.translate(_FLAT).encode("utf-8", "surrogatepass")
 
 
@@ -205,7 +209,7 @@ _BENIGN, _STALE = Verdict.BENIGN.value, Verdict.STALE.value
 
 
 class ListPart(NamedTuple):
-    """Some tokens of a list as blocks of columns, as they are kept on disk."""
+    """Some tokens of a list as blocks of columns, in the form that is stored on disk."""
 
     ids: bytes
     symbols: bytes
@@ -221,12 +225,13 @@ class ListPart(NamedTuple):
 
 
 _COLUMNS = len(ListPart._fields) - 1
-"""All but the flags, which come last."""
+"""The number of columns without the flags, which are the last field."""
 
 
 class TokenList(Sequence[TokenRow]):
     def __init__(self, columns: Sequence[TextColumn], flags: bytes, now: float | None) -> None:
-        """Scans that end before ``now`` (seconds since 1970) are old; None for never."""
+        """Makes a list of columns. Benign scans that end before ``now`` (seconds since 1970) count
+        as old; if ``now`` is None, no scan does."""
         self._columns = tuple(columns)
         (
             self.ids,
@@ -289,15 +294,15 @@ class TokenList(Sequence[TokenRow]):
         return frozenset(contract for contract in contracts if contract)
 
     def drawn_like(self, row: TokenRow) -> list[TokenRow]:
-        """Rows whose symbol or name is drawn like that of ``row``, itself included, in the order of
-        the list."""
+        """Returns the rows whose symbol or name looks like that of ``row``, including ``row``, in
+        the order of the list."""
         wanted = likenesses(row)
         places = {at for likeness in wanted for at in self._likenesses.holding(likeness + _END)}
         return [self._row(at) for at in sorted(places)]
 
     def sequence(self, sort: str) -> array[int]:
-        """The place of each token by ``symbol``, ``price`` or ``change``; largest first, unknown
-        ones last."""
+        """Returns the place of each token if sorted by ``symbol``, ``price`` or ``change``. Prices
+        and changes are sorted largest first, unknown ones last."""
         computed = self._sequences.get(sort)
         if computed is not None:
             return computed
@@ -371,7 +376,8 @@ class TokenList(Sequence[TokenRow]):
 
 
 def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
-    """The columns of some rows, each with the end of its benign scan in seconds since 1970."""
+    """Returns the columns of some rows. Each row comes with the end of its scan in seconds since
+    1970; None for none."""
     lines = [_lines(row, ends) for row, ends in listed]
     columns = list(zip(*(texts for texts, _ in lines), strict=True))
     blocks = map(block_of, columns or [()] * _COLUMNS)
@@ -379,7 +385,8 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """``symbol.chain`` out of whole columns, without disabled and unverified tokens."""
+    """Returns ``symbol.chain`` for the tokens in whole columns whose text begins with
+    ``beginning``, without disabled and unverified tokens."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
     listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)
@@ -418,7 +425,8 @@ def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
 
 
 def likenesses(row: TokenRow) -> list[str]:
-    """The readings of a symbol and a name, in the form of their column."""
+    """Returns the readings of a row's symbol and name, in the form in which their column stores
+    them."""
     return [
         mark + reading
         for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))

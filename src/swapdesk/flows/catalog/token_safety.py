@@ -1,8 +1,8 @@
-"""Whether a token may be used: disabled, malicious, warned about, a look-alike.
+"""Checks whether a token may be used: disabled, malicious, warned about, a look-alike.
 
-The verdict branches on ``resultType`` alone; a missing scan never blocks (contract 5.11). Models
-take longer to load than a list takes to be searched: a search imports ``token_list``, never this
-module.
+The verdict depends on ``resultType`` alone, and a missing scan never blocks (contract 5.11).
+Loading the models takes longer than searching a list, so a search imports ``token_list`` and never
+this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from swapdesk.wire.tokens import ScanResult, Token
 
 
 def whole_token(body: bytes, chain_body: bytes) -> Token:
-    """Decodes a token of the cache, which keeps its chain apart. Raises CodecError."""
+    """Returns a token of the cache, which stores the token's chain separately. Raises
+    CodecError."""
     value = decode_json(body, side="client")
     assert isinstance(value, dict)  # written by the catalogue
     value["chainData"] = decode_json(chain_body, side="client")
@@ -31,11 +32,12 @@ _VERDICTS: dict[str | None, Verdict] = {
     ScanResult.WARNING: Verdict.WARNING,
     ScanResult.BENIGN: Verdict.BENIGN,
 }
-"""By ``resultType``; any other one is unknown."""
+"""Verdicts by ``resultType``. Any other result is ``UNKNOWN``."""
 
 
 def verdict_of(token: Token, now: datetime) -> Verdict:
-    """The verdict at ``now``. An old scan is no clean bill; an old finding stays a finding."""
+    """Returns the verdict at ``now``. A benign result becomes stale when the scan expires; a
+    warning or a malicious result does not."""
     if not (token.enabled and token.chain_data.enabled):
         return Verdict.DISABLED
     scan = token.security_scan
@@ -73,7 +75,8 @@ def row_of(token: Token, now: datetime) -> TokenRow:
 
 
 def text_key(token: Token) -> str:
-    """Everything a token is found by: symbol, name, chain, contract and exchange symbol."""
+    """Returns the text that a token is searched in: symbol, name, chain, contract and exchange
+    symbol."""
     chain = token.chain_data
     parts = (
         token.symbol,
@@ -89,8 +92,9 @@ def text_key(token: Token) -> str:
 def check_token(
     token: Token, *, now: datetime, imitates: TokenRow | None = None
 ) -> tuple[CheckLine, ...]:
-    """The state of a token at ``now``: a refused one cannot be used, a warning is consented to
-    once. ``imitates`` is the better known token it is drawn like."""
+    """Returns the lines that describe the state of a token at ``now``. A token with a ``refuse``
+    line cannot be used; a ``warn`` line needs consent once. ``imitates`` is the better known token
+    that it looks like."""
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []
@@ -116,7 +120,8 @@ def check_token(
 
 
 def token_refusal(token: Token) -> str:
-    """Why the token cannot be swapped at all: disabled, or found malicious; empty if it can."""
+    """Returns why the token cannot be swapped at all (disabled, or found malicious); empty if it
+    can."""
     chain = token.chain_data
     if not chain.enabled:
         return f"{chain.name} is disabled at the service."

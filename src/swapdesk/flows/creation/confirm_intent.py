@@ -230,8 +230,8 @@ class Again(Struct, frozen=True):
 
 
 def came_to_nothing(tracked: TrackedOrder) -> bool:
-    """True if the order ended without a payout, was refused as another one than was confirmed, or
-    is an on-chain swap that will not be executed."""
+    """True if the order ended without a payout, was refused because it is not what was confirmed,
+    or is an on-chain swap that will not be executed."""
     swap = tracked.swap_payment
     return (
         display_of(tracked.order) in _NOTHING_CAME

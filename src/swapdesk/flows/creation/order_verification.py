@@ -20,9 +20,11 @@ shows.
 
 The API takes no key of ours with a create, and an order names no quote (contract 7.1, 8.1). If two
 homes of one partner ask for the same payment in the same minute, only refund addresses or fixed
-amounts may tell their orders apart. A service that keeps to contract 7.9 answers a second create
-with the same ``quoteId`` with the first order, and any other makes a second order, so the desk
-never posts twice. Within one home the journal forbids a second create of the same payment.
+amounts may tell their orders apart.
+
+A service that keeps to contract 7.9 answers a second create with the same ``quoteId`` with the
+first order, and any other makes a second order, so the desk never posts twice. Within one home the
+journal forbids a second create of the same payment.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
 """The share by which ``inAmount`` may exceed the intent."""
 
 LESS_TOLERANCE = Decimal(1) / Decimal(10)
-"""The share by which ``inAmount`` may fall short of the intent; the payer keeps the rest."""
+"""The share by which ``inAmount`` may fall short of the intent; the payer keeps the difference."""
 
 LOWER_TOLERANCE = Decimal(1)
 """The percentage of the agreed output that may be missing before the user is asked again."""
@@ -109,7 +111,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """The release of the deposit address once the service has repeated the order."""
+        """The release of the deposit address that is due once the service has repeated the
+        order."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -121,7 +124,7 @@ class OrderCheck(Struct, frozen=True):
 def check_order(
     intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE
 ) -> OrderCheck:
-    """Compares an order with the intent it was created for."""
+    """Returns the differences between an order and the intent it was created for."""
     sold, bought, private = intent.token_in, intent.token_out, intent.route == "private"
     rules = (
         (

@@ -182,7 +182,7 @@ class OrderCandidate(Struct, frozen=True):
 
     @property
     def other(self) -> tuple[str, ...]:
-        """Fields that differ from what was confirmed without ruling the order out."""
+        """The labels of fields that differ from what was confirmed without ruling the order out."""
         return tuple(field.label for field in self.facts if field.same is False)
 
     @property
@@ -232,7 +232,8 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """Looks once through all orders since the create was sent. Raises CandidateRefused."""
+        """Returns the result of one look through all orders since the create was sent. Raises
+        CandidateRefused."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
         before = self._journal.orders.created_before(sent_at - SKEW)

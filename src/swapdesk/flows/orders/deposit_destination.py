@@ -1,10 +1,12 @@
 """What to send for an order, and where its deposit went.
 
-The amount is ``inAmount`` in whole units. Noise beyond the token's decimals is removed and anything
-else rounded up, because a deposit that is too small is not credited. The paying transaction is the
-one this desk sent, else the one the service names. Address and memo are those journaled when the
-order was created; a withheld address is shown only for a payment of this desk, or once the order is
-closed.
+The amount to send is ``inAmount`` with no more digits than the token has decimals. Noise beyond the
+token's decimals is removed, and any other excess digits are rounded up, because a deposit that is
+too small is not credited.
+
+The paying transaction is the one that this desk sent, else the one that the service names. Address
+and memo are those journaled when the order was created. A withheld address is shown only if this
+desk paid to it, or once the order has ended and its deposit arrived.
 """
 
 from __future__ import annotations
@@ -42,19 +44,21 @@ def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash that the service names, or named before, as the deposit's."""
+    """Returns the hash of the deposit that the service names, or named earlier; None if it names
+    none."""
     named = (sent.hash for sent in made if sent.fate == "seen")
     return next(named, None) or linked_deposit(order)
 
 
 def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of this desk's payment, else of the one that the service names."""
+    """Returns the hash of this desk's payment, else the hash that the service names."""
     own = own_payment(made)
     return own.hash if own is not None else named_deposit(order, made)
 
 
 def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash that the service names if this desk sent another transaction."""
+    """Returns the hash that the service names if it differs from that of this desk's payment; None
+    otherwise."""
     own, named = own_payment(made), named_deposit(order, made)
     if own is None or named is None or folded_hash(own.hash) == folded_hash(named):
         return None
@@ -66,7 +70,8 @@ ON_ITS_WAY = "this desk sent the deposit there; do not send to it again"
 
 
 class DepositDestination(Struct, frozen=True):
-    """Where the deposit went. ``arrived`` once the service has seen it."""
+    """The address, memo and chain that a deposit went to. ``arrived`` is True once the service has
+    seen the deposit."""
 
     PRINTED: ClassVar = {
         "address": "address", "memo": "memo", "chain": "chain", "arrived": "arrived",
@@ -80,14 +85,15 @@ class DepositDestination(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """Part of a sentence that keeps people from paying to the address again."""
+        """A warning not to pay to the address again, as part of a sentence."""
         return ARRIVED if self.arrived else ON_ITS_WAY
 
 
 def deposit_destination(
     tracked: TrackedOrder, made: Sequence[OrderTransaction]
 ) -> DepositDestination | None:
-    """Returns None if no deposit is known of, or its address is not."""
+    """Returns where the deposit went. Returns None for a swap on a chain, if neither this desk nor
+    the service knows of a deposit, or if its address is withheld or unknown."""
     order, own = tracked.order, own_payment(made)
     arrived = deposit_arrived(order)
     hidden = tracked.withheld is not None and not ended(display_of(order))
@@ -102,14 +108,16 @@ def deposit_destination(
 
 
 NOISE = Decimal("0.000001")
-"""In units: an amount that is this close to a whole unit means that unit."""
+"""Distance from a multiple of the token's smallest unit, in smallest units, up to which an amount
+is rounded to that multiple."""
 
 _WIDE = Context(prec=200)
 
 
 class PayableAmount(Struct, frozen=True):
-    """``exact`` is the amount to send and to copy, ``shown`` the same grouped for a screen.
-    ``note`` is a sentence if the service's amount differs from it."""
+    """The amount to send for an order. ``exact`` is the number to send and to copy, and ``shown``
+    is its text with grouped digits. ``note`` is a sentence if the service's amount differs from
+    ``exact``, else None."""
 
     exact: Decimal
     shown: str
@@ -119,8 +127,8 @@ class PayableAmount(Struct, frozen=True):
 def payable_amount(
     order: Order, decimals: int | None, symbol: str | None = None
 ) -> PayableAmount | None:
-    """Returns the amount to send, rounded to ``decimals`` if they are known; None while the service
-    names no amount. ``symbol`` is for the note."""
+    """Returns the amount to send, rounded to ``decimals`` if they are known. Returns None if the
+    service names no amount. ``symbol`` is used in the note."""
     amount = order.in_amount
     if amount is None:
         return None
@@ -148,7 +156,8 @@ def amount_to_pay(tracked: TrackedOrder) -> PayableAmount | None:
 
 
 def token_to_pay(tracked: TrackedOrder) -> TokenFacts | None:
-    """Returns the token that was confirmed, else the one the order names."""
+    """Returns the token to send as it was confirmed, else as the order names it; None if neither
+    does."""
     if tracked.intent is not None:
         return tracked.intent.token_in
     token = tracked.order.in_token
@@ -163,9 +172,12 @@ def symbol_to_pay(tracked: TrackedOrder) -> str:
 def deposit_known(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> PaidOnChain | None:
-    """Returns the deposit as chains show it: the payments that were looked up, and this desk's own
-    once its chain confirmed it, whose amount was compared before it was signed. None if only the
-    service could know, which does not say (contract 8.1)."""
+    """Returns the deposit as chains show it, added up to one payment; None if no chain shows it.
+    The service does not report what arrived (contract 8.1).
+
+    The payments that were looked up count, and so does this desk's own payment once its chain
+    confirmed it. Its amount was compared with the order before it was signed.
+    """
     own = own_payment(made) if made else tracked.own_payment
     if own is None or own.fate != "confirmed" or own.by == "faucet":
         return tracked.deposit
@@ -190,7 +202,8 @@ def deposit_known(
 
 
 def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
-    """Returns what a provider kept of a refunded deposit; None if no chain shows what arrived."""
+    """Returns how much of a refunded deposit the provider kept, in token units. Returns None if no
+    chain shows what arrived, or the refund's amount is unknown."""
     if deposit is None or not deposit.moved or deposit.amount is None or order.is_dex:
         return None
     if order.refund_amount is None or _other_token(order, deposit):
@@ -208,7 +221,8 @@ def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
 
 
 def asked_only(tracked: TrackedOrder) -> bool:
-    """True if the order's amount is what it asked for and probably not what arrived."""
+    """True if the order's amount is only what the order asked for, and another amount probably
+    arrived."""
     deposit = tracked.deposit
     if deposit is not None and deposit.moved:
         return sent_otherwise(tracked.order, deposit)
@@ -222,8 +236,8 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, Decimal, str, str]]:
-    """Returns what a chain shows was sent, then what the order asks for if that differs: label
-    (``You sent``, ``Asked for``), amount, symbol and chain."""
+    """Returns what a chain shows was sent, then what the order asks for if that differs. Each entry
+    is a label (``You sent``, ``Asked for``), an amount, a symbol and a chain."""
     order, deposit = tracked.order, deposit_known(tracked, made)
     amounts: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:

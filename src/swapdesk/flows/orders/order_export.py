@@ -1,8 +1,8 @@
-"""Orders for other programs: CSV and JSON with exact amounts and ISO 8601 times.
+"""Exports orders for other programs, as CSV or JSON with exact amounts and ISO 8601 times.
 
-A deposit address that must not be paid is left out; where a deposit went has columns of its own.
-No cell of the CSV is a formula to a spreadsheet, whatever a service wrote. The file is new, whole
-and readable by its owner only.
+A deposit address that must not be paid is left out; where a deposit went has separate columns. No
+cell of the CSV is a formula to a spreadsheet, even if the service sent one. The exported file is
+written as a whole and is readable by its owner only.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from swapdesk.wire.encoding.codec import encode_json
 
 FORMULA = frozenset("=+-@\t\r＝＋－＠")
 _FORMULA = r"(?:^|(?<=;))%s(?='*(?:\s*[=+\-@＝＋－＠]|(?<!;)[\t\r]))"
-"""Matches what a spreadsheet takes for a formula: at the start of a cell, or after a semicolon,
-which separates cells where a comma is the decimal sign. The pattern takes apostrophes before it
-along, so that one can be removed again."""
+"""Matches where a spreadsheet would begin a formula: at the start of a cell, or after a semicolon,
+which separates cells in places where the decimal sign is a comma. Apostrophes may stand before the
+formula; ``%s`` is an apostrophe to be removed, or empty."""
 _OPEN, _CLOSED = (re.compile(_FORMULA % mark) for mark in ("", "'"))
 ROWS = "orders"
 
@@ -50,14 +50,14 @@ Made = Mapping[str, Sequence[OrderTransaction]]
 
 
 def export_rows(orders: Iterable[TrackedOrder], now: datetime, made: Made) -> list[dict[str, Any]]:
-    """Returns one flat row an order; amounts are Decimals, times are aware datetimes."""
+    """Returns one flat row for each order. Amounts are Decimals, times are aware datetimes."""
     return [_row(tracked, now, made.get(tracked.service_id, ())) for tracked in orders]
 
 
 def export_bytes(
     orders: Iterable[TrackedOrder], now: datetime, form: ExportForm, made: Made
 ) -> bytes:
-    """Returns the whole file in UTF-8; a CSV without orders still has its heads."""
+    """Returns the whole file in UTF-8. A CSV without orders still has its column heads."""
     rows = export_rows(orders, now, made)
     if form == "json":
         return encode_json({ROWS: rows, "total": len(rows), "at": now}) + b"\n"
@@ -65,13 +65,13 @@ def export_bytes(
 
 
 def export_name(now: datetime, form: ExportForm) -> str:
-    """``swapdesk-orders-20261120-140211Z.csv``."""
+    """Returns the file's name: ``swapdesk-orders-20261120-140211Z.csv``."""
     return f"swapdesk-orders-{now:%Y%m%d-%H%M%S}Z.{form}"
 
 
 def write_export(first: Path, content: bytes) -> Path:
-    """Writes a new file (0600) and returns its path: ``first``, with a number if that exists.
-    Raises OSError."""
+    """Writes a new file (mode 0600) and returns its path: ``first``, with a number added if
+    ``first`` exists. Raises OSError."""
     first.parent.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         path = first if not number else first.with_name(f"{first.stem}-{number}{first.suffix}")
@@ -86,8 +86,8 @@ def write_export(first: Path, content: bytes) -> Path:
 def write_export_file(path: Path, content: bytes) -> None:
     """Writes to the path that the user named. Raises OSError.
 
-    An existing file is replaced as a whole; of a link, the file it leads to. A pipe or a device
-    is written into, since others hold it open.
+    An existing file is replaced as a whole; if ``path`` is a link, the file it points to is
+    replaced. A pipe or a device is written into, because other programs hold it open.
     """
     try:
         regular = stat.S_ISREG(path.stat().st_mode)
@@ -103,19 +103,21 @@ def write_export_file(path: Path, content: bytes) -> None:
 
 
 def export_directory(home: Home, person: Path) -> Path:
-    """Returns ``Downloads`` of ``person``, their home directory, if it exists; else, or if the desk
-    keeps everything in one directory, ``exports`` beside its data."""
+    """Returns the directory for exports: ``Downloads`` in ``person``, the user's home directory, if
+    it exists. Returns ``exports`` beside the desk's data if it does not, or if the desk keeps all
+    its files in one directory."""
     downloads = person / "Downloads"
     own = home.config == home.data
     return downloads if downloads.is_dir() and not own else home.data / "exports"
 
 
 class UnknownForm(ValueError):
-    """The file's suffix names no export form; the text proposes a name."""
+    """Raised if the file's suffix names no export form; the message proposes a file name."""
 
 
 def form_of(path: Path) -> ExportForm:
-    """Returns the form that the suffix names. Raises UnknownForm, which proposes the nearest."""
+    """Returns the form that the suffix names. Raises UnknownForm, whose message proposes the
+    nearest form."""
     suffix = path.suffix.lower()
     forms: tuple[ExportForm, ...] = ("csv", "json")
     known = {f".{form}": form for form in forms}
@@ -127,7 +129,8 @@ def form_of(path: Path) -> ExportForm:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Writes beside ``path`` and links, so that a reader sees the whole file or none."""
+    """Writes a temporary file beside ``path`` and links it there, so that a reader sees the whole
+    file or none."""
     beside = path.with_name(f".{path.name}.part")
     write_private(beside, content, replace=True)
     try:
@@ -186,7 +189,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
-    """Joins the hashes by blanks; failed transactions, which moved nothing, are left out."""
+    """Returns the hashes, joined by blanks. Failed transactions are left out, because they moved
+    nothing."""
     hashes = [sent.hash for sent in made if sent.role in roles and sent.fate != "failed"]
     return " ".join(hashes) or None
 
@@ -200,7 +204,8 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def csv_cell(value: Any) -> str:
-    """Returns exact amounts, ISO 8601 times and texts that are no formula; empty for None."""
+    """Returns a value as the text of a cell: an exact amount, an ISO 8601 time, or a text that is
+    no formula; empty for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -213,12 +218,12 @@ def csv_cell(value: Any) -> str:
 
 
 def inert(text: str) -> str:
-    """Puts an apostrophe before whatever a spreadsheet would evaluate."""
+    """Returns the text with an apostrophe before every part that a spreadsheet would evaluate."""
     return _OPEN.sub("'", text)
 
 
 def as_written(cell: str) -> str:
-    """Undoes :func:`inert`."""
+    """Returns the text without the apostrophes that :func:`inert` added."""
     return _CLOSED.sub("", cell)
 
 

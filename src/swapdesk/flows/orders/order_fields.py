@@ -1,9 +1,9 @@
-"""Pure functions over an order and the intent confirmed for it: tokens, amounts, legs, times.
+"""Derives tokens, amounts, legs and times from an order and the intent confirmed for it.
 
-The service reports what it asked for and what it pays, not what arrived (contract 8.1). What it
-does not report is not guessed. A token has the symbol that was confirmed at this desk; the symbol
-the service sends is used only for orders that were not confirmed here, or that name another token
-than was confirmed (contract 8.22).
+The service reports what the order asked for and what it pays, not what arrived (contract 8.1). What
+the service does not report is not guessed. A token has the symbol that was confirmed at this desk.
+The symbol from the service is used only for orders that were not confirmed here, or that name
+another token than was confirmed (contract 8.22).
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 SHORT_ID = 6
-"""Characters of an order id in lists."""
+"""Number of characters of an order id that lists show."""
 
 NOTICED = Decimal(1)
-"""Percent from which on a payout that differs from what was confirmed is reported."""
+"""Difference in percent between payout and confirmed amount above which it is reported."""
 
 MOST_REFUND_FEE = Decimal(5)
-"""Percent of a deposit up to which what a refund lacks counts as the provider's fee."""
+"""Largest part of a deposit, in percent, that may be missing from a refund and still counts as the
+provider's fee."""
 
 _PAID = frozenset(PROGRESS[1:]) | {DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED}
-"""States that no order reaches without its deposit."""
+"""Displayed states that no order reaches without its deposit."""
 
 _ARRIVED = frozenset(
     {
@@ -49,10 +50,10 @@ _ARRIVED = frozenset(
 _PAST_WAITING = frozenset(status for status in LegStatus if status >= LegStatus.CONFIRMING)
 
 UNNAMED = "?"
-"""Shown where neither side names a symbol."""
+"""Shown if neither the confirmed intent nor the service names a symbol."""
 
 UNSAID = "the service does not say how much"
-"""Said of a refund without an amount."""
+"""Shown for a refund without an amount."""
 
 
 def short_id(service_id: str) -> str:
@@ -60,15 +61,15 @@ def short_id(service_id: str) -> str:
 
 
 def route_of(order: Order) -> RouteType:
-    """Returns ``isDex`` and ``anonymous`` as one word (contract 8.1)."""
+    """Returns the route type that ``isDex`` and ``anonymous`` stand for (contract 8.1)."""
     if order.is_dex:
         return RouteType.DEX
     return RouteType.PRIVATE if order.anonymous else RouteType.STANDARD
 
 
 def deposit_arrived(order: Order) -> bool:
-    """True if the service reports a deposit: by the state, whatever the legs say, or by a leg or a
-    hash."""
+    """True if the service reports a deposit: by the displayed state, whatever the legs say, by the
+    status of a leg, or by a hash."""
     traces = order.action_required or order.refund_hash or order.out_transaction_out_hash
     paid = display_of(order) in _PAID or second_leg_paid(order)
     return paid or bool(traces) or order.in_status in _ARRIVED
@@ -81,7 +82,7 @@ def on_hold(order: Order) -> bool:
 
 
 def second_leg_paid(order: Order) -> bool:
-    """True if the payout leg is past waiting; an unknown leg status proves nothing."""
+    """True if the payout leg is past waiting. An unknown leg status counts as waiting."""
     return order.out_status in _PAST_WAITING
 
 
@@ -90,7 +91,8 @@ def in_second_leg(order: Order) -> bool:
 
 
 def expected_end(order: Order) -> datetime | None:
-    """Returns when the service expects to be done (contract 8.17); None if it gives no estimate."""
+    """Returns when the service expects to complete the order (contract 8.17); None if it gives no
+    estimate."""
     if order.created is None or order.eta is None:
         return None
     try:
@@ -106,7 +108,8 @@ def promised(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns by how many percent the payout exceeds the promise; negative if it pays less."""
+    """Returns by how many percent the payout exceeds the quoted amount; negative if it is smaller.
+    None if either amount is unknown."""
     quoted = promised(order, intent)
     if quoted is None or quoted <= 0 or order.out_amount is None:
         return None
@@ -114,8 +117,9 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns :func:`against_promise` if it exceeds ``NOTICED`` after the deposit arrived and no
-    other provider took over; None otherwise."""
+    """Returns :func:`against_promise` if it exceeds ``NOTICED`` in either direction. Returns None
+    before the deposit arrived, if another provider took over, or if the order failed or was
+    refunded."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
@@ -124,8 +128,8 @@ def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def deposit_doubted(order: Order, intent: Intent | None) -> bool:
-    """True if the payout or refund suggests that another amount arrived than the order asked for:
-    the service names only what it asked for (contract 8.1)."""
+    """True if the payout or refund suggests that the amount that arrived is not the one the order
+    asked for. The service names only the amount asked for (contract 8.1)."""
     if order.is_dex:
         return False
     if display_of(order) == DisplayStatus.REFUNDED:
@@ -136,15 +140,16 @@ def deposit_doubted(order: Order, intent: Intent | None) -> bool:
 
 
 def kept_by_provider(order: Order) -> Decimal | None:
-    """Returns the part of the deposit that was not refunded; None if the service names no
-    amount."""
+    """Returns the part of the deposit that was not refunded, in token units; None if the service
+    does not name both amounts."""
     if order.refund_amount is None or order.in_amount is None:
         return None
     return max(Decimal(0), ROUGH.subtract(order.in_amount, order.refund_amount))
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the chain of the refund: its full name if it is that of the sent token."""
+    """Returns the chain of the refund: its full name if it is the chain of the sent token, else
+    what the service calls it."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):
         return token.chain_data.name
@@ -152,7 +157,7 @@ def refund_chain(order: Order) -> str:
 
 
 def transaction_page(token: Token | None, transaction: str) -> str:
-    """Returns the explorer's page of a transaction; empty if the chain has no safe pattern."""
+    """Returns the explorer's page of a transaction; empty if the chain has no safe link pattern."""
     chain = token.chain_data if token is not None else None
     if chain is None:
         return ""
@@ -160,12 +165,13 @@ def transaction_page(token: Token | None, transaction: str) -> str:
 
 
 ProceedsOutcome = Literal["ahead", "got", "missed", "came back"]
-"""The payout is still to come, was received, will not come, or the deposit was refunded."""
+"""``ahead``: the payout is still to come. ``got``: it was received. ``missed``: it will not come.
+``came back``: the deposit was refunded."""
 
 
 class Proceeds(Struct, frozen=True):
-    """``amount`` is in the bought token, or in the sold one that was refunded; None if the service
-    does not say how much."""
+    """What an order brings its owner. ``amount`` is in the bought token, or in the sold token if it
+    was refunded; None if the service does not name it."""
 
     outcome: ProceedsOutcome
     amount: Decimal | None
@@ -192,14 +198,16 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 
 
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
-    """``You get``, ``You were to get``; ``theirs`` where another person is paid."""
+    """Returns the label of the payout: ``You get``, ``You were to get``. With ``theirs`` it says
+    ``They``, for a payout to another person."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 
 
 def send_label(order: Order, outcome: ProceedsOutcome) -> str:
-    """``You send``, ``You were to send``, ``Asked for``: of a deposit that arrived the service
-    names only what it asked for (contract 8.1), unless a swap on a chain sent it."""
+    """Returns the label of the amount to send: ``You send``, ``You were to send``. It is ``Asked
+    for`` once the deposit arrived, because the service names only the amount asked for (contract
+    8.1); for a swap on a chain it is ``You sent``."""
     if deposit_arrived(order):
         return "You sent" if order.is_dex else "Asked for"
     return "You were to send" if outcome == "missed" else "You send"
@@ -210,7 +218,8 @@ def unsaid(result: Proceeds) -> bool:
 
 
 def shown(result: Proceeds) -> tuple[str, str]:
-    """Returns amount and symbol for a list of orders; a dash if there is no payout or refund."""
+    """Returns amount and symbol for a list of orders; a dash if the order pays nothing, or the
+    amount is unknown."""
     nothing = result.outcome == "missed" or result.amount is None
     return (NOTHING, "") if nothing else (tracker_amount(result.amount), result.symbol)
 
@@ -228,5 +237,5 @@ _NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
 def shown_order(order: Order, *, withheld: str | None) -> Order:
-    """Returns the order, without its deposit address and memo if they are withheld."""
+    """Returns the order, without its deposit address and memo if ``withheld`` is not None."""
     return order if withheld is None else order.model_copy(update=_NOWHERE)

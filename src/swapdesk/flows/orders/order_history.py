@@ -1,9 +1,9 @@
-"""What happened to an order, from the states that the journal kept: its legs step by step, and what
-each update changed.
+"""Derives the history of an order from the states that the journal kept: its legs step by step, and
+what each update changed.
 
-A time is when the step happened according to the service (:func:`happened`), else when this desk
-saw it. A step that was passed unseen has no time; nothing is invented (contract 8.1, 8.6). Of very
-many states the journal keeps the first and the newest (``order_log``).
+The time of a step is the service's (:func:`happened`), else the time at which this desk saw the
+state. A step that this desk did not see has no time; nothing is invented (contract 8.1, 8.6). If an
+order has very many states, the journal keeps the first and the newest (``order_log``).
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Seen = tuple[datetime, str, Order]
 
 
 def happened(order: Order, seen: datetime) -> datetime:
-    """Returns when the order reached the state in which it was ``seen``: the service's time of its
-    end or last change, else ``seen``; never before its creation or after ``seen``."""
+    """Returns when the order reached the state that was seen at ``seen``: the service's time of its
+    end or last change, else ``seen``. The result is never before the order's creation or after
+    ``seen``."""
     reported, created = order.order_finished_received or order.modified, order.created
     if reported is None or created is None:
         return min(reported or seen, seen)
@@ -41,7 +42,7 @@ def happened(order: Order, seen: datetime) -> datetime:
 
 
 class LegStep(Struct, frozen=True):
-    """The time of a future step is the service's estimate."""
+    """A step of a leg. The time of a future step is the service's estimate."""
 
     mark: StepMark
     at: datetime | None
@@ -79,14 +80,14 @@ _LOWEST = -1
 _ENDS = frozenset(
     {DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.REFUNDED, DisplayStatus.DELETED}
 )
-"""States in which a leg stops before its end."""
+"""Displayed states in which a leg stops before its last step."""
 
 
 def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
-    """Returns one leg of a standard order, two of a private one. ``payee`` is the recipient's
-    name."""
+    """Returns the legs of an order: two if it is private, otherwise one. ``payee`` is the
+    recipient's name."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
@@ -99,7 +100,8 @@ def legs_of(
 
 
 def _expected_end(order: Order, now: datetime) -> datetime | None:
-    """Returns None while somebody has to act first, and once the estimate has passed."""
+    """Returns when the order is expected to end. Returns None if a person has to act first, if the
+    order has ended, or if the estimate is missing or has passed."""
     end = expected_end(order)
     waits = on_hold(order) or order.action_required or ended(display_of(order))
     return end if end is not None and end > now and not waits else None
@@ -197,15 +199,16 @@ _SOURCES = {
     "journal": "journal",
 }
 _SILENT = frozenset({"modified", "in_token", "out_token", "metadata", "id"})
-"""Fields whose changes are not listed."""
+"""Fields whose changes are not listed in an update."""
 _WHERE_TO_PAY = frozenset({"deposit_address", "deposit_tag"})
 """Fields whose values only the deposit card shows."""
 _LINKS = frozenset({"hash_url"})
-"""Fields that hold pages, which the facts of the order show."""
+"""Fields that hold links, which the facts of the order show instead."""
 
 
 class Update(Struct, frozen=True):
-    """``at`` is when it was received, ``happened`` when the order changed."""
+    """An update of an order. ``at`` is when this desk received it, and ``happened`` is when the
+    order changed."""
 
     PRINTED: ClassVar = {
         "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",
@@ -220,7 +223,7 @@ class Update(Struct, frozen=True):
 
 
 def updates_of(seen: Sequence[Seen]) -> list[Update]:
-    """Returns the updates, newest first; changed fields have their names of the API."""
+    """Returns the updates, newest first. Changed fields are named as in the API."""
     earlier = (None, *(order for _, _, order in seen))
     updates = [
         Update(
@@ -237,7 +240,7 @@ def updates_of(seen: Sequence[Seen]) -> list[Update]:
 
 
 def seen_since(seen: Sequence[Seen]) -> datetime | None:
-    """Returns when the present situation began; None without a history."""
+    """Returns when the present situation of the order began; None without a history."""
     since: datetime | None = None
     situation = None
     for at, _, order in seen:
@@ -247,10 +250,9 @@ def seen_since(seen: Sequence[Seen]) -> datetime | None:
 
 
 def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
-    """Returns texts as ``inStatus 2 to 3`` and ``refundHash set``.
-
-    Deposit addresses and memos are left out: an order whose address changed must not be paid.
-    """
+    """Returns the changed fields as texts: ``inStatus 2 to 3``, ``refundHash set``. The values of
+    deposit addresses and memos are left out, because an order whose address changed must not be
+    paid."""
     changes: list[str] = []
     for name, field in type(after).model_fields.items():
         if name in _SILENT:

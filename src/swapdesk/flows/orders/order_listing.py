@@ -1,8 +1,8 @@
-"""Lists of orders: filter lines (``private hold >1h``), groups, sort sequences.
+"""Filters, groups and sorts lists of orders by lines such as ``private hold >1h``.
 
-Every word of a filter must match. A bare word is searched in the fields of ``_FIELDS`` and, in the
-journal, in addresses, hashes and request ids; ``>1h`` and ``<30m`` compare the age; ``state:hold``
-searches one field; ``-word`` keeps what does not match.
+An order must match every word of a filter. A bare word is searched in the fields of ``_FIELDS``
+and, through the journal, in addresses, hashes and request ids. ``>1h`` and ``<30m`` compare the
+age, ``state:hold`` searches one field, and ``-word`` keeps the orders that do not match ``word``.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ SEARCHED = (
     "ids, tokens, routes, states, providers, groups, recipients, all addresses and hashes,"
     " and request ids"
 )
-"""Where a bare word is searched, as text."""
+"""The fields that a bare word is searched in, as text for the user."""
 
 
 class FilterProblem(ValueError):
-    """A word is no filter; the text is a sentence."""
+    """Raised if a word of the line is not a valid filter; the message is a sentence."""
 
 
 class _Looked(Struct, frozen=True):
-    """An order as the words of a filter see it."""
+    """An order together with the values that filter words are compared with."""
 
     tracked: TrackedOrder
     status: OrderStatus
@@ -53,22 +53,24 @@ Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A parsed filter line; an empty one keeps every order."""
+    """A parsed filter line. An empty line keeps every order."""
 
     text: str
     tests: tuple[Test, ...]
     words: tuple[str, ...] = ()
-    """The bare words."""
+    """The bare words, without a leading ``-``, which are searched in every field."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """By bare word, the ids of orders with an address, hash or request id that contains it."""
+    """For each bare word, the ids of orders that the journal found by an address, hash or request
+    id."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """``@name`` of the address book, by address in small letters."""
+    """``@name`` in the address book, by address in lower case."""
 
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter with what ``named`` of the journal answers for each bare word.
-        ``names`` are those of the address book, by address: an order of a batch has no other."""
+        """Returns the filter with the orders that ``named`` of the journal finds for each bare
+        word. ``names`` are the names in the address book by address; an order of a batch has no
+        other name."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
@@ -89,7 +91,7 @@ EVERYTHING = FilterLine("", ())
 
 
 def read_filter(text: str) -> FilterLine:
-    """Raises FilterProblem."""
+    """Returns the parsed filter. Raises FilterProblem."""
     # A shortened address, as the desk draws it, is two words.
     words = text.lower().replace("…", " ").split()
     positive = [word[1:] if word[0] == "-" and len(word) > 1 else word for word in words]
@@ -166,7 +168,7 @@ _FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {
     "id": ("w2Bn", lambda looked: looked.tracked.service_id),
     "group": ("kXb7", lambda looked: looked.tracked.order.multi_id or ""),
 }
-"""By name: an example, and the text that is searched."""
+"""By field name: an example, and a function that returns the text to search."""
 
 
 def _everything(looked: _Looked) -> str:
@@ -177,15 +179,15 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 
 
 class Group(StrEnum):
-    """In the sequence of the screen, with their labels."""
+    """A group of orders in a list, with its label. Members are in the sequence of the screen."""
 
     NEEDS_YOU = "Needs you"
-    """Ended orders with money that stays where it is until their owner acts."""
+    """Ended orders with stuck money that stays where it is until their owner acts."""
     OPEN = "Open"
     NOT_SIGNED = "Not signed"
-    """Swaps on chains that the service waits for and that will never be signed."""
+    """Swaps on chains that the service still waits for and that will never be signed."""
     PUT_AWAY = "Put away"
-    """Failed orders that their owner dealt with."""
+    """Failed orders that their owner marked as dealt with."""
     FINISHED = "Finished"
 
 
@@ -199,9 +201,12 @@ def group_of(tracked: TrackedOrder) -> Group:
 
 
 Sorting = Literal["deadline", "newest", "oldest", "late", "state", "pair", "amount"]
-"""Names on the command line and on the screen. ``deadline`` and ``late``, the expected end, sort
-open orders, and finished ones newest first; ``state`` puts trouble first, then by progress;
-``amount`` the largest worth in USD at creation first, unknown ones last."""
+"""Sort sequences, named as on the command line and on the screen.
+
+``deadline`` and ``late`` (the expected end) sort open orders, and put the orders of all other
+groups newest first. ``state`` sorts trouble first, then by progress. ``amount`` sorts by the worth
+in USD at creation, largest first and unknown ones last.
+"""
 
 
 def sorting_after(by: Sorting) -> Sorting:
@@ -210,7 +215,8 @@ def sorting_after(by: Sorting) -> Sorting:
 
 
 def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrder]:
-    """Returns the orders group by group, each sorted; equal ones by their id."""
+    """Returns the orders group by group, each group sorted by ``by``. Equal orders are sorted by
+    id."""
     groups: dict[Group, list[TrackedOrder]] = {group: [] for group in Group}
     for tracked in orders:
         groups[group_of(tracked)].append(tracked)
@@ -218,7 +224,7 @@ def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrde
 
 
 def sort_groups(groups: Mapping[Group, list[TrackedOrder]], by: Sorting) -> list[TrackedOrder]:
-    """:func:`sort_orders` for orders whose groups are known."""
+    """Does the same as :func:`sort_orders` for orders whose groups are known."""
     key = _KEYS[by]
     finished = _newest if by in ("deadline", "late") else key
     for group, orders in groups.items():
@@ -259,11 +265,11 @@ _KEYS: dict[Sorting, Callable[[TrackedOrder], Any]] = {
 
 
 NEVER = 1e9
-"""Age in seconds that stands for never."""
+"""Age in seconds that stands for "never updated"."""
 
 
 def stale_words(state: StreamState, seconds: float) -> str:
-    """Returns ``41s old, polling``, with the ``seconds`` since the last message or answer; empty
+    """Returns ``41s old, polling``. ``seconds`` is the time since the last message or answer. Empty
     while the stream is live."""
     if state == "live":
         return ""
@@ -272,7 +278,8 @@ def stale_words(state: StreamState, seconds: float) -> str:
 
 
 def left_out_words(skipped: int) -> str:
-    """Returns a sentence about ``skipped`` listed orders that cannot be read; empty for none."""
+    """Returns a sentence about the ``skipped`` listed orders that cannot be read; empty for
+    none."""
     if not skipped:
         return ""
     orders, are = ("order", "is") if skipped == 1 else ("orders", "are")

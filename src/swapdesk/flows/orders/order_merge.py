@@ -1,15 +1,15 @@
-"""How states of one order from several sources become one that only moves forward.
+"""Merges the states of one order from several sources, so that its shown state only moves forward.
 
-Source: contract 8.5 to 8.7. A state that would go back is kept in the event log and not shown. An
-ended state gives way to another only where the transitions allow it: expired or failed orders may
-be refunded or deleted later.
+Source: contract 8.5 to 8.7. A state that would move the order back is kept in the event log and not
+shown. An ended state is replaced by another only if the transitions allow it: expired or failed
+orders may be refunded or deleted later.
 
-An order has no field for the transaction of its deposit, only ``hashUrl``, a link that does not say
-of which transaction (contract 8.1). By the template of the deposit's chain (contract 5.1) it is
-that of the deposit, unless a payout on the same chain may be meant.
+An order has no field for the transaction of its deposit. ``hashUrl`` is a link that does not say
+which transaction it shows (contract 8.1). The link is taken for the deposit's if it fits the
+template of the deposit's chain (contract 5.1), unless it may be that of a payout on the same chain.
 
-Volatile fields are stated anew with every sighting. A restart needs none of them, so a sighting
-that changes nothing else is not written.
+Every sighting (a state received from a source) states the volatile fields anew, and a restart does
+not need them. A sighting that changes no other field is therefore not written.
 """
 
 from __future__ import annotations
@@ -58,15 +58,16 @@ PINNED: dict[str, str] = {
     "out_token": "",
     "out_symbol": "",
 }
-"""Fields that never change once known, and what each is called; of unnamed ones another value is
-overlooked."""
+"""Fields that never change once known, with the words that a message uses for them. If a field has
+no words, another value for it is ignored."""
 
 _CONTRADICTABLE = tuple((name, said) for name, said in PINNED.items() if said)
 
 TO_PAY = frozenset({"deposit_address", "deposit_tag", "in_amount"})
 
 DOUBLE = Context(prec=15)
-"""Digits that survive a service that keeps doubles: two writings of one promise agree in them."""
+"""Rounds to 15 digits, which a service that computes in doubles keeps: two writings of the same
+amount are then equal."""
 
 _UNTOUCHED = (None, LegStatus.NEW, LegStatus.WAITING)
 """States of the first leg in which nothing was paid."""
@@ -100,9 +101,12 @@ _BY_SECOND_LEG: dict[int | None, DisplayStatus] = {
 
 
 def display_of(order: Order) -> str | None:
-    """The displayed state: ``displayStatus`` where this desk knows it, else what ``status`` and
-    the legs amount to (contract 8.19), else what the service says, which is unknown. None
-    when it says nothing."""
+    """Returns the displayed state of an order.
+
+    It is ``displayStatus`` if this desk knows that value, else the state that ``status`` and the
+    legs amount to (contract 8.19), else the unknown value that the service sent. None if the
+    service states neither.
+    """
     shown, status = order.display_status, order.status
     if shown in _KNOWN or status is None:
         return shown
@@ -120,14 +124,16 @@ def _by_numbers(order: Order, status: int) -> DisplayStatus | None:
 
 
 def ended(display: str | None) -> bool:
-    """Whether a displayed state is one that orders end in."""
+    """Returns whether ``display`` is a state that orders end in."""
     return display in _AFTER_END
 
 
 def may_follow(before: str | None, after: str | None) -> bool:
-    """Whether ``after`` may be shown once ``before`` was. An unknown state ranks nowhere: it is
-    shown only while nothing better is known, and instead of waiting, since nobody is to pay an
-    order of which it is not known that it waits."""
+    """Returns whether state ``after`` may be shown once ``before`` was shown.
+
+    An unknown state replaces only a missing, unknown or waiting state. It replaces waiting because
+    nobody may pay an order that is not known to wait.
+    """
     if before is None or before == after:
         return True
     if before in _AFTER_END:
@@ -142,11 +148,11 @@ def may_follow(before: str | None, after: str | None) -> bool:
 
 
 def merge_order(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
-    """The order to keep after ``seen`` arrived, or None when nothing changes. ``others`` is what
-    :func:`other_objects` says of the two, where the caller knows.
+    """Returns the order to keep after ``seen`` arrived, or None if nothing changes. ``others`` is
+    the result of :func:`other_objects` for the two orders, if the caller has it.
 
-    A deleted order may arrive as id and status alone; what was known stays. What is to be
-    paid and who gets it never changes once known (:data:`PINNED`).
+    A deleted order may arrive as id and status alone; all other known values are kept. Fields in
+    :data:`PINNED` (what is to be paid and who receives it) never change once known.
     """
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
@@ -184,14 +190,14 @@ def _older(seen: Order, known: Order) -> bool:
 
 
 def other_objects(known: Order, seen: Order) -> list[str]:
-    """Names of the fields that hold another object, though it may be an equal one: a few, since
-    what a sighting repeats is what it was."""
+    """Returns the names of the fields whose values are different objects, which may still be equal.
+    They are few, because unchanged values of two sightings are mostly the same objects."""
     are = seen.__dict__
     return [name for name, were in known.__dict__.items() if are[name] is not were]
 
 
 def _fresh(known: Order, seen: Order) -> dict[str, Any]:
-    """What ``seen`` tells and may still be told of ``known``."""
+    """Returns the values of ``seen`` that may replace those of ``known``."""
     told = {name: getattr(seen, name) for name in seen.model_fields_set}
     fresh = {name: value for name, value in told.items() if value is not None}
     for name in PINNED:
@@ -203,16 +209,19 @@ def _fresh(known: Order, seen: Order) -> dict[str, Any]:
 
 
 def untouched(order: Order) -> bool:
-    """Whether the order waits and nothing was paid, as far as the service says."""
+    """Returns whether the order waits for its deposit and, according to the service, nothing was
+    paid."""
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     return waiting and order.in_status in _UNTOUCHED
 
 
 def contradicts(known: Order, seen: Order) -> str | None:
-    """Why ``seen`` must not be paid although it carries a known id; None when it agrees.
+    """Returns why ``seen`` must not be paid although its id is known; None if it agrees with
+    ``known``.
 
-    Only what both name can contradict; a field that is absent says nothing. What was to be
-    paid matters only while the order waits for it.
+    A field counts only if both orders have a value for it; a different deposit memo also counts if
+    both name the address. What is to be paid is compared only while the order waits for its
+    deposit.
     """
     waiting = display_of(seen) == DisplayStatus.WAITING_FOR_DEPOSIT
     both = known.deposit_address is not None and seen.deposit_address is not None
@@ -230,7 +239,8 @@ def contradicts(known: Order, seen: Order) -> str | None:
 
 
 def _broken_promise(known: Order, seen: Order) -> str | None:
-    """What became worse of a fixed rate before anything was paid."""
+    """Returns what became worse about a fixed rate before anything was paid; None if nothing
+    did."""
     if not known.fixed or seen.in_status not in _UNTOUCHED:
         return None
     if "fixed" in seen.model_fields_set and not seen.fixed:
@@ -242,7 +252,8 @@ def _broken_promise(known: Order, seen: Order) -> str | None:
 
 
 def _same(before: object, after: object) -> bool:
-    """Equality; hexadecimal addresses and ids are the same in any case."""
+    """Returns whether two values are equal. Hexadecimal addresses and ids are compared without
+    case."""
     if before == after or not isinstance(before, str) or not isinstance(after, str):
         return before == after
     caseless = before.startswith("0x") or _HEX_ID.fullmatch(before) is not None
@@ -255,14 +266,14 @@ _PAID_OUT = (DisplayStatus.SENDING_TO_RECEIVER, DisplayStatus.SWAP_COMPLETED)
 
 
 def payout_hash(order: Order) -> str | None:
-    """Of the transaction that pays the recipient: a private order tells that of its second leg,
-    any other one that of its only leg (contract 8.1)."""
+    """Returns the hash of the transaction that pays the recipient: that of the second leg of a
+    private order, or of the only leg of any other order (contract 8.1)."""
     return order.out_transaction_out_hash or order.in_transaction_out_hash
 
 
 def linked_deposit(order: Order) -> str | None:
-    """The hash in the order's link; None where it is no link of the deposit's chain, or is or may
-    be that of a payout or a refund."""
+    """Returns the deposit's hash from the order's link. Returns None if the link does not fit the
+    deposit's chain, or shows or may show a payout or a refund."""
     template = _template(order.in_token)
     if display_of(order) in _PAID_OUT and _template(order.out_token) in ("", template):
         return None
@@ -276,7 +287,8 @@ def linked_deposit(order: Order) -> str | None:
 
 
 def newly_linked_deposit(known: Order | None, seen: Order) -> str | None:
-    """The same where ``seen`` has another link than ``known``: of most sightings one comparison."""
+    """Returns :func:`linked_deposit` of ``seen`` if its link differs from that of ``known``; None
+    otherwise. For most sightings this takes one comparison."""
     if known is not None and known.hash_url == seen.hash_url and known.in_token is not None:
         return None
     return linked_deposit(seen)
@@ -292,11 +304,11 @@ _UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
 
 
 def only_volatile_fields(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
-    """Whether two states of an order under way differ in :data:`FIGURES` alone. ``others`` is
-    what ``other_objects`` says of the two, where the caller knows.
+    """Returns whether two states of an order under way differ only in :data:`FIGURES`. ``others``
+    is the result of :func:`other_objects` for the two orders, if the caller has it.
 
-    Never of an order that waits for its deposit, whose output decides whether its address may
-    be shown, and never of one that ended, whose output is what was paid.
+    Returns False for an order that waits for its deposit, because its output decides whether its
+    address may be shown, and for an ended order, because its output is what was paid.
     """
     if display_of(seen) not in _UNDER_WAY:
         return False

@@ -1,5 +1,6 @@
-"""An order as one line to be read aloud: amounts, progress, meaning, next step. The tracker's
-screen and ``--plain`` of the commands use the same.
+"""Writes an order as one line to be read aloud: amounts, progress, meaning, next step.
+
+The tracker's screen and the commands with ``--plain`` use the same line.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
 
 
 def _becomes(tracked: TrackedOrder) -> str:
-    """`` to 14.52 ETH``, ``, was to be 14.52 ETH`` or ``, came back 0.5 BTC``."""
+    """Returns the end of the line: `` to 14.52 ETH``, ``, was to be 14.52 ETH`` or ``, came back
+    0.5 BTC``."""
     result = tracked.proceeds
     if unsaid(result):
         return f", the {result.symbol} came back"
@@ -54,8 +56,9 @@ def _becomes(tracked: TrackedOrder) -> str:
 
 
 def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
-    """Returns ``0.5 BTC → 14.524108 ETH``, or what it was to be, or what came back, in parts; the
-    flag of each says whether it is an amount."""
+    """Returns the text ``0.5 BTC → 14.524108 ETH`` in parts, each with whether it is an amount. The
+    text says what the order was to pay if the payout will not come, or what came back if it was
+    refunded."""
     result = tracked.proceeds
     asked = " asked for" if asked_only(tracked) else ""
     paid = (f"{tracker_amount(tracked.order.in_amount, 'pay')} {tracked.symbols[0]}", True)
@@ -67,13 +70,14 @@ def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
 
 
 def sent_amount(tracked: TrackedOrder, status: OrderStatus) -> str:
-    """Returns the exact amount while it is to be paid, a short one afterwards."""
+    """Returns the amount sent: exact while it is to be paid, short afterwards."""
     pay = amount_to_pay(tracked) if status.payable else None
     return pay.shown if pay is not None else tracker_amount(tracked.order.in_amount, "pay")
 
 
 def created_words(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> str:
-    """``created 13:21:40 · 41m, 27m over the expected time``."""
+    """Returns when the order was created, and its time: ``created 13:21:40 · 41m, 27m over the
+    expected time``."""
     created = tracked.order.created
     parts = []
     if created is not None:

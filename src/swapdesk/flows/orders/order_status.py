@@ -1,11 +1,13 @@
-"""What an order means at one moment: an :class:`OrderStatus`, made by a pure function.
+"""Makes an :class:`OrderStatus`, which says what an order means at one moment, by a pure function.
 
 The texts of a row of ``situations`` are filled with facts of the order and its intent. The row is
-the service's, unless this desk knows better: a payment that a chain shows, a withheld address, its
-own payment, a batch, a swap on chains, a deadline that passed. A paid amount is the one a chain
-shows, because the service names only what it asked for. An order that the service can no longer be
-asked about is reported as of its last answer. Lists, pages, exports, JSON and the diagnosis only
-render the result. Text of the service is a value, never a template.
+the one of the service's state, unless this desk knows more: a payment that a chain shows, a
+withheld address, a payment by this desk, a batch, a swap on chains, or a deadline that passed.
+
+The paid amount is the one that a chain shows, because the service names only the amount asked for.
+If the service can no longer be asked about an order, its last answer is reported. Lists, pages,
+exports, JSON and the diagnosis only render the result. Text from the service fills a place of a
+template and is never used as a template.
 """
 
 from __future__ import annotations
@@ -89,7 +91,8 @@ PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"
 ASKED_FOR = "The order asked for {asked}; the service does not say how much arrived"
 SENT_OTHERWISE = "{Paid} arrived on {network}; the order asked for {asked_on}. {cause}"
 SENT_AGAIN = "; swapdesk fund, or f, sends the same transaction again and no other"
-"""Added if no other process may be left to send it."""
+"""Added to a text if the wallet sent this desk's deposit and its chain has not confirmed the
+transaction."""
 
 _STANDARD_STAGES: dict[str | None, str] = {
     DisplayStatus.WAITING_FOR_DEPOSIT: "waiting",
@@ -115,67 +118,73 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """A row of the table, its texts filled with facts, and the times of the order."""
+    """What an order means at one moment: a row of the table of situations, its texts filled with
+    facts, and the times of the order."""
 
     situation: Situation
-    """The row whose texts these are: ``SITUATIONS["held"]``."""
+    """The row that the texts come from: ``SITUATIONS["held"]``."""
     reported: Situation
-    """The row of the service's state; the same, unless this desk knows better."""
+    """The row of the service's state. It is ``situation`` unless this desk knows more than the
+    service."""
     facts: Mapping[str, str]
-    """What fills the places of a row's texts, by their names (:func:`_facts_of`)."""
+    """The facts that fill the places of a row's texts, by the names of the places
+    (:func:`_facts_of`)."""
 
     word: str
-    """Fits a table cell: ``On hold``."""
+    """The state in a few words that fit a table cell: ``On hold``."""
     level: Level
-    """Hue of the state: ``trouble``."""
+    """The level of the state, which selects its hue: ``trouble``."""
     sign: Sign
-    """Glyph before the word: ``trouble``."""
+    """The name of the glyph before the word: ``trouble``."""
     cause: str
-    """What happened, without the closing point: ``Halyard holds 0.5 BTC for a compliance check;
-    the service does not say what it asks for``."""
+    """What happened, as a sentence without its full stop: ``Halyard holds 0.5 BTC for a compliance
+    check; the service does not say what it asks for``."""
     notes: tuple[str, ...]
-    """Further sentences without their points: ``A refund is not possible any more``."""
+    """Further sentences without their full stops: ``A refund is not possible any more``."""
     money: str
-    """Follows the word Funds, with its point: ``0.5 BTC, held at Halyard.``"""
+    """Where the money is, to be shown after the word Funds, with a full stop: ``0.5 BTC, held at
+    Halyard.``"""
     place: str
-    """The same in few words: ``in your wallet.``"""
+    """Where the money is, in few words: ``in your wallet.``"""
     actor: str
     """Who acts next: ``you``, ``the service``, ``the chain``, ``nobody``, a provider."""
     act: str
     """What the actor does: ``write to support with order h8Kq2PdT5mXcVbN3wRtY7z``."""
     by: str
-    """``before 14:32:11``, ``about 14:40``, ``no deadline is known``."""
+    """Until when the actor acts: ``before 14:32:11``, ``about 14:40``, ``no deadline is known``."""
     certainty: Certainty
-    """How sure the cause is."""
+    """How certain ``cause`` is."""
     display: str | None
-    """``EXCHANGE_IN_PROGRESS``."""
+    """The displayed state, as :func:`display_of` returns it: ``EXCHANGE_IN_PROGRESS``."""
     legs: tuple[int | None, ...]
-    """State of each leg, two of a private order: ``(3,)``, ``(5, 1)``."""
+    """The status of each leg, of which a private order has two: ``(3,)``, ``(5, 1)``."""
 
     stage: int
-    """Index into ``stages``."""
+    """The index of the present stage in ``stages``."""
     stages: tuple[str, ...]
     deadline: datetime | None
-    """When the deposit is due; None once that decides nothing."""
+    """When the deposit is due; None if that time no longer matters."""
     left: timedelta | None
-    """Time to the deadline, negative once it passed; None if nobody waits for it."""
+    """The time to the deadline, negative once it passed; None if nobody waits for the deposit."""
     elapsed: timedelta | None
-    """From its deposit, or its creation before that, until now or its end."""
+    """The time since the deposit arrived, or since the creation before that, until now or until the
+    order ended."""
     expected: timedelta | None
-    """How long the service expects to take in all."""
+    """How long the service expects the whole order to take."""
     late_by: timedelta | None
-    """Time over the expected one of an order under way."""
+    """The time by which an order under way exceeds the expected time; None if it does not."""
     time: Elapsed
-    """``26:03 left``, ``6m of ~14m``, ``took 11m``."""
+    """The time as it is shown: ``26:03 left``, ``6m of ~14m``, ``took 11m``."""
 
     payable: bool
-    """Whether the deposit may be sent now."""
+    """True if the deposit may be sent now."""
     ended: bool
-    """True if nothing more is to come, from the service or from whoever was to sign."""
+    """True if nothing more is expected, neither from the service nor from the wallet that was to
+    sign."""
     closed: bool
-    """True if the service ended it."""
+    """True if the service has ended the order."""
     put_away: bool
-    """True if its owner dealt with it."""
+    """True if the order's owner marked its trouble as dealt with."""
 
     @property
     def not_signed(self) -> bool:
@@ -201,12 +210,12 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """``you: send the deposit within 26:03``."""
+        """Who acts next, and what they do: ``you: send the deposit within 26:03``."""
         return f"{self.actor}: {self.act}" if self.act else self.actor
 
     @property
     def brief(self) -> str:
-        """``you: write to support``, ``the second exchange, ~8m``."""
+        """Who acts next, in few words: ``you: write to support``, ``the second exchange, ~8m``."""
         if self.actor == "you":
             return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
         # Before a deadline the expected time counts from a payment which nobody has seen yet.
@@ -217,7 +226,7 @@ class OrderStatus(Struct, frozen=True):
 
 
 _BRIEFLY = re.compile(" with order |, or take the money back: ")
-"""The text from here on is left out of ``brief``."""
+"""Matches the place from which on ``brief`` leaves out the text of ``act``."""
 
 
 def order_status(
@@ -225,8 +234,8 @@ def order_status(
 ) -> OrderStatus:
     """Returns what an order means at ``now`` (the desk's clock), by all that this desk knows.
 
-    ``made`` are its transactions if they were just read from the journal; else its payment is the
-    one the tracker knows.
+    ``made`` are the order's transactions if they were just read from the journal. Without them the
+    payment by this desk is the one in ``tracked``.
     """
     order, intent = tracked.order, tracked.intent
     deposit = deposit_known(tracked, made)
@@ -272,7 +281,8 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 
 
 def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
-    """Returns ``status`` as of the service's last answer."""
+    """Returns ``status`` reworded as the state of the service's last answer, without deadline and
+    times."""
     at = as_of(tracked.seen_at, now)
     # A payment may have come since.
     money = UNLESS_SENT if status.money == WAITING.money else status.money
@@ -292,24 +302,25 @@ def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> Or
 
 
 def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
-    """Returns what the service's state alone means; ``intent`` is what was confirmed here."""
+    """Returns what the service's state alone means. ``intent`` is what was confirmed at this
+    desk."""
     return _reported(order, intent, now)
 
 
 def cause_of(order: Order) -> str:
-    """Returns what the service's state means as a sentence that does not depend on the time."""
+    """Returns the cause of the service's state, as a sentence that does not depend on the time."""
     return f"{reported_status(order, now=datetime.max.replace(tzinfo=UTC)).cause}."
 
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
-    """Returns actor and act until the address of an order made here may be shown."""
+    """Returns actor and act for an order made here whose address may not be shown yet."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
-    """Returns the time of an order whose ``status`` was made before ``now``. None if more than the
-    time changed since, as by a deadline that passed."""
+    """Returns the time at ``now`` of an order whose ``status`` was made earlier. Returns None if
+    ``status`` has to be made anew, as after a deadline that passed."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)
@@ -327,7 +338,7 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
 
 
 def short_place(money: str) -> str:
-    """Returns the first part of the sentence: ``in your wallet.``"""
+    """Returns the first part of the sentence ``money``: ``in your wallet.``"""
     for rest in (", if ", ", after ", "; ", " on the chain it came from"):
         head, separator, _ = money.partition(rest)
         if separator:
@@ -424,7 +435,7 @@ def _knowledge(
 
 
 _UNDECIDED = (DepositRelease.FOREIGN, DepositRelease.UNREPEATED, DepositRelease.LOWER)
-"""Standings of a withheld order that may still be released."""
+"""Release states of a withheld order that may still be released."""
 
 
 def _in_words_of_desk(
@@ -434,7 +445,7 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, a row of the desk."""
+    """Returns ``status`` with the texts of ``situation``, a row for what this desk knows."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
@@ -471,10 +482,8 @@ def _in_words_of_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Returns the time since ``begun``, the expected time, and the time over that.
-
-    The estimate counts from the deposit if the service did not add the wait for it (contract
-    8.17)."""
+    """Returns the time since ``begun``, the expected time, and the excess over it. The estimate
+    counts from the deposit if the service did not add the wait for the deposit (contract 8.17)."""
     if begun is None or order.created is None:
         return None, None, None
     end = expected_end(order)
@@ -528,8 +537,9 @@ def _facts_of(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """Returns what fills the texts of a row, by the names of their places. ``deposit`` is what
-    chains show of it; without that only a swap on chains tells what was paid."""
+    """Returns what fills the texts of a row, by the names of their places. ``deposit`` is the
+    deposit as chains show it. Without ``deposit`` the paid amount is known only for a swap on a
+    chain."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True
@@ -615,7 +625,8 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """Says what a refund lacks; as kept counts only what a chain shows to have arrived."""
+    """Returns text about the part of a deposit that a refund lacks. Only an amount that a chain
+    shows to have arrived is reported as kept."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"
@@ -645,7 +656,8 @@ def _holder(order: Order) -> str:
 
 
 def _venue_name(name: str | None) -> str | None:
-    """Cuts a name that would hide the rest of its sentence; None if it is empty."""
+    """Returns the name, cut if it is so long that it would hide the rest of its sentence; None if
+    it is empty."""
     return f"{name[: LONGEST_NAME - 1]}…" if name and len(name) > LONGEST_NAME else name or None
 
 

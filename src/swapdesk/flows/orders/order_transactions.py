@@ -12,7 +12,7 @@ from msgspec import Struct
 from swapdesk.flows.notation import counted, exact_amount
 
 Source = Literal["create", "read", "stream", "list", "journal"]
-"""Where a state of an order came from."""
+"""Where this desk has a state of an order from."""
 
 TransactionRole = Literal[
     "deposit",
@@ -21,7 +21,7 @@ TransactionRole = Literal[
     "reset",  # An approval of nothing, which some tokens need before another one.
     "swap",
 ]
-"""What a transaction did for its order."""
+"""The purpose that a transaction has for its order."""
 
 
 Fate = Literal[
@@ -41,7 +41,8 @@ Sender = Literal[
 
 
 class OrderTransaction(Struct, frozen=True):
-    """``address`` is where a bundle paid the order's deposit; None if the order itself names it."""
+    """A transaction of an order. ``address`` is the address that a bundle paid for the order; None
+    if it is the order's own."""
 
     PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 
@@ -61,42 +62,42 @@ class PaidOnChain(Struct, frozen=True):
 
     hash: str
     chain: str
-    """Short name: ``tron``."""
+    """The chain's short name: ``tron``."""
     chain_name: str
     to: str
     token_id: str | None
-    """None if the catalogue does not have the token."""
+    """The token's id; None if the catalogue does not have the token."""
     symbol: str
     amount: Decimal | None
-    """None if the token's decimals are not known."""
+    """The amount in token units; None if the token's decimals are not known."""
     memo: str | None
     confirmations: int | None
-    """None while it waits for a block."""
+    """The number of confirmations; None while the transaction waits for a block."""
     at: datetime | None
-    """Time of its block, if the chain names one."""
+    """The time of its block; None if the chain names none."""
     seen_at: datetime
     failed: bool = False
-    """It was executed without success and moved nothing."""
+    """True if the transaction was executed without success and moved nothing."""
     underpriced: bool = False
-    """It waits, and offers less than a block costs now."""
+    """True if the transaction waits for a block and offers less than a block costs now."""
     missing: bool = False
-    """This desk sent it, and its chain does not know it."""
+    """True if this desk sent the transaction and its chain does not know it."""
 
     @property
     def what(self) -> str:
-        """``12,000 USDT``."""
+        """The amount with its symbol: ``12,000 USDT``."""
         if self.amount is None:
             return "a token that the catalogue does not have"
         return f"{exact_amount(self.amount)} {self.symbol}"
 
     @property
     def words(self) -> str:
-        """The same for a customer, after "your"."""
+        """The amount in words for a customer, to follow "your"."""
         return "payment of another token" if self.amount is None else self.what
 
     @property
     def said(self) -> str:
-        """``12,000 USDT on Tron, 19 confirmations``."""
+        """The payment in words: ``12,000 USDT on Tron, 19 confirmations``."""
         if self.failed:
             return f"a transaction on {self.chain_name} that failed"
         if self.missing:
@@ -111,5 +112,6 @@ class PaidOnChain(Struct, frozen=True):
 
 
 def folded_hash(hash_: str) -> str:
-    """Returns the hash for comparison: hexadecimal ignores case, base58 does not."""
+    """Returns the hash in a form to be compared: hexadecimal hashes in lower case, base58 ones
+    unchanged."""
     return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_

@@ -1,6 +1,7 @@
-"""Payments of this desk that the service has not seen yet: where the money is and who acts.
+"""Payments by this desk that the service has not seen yet: where the money is and who acts.
 
-``flows.batch.order_payments`` and ``flows.tracking.self_paid_orders`` read them from the journal.
+``flows.batch.order_payments`` and ``flows.tracking.self_paid_orders`` read these payments from the
+journal.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from swapdesk.flows.intents.intent import Intent
 
 
 class BatchPayment(Struct, frozen=True):
-    """``state`` is prepared until the bundle pays, or if it paid nobody; sent while it pays; done
-    once the deposit address has the money; refused if the group was paid without this order.
-    ``money`` is a sentence that follows the word Funds, ``place`` its short form, both with their
-    point; ``actor`` does ``due``."""
+    """The payment of an order by its batch's bundle.
+
+    ``state`` is prepared until the bundle is sent, or if the bundle paid nobody; sent while the
+    bundle is under way; done once the deposit address has the money; refused if the group was paid
+    without this order. ``money`` says where the money is, to be shown after the word Funds;
+    ``place`` is its short form. Both end with a full stop. ``actor`` acts next, and ``due`` is the
+    act.
+    """
 
     state: State
     money: str
@@ -25,13 +30,13 @@ class BatchPayment(Struct, frozen=True):
     actor: str
     due: str
     problem: str = ""
-    """Why its bundle paid nobody, as a sentence; empty if nothing is wrong."""
+    """Why the batch's bundle paid nobody, as a sentence; empty if nothing is wrong."""
     in_account: bool = False
-    """The unpaid money is in the owner's smart account, or goes there."""
+    """True if the unpaid money is in the owner's smart account, or goes there."""
 
     @property
     def begun(self) -> bool:
-        """True if paying the order again would pay it twice."""
+        """True if another payment of the order would pay it twice."""
         return self.state in (State.SENT, State.DONE)
 
 
@@ -39,15 +44,18 @@ QUOTE_AGAIN = "ask for new quotes"
 
 
 SwapFailure = Literal["not-signed", "reverted", "not-executed"]
-"""Not signed: refused by the trader or the wallet, or unanswered until the quote or the order
-ended. Not executed: signed, and too late to be executed. The journal stores the last two with an
-order that was put away."""
+"""Why a swap on a chain was not executed.
+
+``not-signed``: the trader or the wallet refused, or did not answer until the quote or the order
+ended. ``reverted``: the transaction failed on its chain. ``not-executed``: it was signed, and too
+late to be executed. The journal stores the last two with an order that its owner put away.
+"""
 
 
 class SwapPayment(Struct, frozen=True):
-    """The order's transaction: prepared until it is signed, done, or refused because of
-    ``failure``. ``money`` says where the money is until it was swapped; it follows the word Funds
-    and has its point."""
+    """The transaction of a swap on a chain. ``state`` is prepared until it is signed, done
+    afterwards, or refused because of ``failure``. ``money`` says where the money is until the swap,
+    to be shown after the word Funds; it ends with a full stop."""
 
     state: State
     money: str

@@ -1,5 +1,6 @@
-"""An answer of the service as indented JSON: numbers in their own digits, text made safe, a
-withheld deposit address left out.
+"""Writes an answer of the service as indented JSON.
+
+Numbers keep their digits, text is made safe, and a withheld deposit address is left out.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ _TEXT_LIMIT = 2000
 
 
 def raw_lines(raw: bytes, *, hidden: str | None = None) -> list[str]:
-    """Returns the document in indented lines, or one line of text if it is no JSON. ``hidden``
-    leaves out every deposit field and every text that contains it."""
+    """Returns the document in indented lines; one line of text if it is no JSON. ``hidden`` is a
+    withheld address: all deposit fields and all texts that contain it are left out."""
     try:
         refuse_deep(raw)
         document = json.loads(raw, parse_float=_digits, parse_int=_digits, parse_constant=str)

@@ -1,14 +1,17 @@
-"""The situations an order can be in: one table, a row a situation.
+"""The table of the situations that an order can be in, one row for each.
 
-A row has the condition under which an order is in it, and what it means: the cause, where the money
-is, who acts, until when, how certain that is, and the reply to the customer. The first row that
-fits is taken. The upper part is what this desk knows before the service does, the lower part what
-the service says; every order, also one with unknown values, is in exactly one row of the lower part
-(contract 8.4 to 8.16). Rows without a condition, a payment that a chain shows and the service's
-last answer, are chosen by name. A new situation is a new row here and nothing else.
+A row has the condition under which an order is in the situation, and its meaning: the cause, where
+the money is, who acts, until when, how certain the cause is, and the reply to the customer. The
+first row whose condition is met is taken.
 
-Texts are templates, filled by ``order_status`` and, replies, by ``support_case``. They are short,
-promise nothing, and say so if the service gives no reason, amount or date.
+The upper part of the table is for what this desk knows before the service does, the lower part for
+the service's state. Every order, also one with unknown values, is in exactly one row of the lower
+part (contract 8.4 to 8.16). Rows without a condition are chosen by name: a payment that a chain
+shows, and the service's last answer.
+
+A new situation needs only a new row here. Texts are templates that ``order_status`` fills;
+``support_case`` fills the replies. The texts are short and promise nothing. If the service gives no
+reason, amount or date, they say so.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
-"""Selects the glyph before the word of a state."""
+"""The name of the glyph before the word of a state."""
 HUES: Mapping[str, str] = {
     "waiting": "status-waiting",
     "moving": "status-moving",
@@ -43,11 +46,11 @@ HUES: Mapping[str, str] = {
     "expired": "muted",
     "unknown": "muted",
 }
-"""Roles of the palette for glyph and word."""
+"""Roles of the palette for a glyph and its word, by :data:`Sign`."""
 
 
 class Certainty(StrEnum):
-    """How sure the cause is: the service states it, it follows, or nobody knows."""
+    """How certain a cause is: stated by the service, inferred, or not known."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -55,77 +58,81 @@ class Certainty(StrEnum):
 
 
 class Situation(Struct, frozen=True, eq=False):
-    """A row of the table. Texts are templates; None stands for the text of the service's row."""
+    """A row of the table of situations. Texts are templates. A text that is None is taken from the
+    row of the service's state."""
 
     code: str
-    """Its name in journal and JSON: ``failed stuck``."""
+    """The row's name in the journal and in JSON: ``failed stuck``."""
 
     states: tuple[str | None, ...]
-    """Displayed states in which the row may apply; ``OTHER`` is any unknown one."""
+    """The displayed states in which the row may apply. ``OTHER`` stands for any unknown state."""
     when: Callable[[Order], bool] | None
-    """Further condition; None for a row of this desk."""
+    """A further condition of a row for the service's state; None for a row that depends on this
+    desk's knowledge."""
     word: str
-    """Fits a table cell: ``On hold``."""
+    """The state in a few words that fit a table cell: ``On hold``."""
     level: Level
     cause: str
-    """A sentence without its closing point: ``The payout is on its way``."""
+    """What happened, as a sentence without its full stop: ``The payout is on its way``."""
     money: str | None
-    """Follows the word Funds, with its point: ``in your wallet.``"""
+    """Where the money is, to be shown after the word Funds, with a full stop: ``in your
+    wallet.``"""
     actor: str
-    """``you``, ``the service``, ``nobody``."""
+    """Who acts next: ``you``, ``the service``, ``nobody``."""
     act: str
-    """``send the deposit``."""
+    """What the actor does: ``send the deposit``."""
     by: str | None
-    """``before 14:32:11``."""
+    """Until when the actor acts: ``before 14:32:11``."""
     reply: str
-    """Support's letter to the customer: what happened, where the money is, what to do and what not.
-    It promises nothing and asks for no second payment."""
+    """The reply of support to the customer: what happened, where the money is, what to do and what
+    not to do. It promises nothing and asks for no second payment."""
     certainty: Certainty = Certainty.CERTAIN
     sign: Sign | None = None
-    """The glyph, if it is not that of the level."""
+    """The name of the glyph; None for the glyph of the level."""
     known: Callable[[Knowledge], bool] | None = None
-    """Condition of a row of this desk; None for a row of the service, and for one that is chosen by
-    name."""
+    """The condition of a row that depends on this desk's knowledge. None for a row for the
+    service's state, and for a row that is chosen by name."""
     until_deadline: bool = False
-    """True if the order's deadline ends it."""
+    """True if the situation lasts until the order's deadline."""
     settled: bool = False
-    """True if no note about a refund is due."""
+    """True if no note about a refund is added."""
     stranded: bool = False
-    """True for an end after which money is, or may be, with the service until its owner acts."""
+    """True if the order ended and money is, or may be, with the service until its owner acts."""
     asks_where: bool = False
     """True if the diagnosis mentions a missing refund address."""
     own: bool = False
-    """True if it follows from this desk's own acts, whatever the service says."""
+    """True if the situation follows from acts of this desk, whatever the service says."""
 
     @property
     def lasts(self) -> bool:
-        """True if it holds even when the service can no longer be asked."""
+        """True if the situation stays true when the service can no longer be asked."""
         return self.own or (self.settled and not self.stranded)
 
 
 class Knowledge(Struct, frozen=True):
-    """What this desk knows of an order beyond the service's state."""
+    """What this desk knows of an order beyond the service's state. :func:`known_better` chooses a
+    row by it."""
 
     reported: Situation
     """The row of the service's state."""
     display: str | None
     late: bool
-    """The order waits for a deposit, and its deadline passed."""
+    """True if the order waits for a deposit and its deadline passed."""
     hidden: bool
-    """Its address is withheld for a reason that is shown."""
+    """True if the order's address is withheld for a reason that is shown."""
     over: bool
-    """It is late, and its address may still be released."""
+    """True if the order is late and its address may still be released."""
     standing: DepositRelease
     in_batch: bool
     batch: State | None
     in_account: bool
-    """The unpaid money of its batch is in the owner's smart account."""
+    """True if the unpaid money of the order's batch is in the owner's smart account."""
     swap: State | None
     swap_failure: SwapFailure | None
     paid: bool
-    """This desk sent the deposit, and the service has not seen it."""
+    """True if this desk sent the deposit and the service has not seen it."""
     pays_less: bool
-    """It paid noticeably less than was confirmed."""
+    """True if the order paid noticeably less than was confirmed."""
 
     @property
     def closing(self) -> bool:
@@ -954,7 +961,7 @@ _OF_SERVICE = _rows(of_desk=False)
 _OF_DESK = _rows(of_desk=True)
 
 OF_PAYMENT = tuple(row for row in _TABLE if row.code.startswith("payment "))
-"""Rows of a payment that a chain shows and the service has not seen, the worst first."""
+"""Rows for a payment that a chain shows and the service has not seen, the worst first."""
 
 STRANDED = frozenset(row for row in _TABLE if row.stranded)
 
@@ -966,20 +973,21 @@ def situation_of(order: Order) -> Situation:
 
 
 def known_better(known: Knowledge) -> Situation | None:
-    """Returns the row of this desk that overrides the service's; None if there is none."""
+    """Returns the row to be used in place of that of the service's state, by this desk's knowledge;
+    None if there is none."""
     rows = _OF_DESK.get(known.display) or _OF_DESK[OTHER]
     return next((row for row in rows if row.known is not None and row.known(known)), None)
 
 
 def awaits_deposit(order: Order) -> bool:
-    """True if neither the state nor a leg, which may be ahead of it, tells of a deposit or of
-    trouble."""
+    """True if the order waits for its deposit: neither its state nor a leg reports a deposit or
+    trouble. A leg may be ahead of the state."""
     return situation_of(order) in (WAITING, SETTING_UP)
 
 
 def match_payment(order: Order, paid: PaidOnChain) -> Situation:
-    """Returns the row for a payment that is compared with what the order asked for (contract 8.10
-    to 8.12), which the service does not do."""
+    """Returns the row for a payment, which is compared with what the order asked for (contract 8.10
+    to 8.12). The service makes no such comparison."""
     asked = order.in_token
     if paid.missing:
         return _payment("missing")
@@ -1019,8 +1027,12 @@ _WIDE = Context(prec=200)
 
 
 def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
-    """Returns the deposit as one payment: payments with the same chain, token and memo are added
-    up, and of several sums the worst match is taken. Payments that moved money come first."""
+    """Returns the deposit as one payment; None if ``payments`` is empty.
+
+    Only payments that moved money count if there are any, else those that wait for a block.
+    Payments with the same chain, token and memo are added up. Of several sums the one that fits the
+    order worst is returned.
+    """
     sums: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
     moved = [paid for paid in payments if paid.moved]
     waiting = [paid for paid in payments if not paid.failed and not paid.missing]
@@ -1033,8 +1045,8 @@ def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnCha
 
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
-    """Returns :func:`match_payment` until the service has seen the deposit. None for a swap that
-    was executed, which has a row of its own."""
+    """Returns :func:`match_payment` for a deposit that the service has not seen; None otherwise.
+    Also None for a swap on a chain whose payment is as asked, because another row describes it."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)

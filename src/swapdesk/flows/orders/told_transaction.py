@@ -1,7 +1,7 @@
-"""The transaction that an order of a DEX route says to send.
+"""Reads the transaction that an order of a DEX route says to send.
 
-Chain, account and kind of transaction beside the call are not signed, but an order that changes
-them asks for another transaction (contract 10.8).
+The chain, the account and the kind of the transaction are not signed with the call. If a later
+order differs in them, it asks for another transaction (contract 10.8).
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from swapdesk.wire.encoding.numbers import holds_far
 from swapdesk.wire.orders import Order
 
 OTHER_KINDS = ("authorizationList", "blobs", "blobVersionedHashes", "maxFeePerBlobGas")
-"""Fields of transactions that hand an account over (EIP-7702) or publish blobs (EIP-4844)."""
+"""Fields of transactions that hand over an account (EIP-7702) or publish blobs (EIP-4844)."""
 
 
 class NotThisSwap(Exception):
-    """The transaction does not belong to the confirmed swap. ``code`` names the rule."""
+    """Raised if the transaction does not belong to the confirmed swap. ``code`` names the broken
+    rule."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -26,8 +27,8 @@ class NotThisSwap(Exception):
 
 
 def told_by(order: Order) -> dict[str, Any]:
-    """Returns the order's metadata: an object in the answer to a create, its JSON text in all
-    others (contract 10.8). Raises NotThisSwap if there is no usable one."""
+    """Returns the order's metadata (contract 10.8), which is an object in the answer to a create
+    and JSON text in all other answers. Raises NotThisSwap if there is no usable metadata."""
     metadata = order.metadata
     if isinstance(metadata, str):
         try:
@@ -40,8 +41,8 @@ def told_by(order: Order) -> dict[str, Any]:
 
 
 def same_transaction(created: Order, read: Order) -> bool:
-    """True if both orders ask for the same transaction. A member that only one of them has is no
-    difference, unless it would make it another kind of transaction."""
+    """True if both orders ask for the same transaction, or if one of them has no metadata. A member
+    that only one of them has is ignored, unless it would change the kind of transaction."""
     try:
         first, second = told_by(created), told_by(read)
     except NotThisSwap:
@@ -57,12 +58,13 @@ def same_transaction(created: Order, read: Order) -> bool:
 
 
 def settled_by_venue(told: Mapping[str, Any]) -> bool:
-    """True if the wallet sends nothing: the venue settles the signed order."""
+    """True if the wallet sends no transaction, because the venue settles the signed order."""
     return told.get("offChain") is True
 
 
 def _folded(value: object) -> object:
-    """Returns a value to compare: numbers by value, hexadecimal texts in lower case."""
+    """Returns a value in a form to be compared: numbers by value, hexadecimal texts in lower
+    case."""
     number, text = whole(value), str(value)
     if number is not None:
         return number
@@ -70,8 +72,8 @@ def _folded(value: object) -> object:
 
 
 def whole(value: object) -> int | None:
-    """Returns the integer that a number, a decimal text or a 0x-hex text writes, exactly; None for
-    any other value."""
+    """Returns the integer that a number, a decimal text or a 0x-hex text stands for, exactly; None
+    for any other value."""
     if isinstance(value, bool):
         return None
     text = str(value)

@@ -1,4 +1,5 @@
-"""An order as this desk knows it: the service's state, the confirmed intent, payments, release."""
+"""An order as this desk knows it: the service's state, the confirmed intent, its payments, and
+whether its address may be shown."""
 
 from __future__ import annotations
 
@@ -28,11 +29,12 @@ from swapdesk.wire.orders import Order
 KNOWN_TO_API = timedelta(hours=48)
 """How long the service answers requests about an order (contract 8.18)."""
 FRESH = timedelta(minutes=2)
-"""How long the last answer about an order older than that still counts as current."""
+"""How long the last answer about an order older than :data:`KNOWN_TO_API` counts as current."""
 
 
 class TrackedOrder(Struct, frozen=True):
-    """``withheld`` is a sentence that says why the deposit address must stay hidden."""
+    """An order as this desk knows it. ``withheld`` is a sentence that says why the deposit address
+    must stay hidden; None if it may be shown."""
 
     order: Order
     intent: Intent | None
@@ -42,23 +44,24 @@ class TrackedOrder(Struct, frozen=True):
     source: Source
     standing: DepositRelease = DepositRelease.RELEASED
     accepted: Decimal | None = None
-    """Lower output that the user accepted after confirming, in the received token."""
+    """The lower output that the user accepted after confirming, in the received token."""
     in_batch: bool = False
-    """True if a batch of this desk created it: its bundle pays it, nobody by hand."""
+    """True if a batch of this desk created the order, so that its bundle pays it and nobody pays by
+    hand."""
     batch_payment: BatchPayment | None = None
-    """Until the service has seen the deposit."""
+    """The payment by the batch's bundle; None once the service has seen the deposit."""
     swap_payment: SwapPayment | None = None
-    """Of a swap on chains, until the service has seen its transaction."""
+    """The transaction of a swap on a chain; None once the service has seen it."""
     away: str | None = None
-    """The ``trouble`` that its owner put away."""
+    """The ``trouble`` that the order's owner marked as dealt with."""
     own_payment: OrderTransaction | None = None
-    """This desk's payment of the deposit, until the service has seen it."""
+    """The deposit that this desk sent; None once the service has seen it."""
     payments: tuple[PaidOnChain, ...] = ()
-    """Payments to its deposit address that were looked up on chains."""
+    """Payments to the order's deposit address that were looked up on chains."""
     paid_at: datetime | None = None
-    """When the service saw its deposit, if this desk knows."""
+    """When the service saw the deposit; None if this desk does not know."""
     gone: bool = False
-    """True if the service's last answer did not know or list it."""
+    """True if the service's last answer did not know or list the order."""
 
     @property
     def verdict(self) -> ReleaseVerdict:
@@ -77,12 +80,14 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def being_confirmed(self) -> bool:
-        """True if it was made here and is hidden only until the service has repeated it."""
+        """True if the order was made here and its address is hidden only until the service has
+        repeated it."""
         return self.withheld is not None and self.standing is DepositRelease.UNREPEATED
 
     @property
     def awaits_address(self) -> bool:
-        """True if it was made here and the service has yet to assign a deposit address."""
+        """True if the order was made here and the service has not assigned a deposit address
+        yet."""
         return self.being_confirmed and self.order.deposit_address is None
 
     @property
@@ -92,8 +97,8 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def trouble(self) -> str | None:
-        """Returns the code of a failure that its owner has to deal with: stuck money, or a
-        transaction that failed on the chain."""
+        """The code of a failure that the order's owner has to deal with: stuck money, or a
+        transaction that failed on the chain. None if there is no such failure."""
         swap = self.swap_payment
         if swap is not None and swap.failure is not None and not self.not_signed:
             return swap.failure
@@ -125,8 +130,8 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def begun(self) -> datetime | None:
-        """Returns when its deposit came, else when it was created: from then on its time
-        counts."""
+        """The time from which the order's duration counts: when its deposit came, else when it was
+        created."""
         created, deposit = self.order.created, self.deposit
         if created is None or not deposit_arrived(self.order):
             return created
@@ -137,12 +142,12 @@ class TrackedOrder(Struct, frozen=True):
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
 
     def out_of_reach(self, now: datetime) -> bool:
-        """True if the service can no longer be asked about it: it does not know it, or it is too
-        old and its last answer is not fresh."""
+        """Returns whether the service can no longer be asked about the order: it does not know the
+        order, or the order is older than 48 hours and the last answer is not fresh."""
         return self.gone or (self.archived(now) and now - self.seen_at > FRESH)
 
     def beyond(self, now: datetime) -> str:
-        """Returns why it is out of reach, as part of a sentence."""
+        """Returns why the service can no longer be asked about the order, as part of a sentence."""
         if self.archived(now):
             return "it is older than 48 h"
         return "the service knows no such order of this account"

@@ -2,9 +2,10 @@
 
 It is a TOML file that the user may edit, private to the user. Each table is an entry with
 ``address`` and ``kind``, and optionally ``chain``, ``memo``, ``note`` and ``own``. An entry that
-cannot be paid is reported with file and line, and so is every use of its name. Odd notes and fields
-of the user's own are ignored. If the file is not valid TOML, it is left unchanged and nothing is
-added. Editing one entry leaves every other byte of the file unchanged.
+cannot be paid is reported with file and line, and so is every use of its name.
+
+Odd notes and fields of the user's own are ignored. If the file is not valid TOML, it is left
+unchanged and nothing is added. Editing one entry leaves every other byte of the file unchanged.
 
 The sandbox begins with names whose addresses have the right form and belong to nobody. For a new
 entry the kind of chain is found from the address. If several kinds or chains share the form, the
@@ -237,11 +238,11 @@ STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
     ("dasha", "dash", None, "a friend with a Dash wallet"),
     ("algie", "algo", None, "a friend with an Algorand wallet"),
 )
-"""The sandbox's first entries: name, kind, memo and note."""
+"""The first entries of the sandbox's address book: name, kind, memo and note."""
 
 
 def write_starters(path: Path) -> bool:
-    """Writes the sandbox's first entries; False if a file exists."""
+    """Writes the first entries of the sandbox's address book; returns False if the file exists."""
     if path.exists():
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
@@ -346,15 +347,16 @@ class AddressBook:
         return {entry.address.lower(): entry.label for entry in self.entries()}
 
     def name_of(self, kind: str, address: str) -> str | None:
-        """The name of an address that :func:`check_address` has normalized; None if it has none."""
+        """Returns the name of an address that :func:`check_address` has normalized; None if the
+        address has no name."""
         for entry in self.entries(kind):
             if _normalized(kind, entry.address) == address:
                 return entry.name
         return None
 
     def add(self, entry: BookEntry) -> None:
-        """Appends an entry to the file; nothing in it is rewritten. Raises AddressBookError if the
-        entry is wrong or its name is taken."""
+        """Appends an entry to the file and changes nothing else in it. Raises AddressBookError if
+        the entry is wrong or its name is taken."""
         checked, _ = read_entry(entry.name, entry_table(entry))
         _writable(entry.name, entry.note, _NOTE_LIMIT)
         if self._locked:
@@ -384,7 +386,7 @@ class AddressBook:
         self._change(entry, replace(entry, name=wanted))
 
     def mark_own(self, name: str, own: bool) -> None:
-        """Marks the user's own wallet. Raises AddressBookError."""
+        """Marks an entry as the user's own wallet, or removes the mark. Raises AddressBookError."""
         entry = self._known(name)
         self._change(entry, replace(entry, own=own))
 

@@ -57,10 +57,11 @@ class RecipientCheck(Struct, frozen=True):
 
     ``address`` is the spelling to send, empty unless the address is valid. ``label`` is ``@name``
     if the address book has it. ``lookalike`` is the known name (or short address) and the whole
-    address that it imitates. ``account`` is the same for all spellings of an address. ``memo``
-    comes with the address, from its payment ``link`` or the address book. ``position`` is the wrong
-    character in ``text``, counted from 1. ``doubt`` names how a payment may be lost, ``memo_doubt``
-    how a refund may be lost by its memo; both need consent.
+    address that it imitates. ``account`` is the same for all spellings of an address.
+
+    ``memo`` comes with the address, from its payment ``link`` or the address book. ``position`` is
+    the wrong character in ``text``, counted from 1. ``doubt`` names how a payment may be lost,
+    ``memo_doubt`` how a refund may be lost by its memo; both need consent.
     """
 
     text: str
@@ -450,7 +451,8 @@ def _is_contract(link: LinkedPayment, token: Token) -> bool:
 
 
 def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
-    """The amount that a link asks for, in whole tokens; None if it states none."""
+    """Returns the amount that a link asks for, in whole tokens; None if the link states no
+    amount."""
     if link.units is not None:
         return short(from_base_units(link.units, token.decimals))
     return link.amount

@@ -1,10 +1,11 @@
 """Reads the line of the first screen: ``0.5 btc eth``, ``900 usdc.base to sol``, ``0.5 eth @bob``.
 
-``AMOUNT SELL BUY`` is a swap; ``=AMOUNT SELL BUY`` sells what is needed to receive that much;
+``AMOUNT SELL BUY`` is a swap; ``=AMOUNT SELL BUY`` sells what is needed to receive that amount;
 ``AMOUNT TOKEN @name`` is a private send to a name or an address. A payment link in place of ``BUY``
-names token, recipient and amount. An amount is digits, ``1k`` or ``2.5m``, a sum of dollars
-(``$500``), or a share of what the wallet has (``max``, ``50%``). The line is read at every key,
-without a call.
+names token, recipient and amount. An amount is written in digits, as ``1k`` or ``2.5m``, in dollars
+(``$500``), or as a share of the wallet's balance (``max``, ``50%``).
+
+The line is read at every key, without a call to the service.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from swapdesk.wire.tokens import Token
 
 MAX = "max"
 BOUGHT_KEY, SOLD_KEY = "tab", "shift+tab"
-"""The keys that walk through the other tokens that the word of a side could mean."""
+"""The keys that select the next token if the word for the token bought, or sold, can mean
+several."""
 
 
 class TokenChoice(Struct, frozen=True):
-    """One token of the line, with all tokens that its word could mean."""
+    """The token chosen for a word of the line, with all tokens that the word can mean."""
 
     token: Token
     rows: tuple[TokenRow, ...]
@@ -48,7 +50,8 @@ class TokenChoice(Struct, frozen=True):
 
     @property
     def tied(self) -> bool:
-        """True if nothing but the order of names put the first candidate first."""
+        """True if the first two candidates are equal in everything but their names, so that only
+        the alphabet decided."""
         return len(self.rows) > 1 and self.rows[0].order[:4] == self.rows[1].order[:4]
 
     @property
@@ -56,12 +59,14 @@ class TokenChoice(Struct, frozen=True):
         return len({row.chain for row in self.rows})
 
     def question(self, key: str = BOUGHT_KEY) -> str:
-        """What ``key`` chooses among, for a choice that is tied."""
+        """Returns a sentence about the chains that ``key`` chooses among, for a choice that is
+        tied."""
         row = self.row
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
     def brief(self, can: str = "is") -> str:
-        """How many other tokens it could be, in a few words; empty without a choice."""
+        """Returns how many tokens or chains the word can mean, in a few words; empty if it means
+        one token."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -69,7 +74,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{self.row.symbol} {can} on {self.chains} chains"
 
     def hint(self, can: str = "is") -> str:
-        """As :meth:`brief`, with the token that was chosen."""
+        """Returns :meth:`brief` with the token that was chosen; empty if the word means one
+        token."""
         brief = self.brief(can)
         chosen = "the first" if self.chains == 1 else self.row.chain_name
         return f"{brief}, {chosen} chosen" if brief else ""
@@ -85,34 +91,37 @@ READING = "The wallet is asked what it has."
 LONGEST = 1_000
 
 Held = Mapping[str, OwnBalance | str]
-"""By token id, what the own wallet has, or the reason why that is not known."""
+"""By token id, the wallet's balance, or the reason why the balance is not known."""
 CheckPayee = Callable[[str, Token], RecipientCheck]
 """Checks a recipient of a token by the address book and by earlier payments."""
 
 _JOINERS = frozenset({"to", "for", "into", "->", "=>", "→", "⇒", ">"})
-"""Words that may stand between what is sold and what is bought."""
+"""Words that may separate the token sold from the token bought."""
 _ARROW = re.compile("(->|=>|→|⇒)")
 _SCALES = {"k": 3, "m": 6}
 _ESTIMATE_DIGITS = 6
-"""Significant digits of an amount that is made of dollars: a price is no more exact."""
+"""Significant digits of an amount that is computed from dollars; a price is no more exact."""
 _SERVICE_DIGITS = 15
-"""Significant digits that survive a service which computes in doubles."""
+"""Significant digits that a service keeps if it computes in doubles."""
 
 
 LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
-"""``ambiguous`` is complete, with a token chosen among equals; keys walk through the others."""
+"""How far a line is. An ``ambiguous`` line is complete, with one token chosen among equal
+candidates; keys select the others."""
 
 
 class IntentLine(Struct, frozen=True):
     """What the line says so far.
 
-    ``message`` is the fault or the next step, ``place`` the 0-based character at fault. With
-    ``receive`` the ``amount`` is what is to arrive. ``hints`` stand below the line; ``both_hints``
-    are those of the two tokens where each could be another one. ``rows`` are the tokens that Tab
-    walks through, ``chosen`` the place of the chosen one, ``choices`` the number of values of
-    ``choose``. With ``wants_amount`` only the amount is missing. ``recipient`` is the address or
-    payment link of the payee, empty for a name. ``share`` (of the wallet's balance) and ``dollars``
-    are what an amount was written as; ``derived`` says how the amount follows from them.
+    ``message`` is the fault or the next step, and ``place`` is the 0-based index of the character
+    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. ``hints`` are
+    shown below the line; ``both_hints`` are the hints of both tokens if each word can mean several.
+
+    ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index of the present one,
+    and ``choices`` is the number of values of ``choose``. If ``wants_amount`` is True, only the
+    amount is missing. ``recipient`` is the address or payment link of the payee; it is empty if the
+    payee is a name. ``share`` (of the wallet's balance) or ``dollars`` is the amount as it was
+    written; ``derived`` says how ``amount`` follows from it.
     """
 
     state: LineState
@@ -142,7 +151,7 @@ class IntentLine(Struct, frozen=True):
 
     @property
     def pair(self) -> tuple[Token, Token] | None:
-        """The token sold and the token bought, once both are known."""
+        """The token sold and the token bought; None until both are known."""
         if self.token_in is None or self.token_out is None:
             return None
         return self.token_in, self.token_out
@@ -195,12 +204,12 @@ def parse_intent_line(
 ) -> IntentLine:
     """Reads the line. Never raises.
 
-    ``choose`` counts presses of the key that walks through the token bought, then the token sold;
-    it wraps around after ``choices``. ``sold`` counts those of the key that walks through the token
-    sold alone.
+    ``choose`` counts the presses of the key that selects the next token bought, then the next token
+    sold; counting wraps around after ``choices``. ``sold`` counts the presses of the key that
+    selects the next token sold.
 
-    With ``private`` only tokens are chosen that can be sent privately and whose chain has addresses
-    of the recipient's form, so that no quote is spent on others.
+    If ``private`` is True, only tokens are chosen that can be sent privately and whose chain has
+    addresses of the recipient's form, so that no quote is spent on others.
     """
     if not text.strip():
         return IntentLine("empty")
@@ -220,7 +229,7 @@ def parse_intent_line(
 
 
 def _words(text: str) -> list[_Word]:
-    """The words with their places, without the one that joins the two sides."""
+    """Returns the words with their places. A word that only separates the two sides is left out."""
     words: list[_Word] = []
     at = 0
     for written in text.split():
@@ -274,7 +283,8 @@ def _read(words: list[_Word], context: _Known, choose: int, sold: int) -> Intent
 
 
 def _is_token(word: _Word, catalog: Catalog) -> bool:
-    """True if a token stands, or is being typed, where an amount belongs."""
+    """Returns whether a word is a token, or the beginning of one, although an amount belongs
+    there."""
     if not word.text[0].isalpha():
         return False
     if word.start or (word.last and catalog.begins_a_symbol(word.text)):
@@ -296,7 +306,8 @@ def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
 
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
-    """The amount as written; a share or dollars become one once their token is known."""
+    """Returns the line with the amount as it was written. A share or dollars are converted later,
+    when their token is known."""
     receive = word.text.startswith("=")
     text = word.text.removeprefix("=")
     start = word.start + int(receive)
@@ -363,7 +374,8 @@ def _with_amount(line: IntentLine, token: Token, word: _Word, held: Held) -> Int
 def _of_wallet(
     line: IntentLine, share: Decimal, token: Token, word: _Word, held: Held
 ) -> IntentLine:
-    """Turns a share of the wallet into an amount that leaves room for the fee."""
+    """Returns the line with a share of the wallet's balance turned into an amount that leaves
+    enough for the fee."""
     balance = held.get(token.id, READING)
     if isinstance(balance, str):
         return replace(line, amount=None, message=balance)
@@ -401,7 +413,7 @@ def _of_dollars(line: IntentLine, dollars: Decimal, token: Token, word: _Word) -
 
 
 def _cut(amount: Decimal, token: Token, digits: int) -> Decimal:
-    """Rounds down to so many significant digits and to the decimals of the token."""
+    """Rounds down to ``digits`` significant digits and to the token's decimals."""
     places = min(token.decimals, max(0, digits - 1 - amount.adjusted()))
     return short(quantize(amount, places, up=False)) if amount > 0 else Decimal(0)
 
@@ -426,7 +438,7 @@ def _pair(
     choose: int,
     first: int,
 ) -> IntentLine:
-    """``tokens`` are the candidates of the word sold and of the word bought."""
+    """Reads a swap. ``tokens`` are the candidates for the token sold and for the token bought."""
     (sells, buys), catalog = tokens, context.catalog
     # The bought token is walked through first; each sold token has its own list of others.
     lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
@@ -455,7 +467,8 @@ def _pair(
 
 
 def _private_send(line: IntentLine, words: list[_Word], context: _Known, choose: int) -> IntentLine:
-    """To a name of the address book or to an address: chooses a token on a chain that it fits."""
+    """Reads a private send to a name of the address book or to an address. Chooses a token whose
+    chain has addresses of the recipient's form."""
     word, catalog = words[2], context.catalog
     rows = _candidates(line, words[1], catalog)
     if word.text.startswith("@"):
@@ -488,7 +501,8 @@ def _privately_sent(line: IntentLine, rows: list[TokenRow], word: _Word) -> list
 def _reached(
     line: IntentLine, rows: list[TokenRow], word: _Word, context: _Known, choose: int = 0
 ) -> list[TokenRow]:
-    """The rows whose chain's address form fits and whose address imitates nobody."""
+    """Returns the rows on chains that the recipient's address fits. Raises _Stop if there are none,
+    or if the address imitates a known one."""
     checks = [(row, _checked(line, row, word, context)) for row in rows]
     reached = [row for row, check in checks if check.ok]
     if not reached:
@@ -505,7 +519,8 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, context: _Known) -> R
 
 
 def _before_link(words: list[_Word], context: _Known) -> _Stop:
-    """A link with nothing sold for it: says what the link asks for and what is missing."""
+    """Returns a line for a payment link without a token sold. Its message says what the link asks
+    for and what is missing."""
     at = 0 if is_link(words[0].text) else 1
     line = IntentLine("incomplete")
     if len(words) > at + 1:
@@ -520,8 +535,9 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
 def _to_link(
     line: IntentLine, words: list[_Word], context: _Known, choose: int, first: int
 ) -> IntentLine:
-    """The line ends with a payment link, which states token, recipient and, unless an amount is
-    written, the amount. A link for the token sold is a private send."""
+    """Reads a line that ends with a payment link. The link states the token, the recipient and, if
+    no amount is written, the amount. If the link asks for the token sold, the line is a private
+    send."""
     *before, word = words
     sells = _candidates(line, before[-1], context.catalog)
     buys = _linked(line, word, context)
@@ -561,7 +577,8 @@ def _link(line: IntentLine, word: _Word) -> LinkedPayment:
 
 
 def _linked(line: IntentLine, word: _Word, context: _Known) -> list[TokenRow]:
-    """The tokens that a link can ask for: its contract, else its chain's coin."""
+    """Returns the tokens that a link can ask for: those of its contract, else the coin of its
+    chain. Raises _Stop if there are none."""
     link, catalog = _link(line, word), context.catalog
     chains = [chain for chain in catalog.chains() if pays_on(link, chain)]
     if not chains:
@@ -600,7 +617,7 @@ def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRo
 
 
 def _is_unfinished(text: str, catalog: Catalog) -> bool:
-    """True if the text begins a symbol, or the name of a chain behind a symbol."""
+    """Returns whether the text begins a symbol, or the name of a chain after a symbol."""
     symbol, dot, chain = text.rpartition(".")
     if dot and catalog.rows_of_symbol(symbol):
         begun = chain.lower()
@@ -643,7 +660,8 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
 def _walked(
     line: IntentLine, sold: TokenChoice, bought: TokenChoice | None, choose: int, first: int = 0
 ) -> IntentLine:
-    """The complete line: which tokens were chosen among several, and which key walks on."""
+    """Returns the line with the tokens that were chosen among several, and with the key that
+    selects the next."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]

@@ -1,13 +1,13 @@
-"""The columns of the quotes screen and of the command ``quote``, the best route of each type, and
-the steps of a route from what is sent to what arrives. The JSON is ``QuoteDocument`` of
-``cli.quotes``.
+"""Defines the columns of the quotes screen and of the command ``quote``, the best route of each
+type, and the steps of a route from what is sent to what arrives.
 
-A column is added here alone: screen and command take heads, widths, sequence and texts from the
-table; the screen colours some cells. What is said of custody and knowledge follows from the type of
-the route (contract 1.25).
+The JSON is ``QuoteDocument`` of ``cli.quotes``. A new column is added only here: screen and command
+take heads, widths, sequence and texts from the table, and the screen colours some cells. Who has
+custody and who knows what follows from the type of the route (contract 1.25).
 
-The steps of a route add up or say that they do not (contract 6.8: ``netAmountOut`` is ``amountOut``
-minus ``feeUsd``; gas is not in it). What the service does not state is unknown and never zero.
+The steps of a route add up, or a step says that they do not (contract 6.8: ``netAmountOut`` is
+``amountOut`` minus ``feeUsd``, without gas). A figure that the service does not state is shown as
+unknown, never as zero.
 """
 
 from __future__ import annotations
@@ -57,10 +57,14 @@ _MARKUP_UNITS: dict[str, str] = {
 
 
 class QuoteColumn(Struct, frozen=True):
-    """``head`` is the head in the table of ``quote``; None leaves the column out there. ``label``
-    is the head on the quotes screen and may name the ``{token}`` that routes are compared in; an
-    empty one leaves it out. ``width`` is in cells. Cells of a ``point`` column are aligned at the
-    decimal point. On a narrow screen the lowest ``priority`` above 0 leaves first; 0 stays."""
+    """A column of the quotes.
+
+    ``head`` is its head in the table of the command ``quote``; None leaves the column out there.
+    ``label`` is its head on the quotes screen and may name the ``{token}`` that routes are compared
+    in; an empty label leaves the column out. ``width`` is in cells. Cells are aligned at the
+    decimal point if ``align`` is ``point``. On a narrow screen the column with the lowest
+    ``priority`` above 0 is left out first; columns with 0 always stay.
+    """
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]
@@ -79,13 +83,15 @@ class QuoteColumn(Struct, frozen=True):
 
 
 def value_text(result: QuoteResult, row: RankedQuote) -> str:
-    """The value that arrives against the value sent, fees included: ``−0.4 %``."""
+    """Returns by how many percent the value that arrives differs from the value sent, fees
+    included: ``−0.4 %``."""
     difference = result.value_difference(row)
     return "not known" if difference.percent is None else percent(difference.percent)
 
 
 def provider_name(row: RankedQuote) -> str:
-    """The provider of a route; a private route has two without names."""
+    """Returns the provider's name; ``two legs`` for a private route, whose two providers are not
+    named."""
     quote = row.quote
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
@@ -176,7 +182,8 @@ QUOTE_COLUMNS = (
 
 
 class RouteTypeBest(Struct, frozen=True):
-    """``best`` is the best valid route of the type; without one ``missing`` says why."""
+    """The best valid route of a type. If there is none, ``best`` is None and ``missing`` says
+    why."""
 
     kind: RouteType
     best: RankedQuote | None = None
@@ -186,7 +193,7 @@ class RouteTypeBest(Struct, frozen=True):
 
 
 def compare_route_types(result: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
-    """The best valid route of each type: standard, private, on-chain."""
+    """Returns the best valid route of each type: standard, private, on-chain."""
     return tuple(_way(result, kind, now) for kind in ROUTE_TYPES)
 
 
@@ -228,21 +235,27 @@ def _why(result: QuoteResult, kind: RouteType) -> str:
 
 
 Known = Literal["you", "service", "derived", "unknown"]
-"""Where a figure comes from: typed, a field of the answer, computed here, or nowhere."""
+"""Where a figure comes from: the user typed it, the service stated it, this desk computed it, or it
+is unknown."""
 
 Part = Literal["send", "line", "total", "check", "outside", "below"]
-"""The place of a step: before the lines, a summed line, their total, its check, beside the total,
-or below it."""
+"""Where a step is shown: before the lines that are added up, as one of them, as their total, as the
+check of the total, as a cost outside the total, or below it."""
 
 Unit = Literal["sold", "bought", "usd", "percent"]
 
 SumVerdict = Literal["sums", "differs", "gross", "unstated"]
-"""``sums``: within half a percent. ``gross``: a fee is stated and not taken from net. ``unstated``:
-net is less than the payout and no field says why."""
+"""Whether the lines add up to the net amount.
+
+``sums``: they do, within half a percent. ``differs``: they do not. ``gross``: the service states a
+fee and did not take it from the net amount. ``unstated``: the net amount is smaller than the
+payout, and no field says why.
+"""
 
 
 class WaterfallStep(Struct, frozen=True):
-    """``amount`` in ``unit``; ``word`` where there is no amount."""
+    """A step from what is sent to what arrives. ``amount`` is in ``unit``; a step without an amount
+    has a ``word``."""
 
     PRINTED: ClassVar = {
         "label": "label", "part": "part", "amount": "printed_amount", "unit": "printed_unit",
@@ -271,10 +284,10 @@ class WaterfallStep(Struct, frozen=True):
 
 
 class Waterfall(Struct, frozen=True):
-    """The steps from what is sent to what arrives. ``lines`` is the sum of the summed steps,
-    ``net`` what the service states.
+    """The steps from what is sent to what arrives.
 
-    ``gap`` is their difference in percent of the payout; None without a payout.
+    ``lines`` is the sum of the steps that are added up, and ``net`` is the amount that the service
+    states. ``gap`` is their difference in percent of the payout; None if the payout is zero.
     """
 
     PRINTED: ClassVar = {
@@ -296,14 +309,14 @@ class Waterfall(Struct, frozen=True):
         return tuple(step for step in self.steps if step.part is part)
 
     def written(self, amount: Decimal) -> str:
-        """An amount in the digits of the net one, at most eight after the point, rounded down: less
-        is paid out, more is taken."""
+        """Returns an amount with as many decimal places as the net amount or the sum of the lines,
+        at most eight. It is rounded down, so that a payout is not overstated."""
         shown = (table_amount(self.net), table_amount(self.lines))
         return in_places(amount, max(min(8, len(text.partition(".")[2])) for text in shown))
 
 
 def _short(amount: Decimal) -> Decimal:
-    """A quotient cut to 18 decimals; exact amounts stay as they are."""
+    """Returns the amount, cut to 18 decimal places if it has more."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= -_PLACES:
         return amount
@@ -337,7 +350,8 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
-    """The sentence for lines that do not give the stated net, or leave nothing; empty for none.
+    """Returns a sentence about lines that do not add up to the stated net amount, or a route that
+    pays nothing; empty if neither is so.
 
     ``lines`` and ``net`` are the two amounts as the screen writes them.
     """
@@ -364,8 +378,8 @@ def _sends(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
 
 
 def _middle(result: QuoteResult, quote: Quote) -> list[WaterfallStep]:
-    """The place where the two legs of a private route meet: known only if the hop was pinned
-    (contract 6.17)."""
+    """Returns the step for the coin between the two legs of a private route. The coin is known only
+    if the request pinned it to XMR (contract 6.17). Empty for other routes."""
     if quote.type != RouteType.PRIVATE:
         return []
     if result.request.use_xmr is True:
@@ -430,7 +444,8 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """``summed``: there are lines to add to the payout."""
+    """Returns the step that says whether the lines add up. ``summed`` is True if there are lines to
+    add to the payout."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",

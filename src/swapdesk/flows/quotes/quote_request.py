@@ -1,8 +1,9 @@
-"""What is asked of the service when quotes are wanted (contract 6.6 to 6.28), and the options as a
-person types and keeps them.
+"""What is asked of the service for quotes (contract 6.6 to 6.28), and the options as a person types
+and keeps them.
 
-The form of the desk, the presets and the refusals share one short text for each option. A preset
-keeps what was typed, so that the file of an older desk is checked like typing.
+The form of the desk, the presets and the error messages share one short text for each option. A
+preset keeps the typed texts, so that the file of an older desk is checked in the same way as typed
+input.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ MOST_DEVIATION = Decimal(100)
 MOST_LOOKBACK = 100
 MOST_PROVIDERS = 100
 MOST_SLIPPAGE = Decimal(50)
-"""In percent. The API takes up to 100; its official tool stops at 50, and so does the desk."""
+"""Largest slippage in percent. The API takes up to 100, but its official tool stops at 50, and so
+does this desk."""
 
 _PROVIDER_CODE = re.compile(r"[!-+\--~]{1,32}")
 MOST_PRESETS = 50
@@ -38,7 +40,8 @@ _PRESET_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
 
 
 class WishRefused(ValueError):
-    """Options that contradict one another or a bound; ``field`` names the option at fault."""
+    """Raised if options contradict one another or exceed a bound. ``field`` names the option at
+    fault."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -47,10 +50,11 @@ class WishRefused(ValueError):
 
 
 class Rotation(Struct, frozen=True):
-    """Payout wallets of a private route take turns (contract 6.18).
+    """Settings by which the payout wallets of a private route take turns (contract 6.18).
 
-    ``deviation`` is the largest loss in percent, ``lookback`` how many recent orders count,
-    ``fallback`` takes a route without rotation when none with it is left.
+    ``deviation`` is the largest loss in percent that is accepted for it, and ``lookback`` is how
+    many recent orders count. If ``fallback`` is True and no route with rotation is left, a route
+    without it is taken.
     """
 
     deviation: Decimal = Decimal(5)
@@ -65,7 +69,8 @@ class Rotation(Struct, frozen=True):
 
 
 class LegFilter(Struct, frozen=True):
-    """Provider codes for one leg of a private route: ``only`` these, ``without`` those."""
+    """A filter of the providers for one leg of a private route, by code: ``only`` these, and
+    ``without`` those."""
 
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -75,12 +80,14 @@ class LegFilter(Struct, frozen=True):
 
 
 class QuoteOptions(Struct, frozen=True, kw_only=True):
-    """How quotes are asked for, whatever the tokens. Raises WishRefused.
+    """Options of a request for quotes that do not depend on the tokens. Raises WishRefused if they
+    contradict one another or exceed a bound.
 
-    ``fixed`` and ``floating`` choose the rates; both take two calls. Empty ``types`` mean every
-    route type. ``providers`` are an allow-list, which leaves private routes out; empty means any.
-    ``markup`` is in percent, None the account's default. ``use_xmr`` True pins the hop of a private
-    route to XMR, None leaves it to the service.
+    ``fixed`` and ``floating`` choose the kinds of rates; both together take two calls. Empty
+    ``types`` mean every route type. ``providers`` is a list of the allowed providers, which
+    excludes private routes; empty means any provider. ``markup`` is in percent, None means the
+    account's default. If ``use_xmr`` is True, the two legs of a private route meet on XMR; None
+    lets the service choose.
     """
 
     fixed: bool = False
@@ -93,9 +100,10 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
     in_leg: LegFilter = field(default_factory=LegFilter)
     out_leg: LegFilter = field(default_factory=LegFilter)
     slippage: Decimal | None = None
-    """Of on-chain routes, in percent; None lets the venue choose."""
+    """The slippage of on-chain routes in percent; None lets the venue choose."""
     account: str = ""
-    """Name or address of the wallet's account that pays an on-chain route; empty for the first."""
+    """Name or address of the wallet's account that pays an on-chain route; empty for the first
+    account."""
 
     def __post_init__(self) -> None:
         types = tuple(self.types)
@@ -154,21 +162,23 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def rates(self) -> tuple[bool, ...]:
-        """``fixed`` of each call."""
+        """The value of ``fixed`` for each call."""
         return (*((False,) if self.floating else ()), *((True,) if self.fixed else ()))
 
     @property
     def cost(self) -> int:
-        """Calls of the quote budget."""
+        """The number of calls, which are counted in the quote budget."""
         return len(self.rates)
 
     @property
     def to_receive(self) -> QuoteOptions:
-        """The options for a stated output, which only a fixed rate can promise (contract 6.10)."""
+        """The options for a stated output, with fixed rates only: no other rate guarantees an
+        output (contract 6.10)."""
         return replace(self.options, fixed=True, floating=False)
 
     def _route_options(self, *, fixed: bool) -> dict[str, Any]:
-        """The parameters that both kinds of quotes take; None for what was not chosen."""
+        """Returns the parameters that both kinds of quotes take, with None for options that were
+        not chosen."""
         turn = self.rotation
         rotation = {} if turn is None else {
             "rotate_payout_wallets": True,
@@ -193,14 +203,17 @@ def with_slippage(options: QuoteOptions, slippage: Decimal | None) -> QuoteOptio
 
 
 PLAIN = QuoteOptions()
-"""Floating rates of every route, with the account's defaults."""
+"""The default options: floating rates, every route type, and the account's defaults."""
 
 
 class QuoteRequest(QuoteOptions, frozen=True):
-    """One question. ``amount``, in token units, is what is sold, or with ``receive`` what is to
-    arrive. The same token on both sides, and ``private_send``, ask for private routes only.
-    ``sender`` signs an on-chain route and ``receiver`` is paid, where they are known (contract
-    6.6)."""
+    """A request for quotes.
+
+    ``amount``, in token units, is what is sold, or what is to arrive if ``receive`` is True.
+    Private routes only are asked for if both tokens are the same, or if ``private_send`` is True.
+    ``sender`` is the address that signs an on-chain route and ``receiver`` is the address that is
+    paid; None if they are not known (contract 6.6).
+    """
 
     token_in: Token
     token_out: Token
@@ -234,7 +247,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         sender: str | None = None,
         receiver: str | None = None,
     ) -> QuoteRequest:
-        """The request with these options, less those that a private send does not take."""
+        """Returns the request with these options, without those that a private send does not
+        take."""
         values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": (), "slippage": None, "account": ""}
@@ -256,7 +270,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """The same tokens and amount with other options."""
+        """Returns a request for the same tokens and amount with other options. Another account also
+        removes the sender and receiver."""
         return QuoteRequest.of(
             options,
             self.token_in,
@@ -270,7 +285,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         )
 
     def query(self, *, fixed: bool) -> QuoteQuery:
-        """Parameters of ``GET /quotes`` for one call; only what was chosen is sent."""
+        """Returns the parameters of ``GET /quotes`` for one call; options that were not chosen are
+        left out."""
         on_chain = self.asks_on_chain and not fixed
         options = {
             **self._route_options(fixed=fixed),
@@ -286,7 +302,7 @@ class QuoteRequest(QuoteOptions, frozen=True):
         )
 
     def private_send_query(self, *, fixed: bool) -> PrivateSendQuery:
-        """Parameters of ``GET /quotes/private-send`` for one call."""
+        """Returns the parameters of ``GET /quotes/private-send`` for one call."""
         options = _chosen(self._route_options(fixed=fixed))
         return PrivateSendQuery(amount=self.amount, from_=self.token_in.id, **options)
 
@@ -296,11 +312,12 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 Named = Callable[[str], str | None]
-"""The name of a provider by its code."""
+"""Returns the name of a provider by its code."""
 
 
 def options_in_words(options: QuoteOptions, named: Named = lambda code: code) -> str:
-    """``fixed and floating, markup 0.5%, only Alder, Birch``; empty for plain options."""
+    """Returns the options in words: ``fixed and floating, markup 0.5%, only Alder, Birch``; empty
+    for plain options."""
     rates = "fixed and floating" if options.floating else "fixed rates"
     hop = "private routes over XMR" if options.use_xmr else "private routes over any coin"
     markup, slippage, turn = options.markup, options.slippage, options.rotation
@@ -328,7 +345,8 @@ def _rotation_in_words(turn: Rotation) -> str:
 
 
 def cost_in_words(asked: QuoteOptions, most: int = 1) -> str:
-    """``1 quote``, ``2 quotes``; ``1 to 3 quotes`` where a call may be repeated up to ``most``."""
+    """Returns the cost in words: ``1 quote``, ``2 quotes``; ``1 to 3 quotes`` if each call may be
+    made up to ``most`` times."""
     if most > 1:
         return f"{asked.cost} to {asked.cost * most} quotes"
     return counted(asked.cost, "quote")
@@ -344,7 +362,8 @@ def _leg_in_words(name: str, leg: LegFilter, named: Named) -> list[str]:
 
 
 class OptionText(Struct, frozen=True):
-    """``accepts`` says what may be typed; a key walks through the ``choices``."""
+    """The short text of an option. ``accepts`` says what may be typed; a key selects the
+    ``choices`` in turn."""
 
     label: str
     accepts: str
@@ -365,12 +384,12 @@ OPTIONS: dict[str, OptionText] = {
     "slippage": OptionText("Slippage", "on-chain routes: 0 to 50 percent, or auto"),
     "account": OptionText("Account", "on-chain routes: name or address of yours that pays"),
 }
-"""By the names that :class:`WishRefused` uses."""
+"""The texts of the options, by the names that :class:`WishRefused` uses."""
 
 
 def read_options(texts: Mapping[str, str]) -> QuoteOptions:
-    """The options of these texts; a missing text is empty. Raises WishRefused, which names the
-    text."""
+    """Returns the options that the texts stand for; a missing text counts as empty. Raises
+    WishRefused, which names the text at fault."""
 
     def text(name: str) -> str:
         return texts.get(name, "").strip()
@@ -392,7 +411,7 @@ def read_options(texts: Mapping[str, str]) -> QuoteOptions:
 
 
 def written_options(options: QuoteOptions) -> dict[str, str]:
-    """The texts that :func:`read_options` reads as these options; empty ones left out."""
+    """Returns the texts that :func:`read_options` reads as these options, without empty texts."""
     turn = options.rotation
     rotation = ""
     if turn is not None:
@@ -486,7 +505,7 @@ def _rotation(text: str) -> Rotation | None:
 
 
 class QuotePresets(Struct, frozen=True):
-    """The presets of one profile, in a file that its owner alone can read."""
+    """The presets of one profile, which are kept in a file that only its owner can read."""
 
     path: Path
 
@@ -498,7 +517,8 @@ class QuotePresets(Struct, frozen=True):
         return sorted(self._read())
 
     def find(self, name: str) -> QuoteOptions | None:
-        """The options of a preset; None if there is none, or none that can be used."""
+        """Returns the options of a preset; None if there is no such preset, or if it cannot be
+        used."""
         texts = self._read().get(name.lower())
         if texts is None:
             return None
@@ -508,7 +528,8 @@ class QuotePresets(Struct, frozen=True):
             return None
 
     def put(self, name: str, options: QuoteOptions) -> None:
-        """Writes a preset, replacing one of the same name. Raises WishRefused for a bad name."""
+        """Writes a preset in place of any of the same name. Raises WishRefused for a bad name, or
+        if there are too many presets."""
         wanted = name.lower()
         if not _PRESET_NAME.fullmatch(wanted):
             raise WishRefused("preset", "A name has letters, digits and -, at most 24.")
@@ -520,7 +541,7 @@ class QuotePresets(Struct, frozen=True):
         write_private(self.path, text.encode(), replace=True)
 
     def _read(self) -> dict[str, Mapping[str, str]]:
-        """The texts by name; an unusable file counts as empty."""
+        """Returns the texts of the presets by name; an unusable file counts as empty."""
         try:
             kept = read_private(self.path, limit=_PRESETS_LIMIT)
             refuse_deep(kept)

@@ -1,12 +1,13 @@
 """Asks for quotes: one call for each kind of rate, with every route, its age and its end on the
 desk's clock.
 
-Quotes are scarce: the desk asks when a key is pressed, at a shown cost, and again by itself only
-after a 429 (:class:`AskingAgain`; contract 2.9). The digits of the amount and the limits of the
-pair are checked before (contract 6.1).
+Quotes are scarce. The desk asks only if a key is pressed, at a shown cost, and repeats the request
+by itself only after a 429 (:class:`AskingAgain`; contract 2.9). The digits of the amount and the
+limits of the pair are checked before a call (contract 6.1).
 
-The value difference of a route holds everything between what goes in and what comes out, fees
-included; it is no price impact. A missing price never counts as "no loss".
+The value difference of a route covers everything between what goes in and what comes out, fees
+included; it is not a price impact. If a price is missing, the difference is unknown, never "no
+loss".
 """
 
 from __future__ import annotations
@@ -60,31 +61,37 @@ _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
 )
 _HUNDRED = Decimal(100)
 _BELIEVED = Decimal("0.8")
-"""Prices of the list may be a day old; age does not explain a claim this far above them."""
+"""If the worth by the list's prices is below this share of the claimed worth, the list's prices
+count. They may be a day old, but age alone does not explain such a gap."""
 _MILLIONTH = Decimal("0.000001")
 VALIDITY = timedelta(seconds=60)
-"""How long a quote without ``validUntil`` is valid after it was asked for."""
+"""How long a quote without ``validUntil`` is valid, from the time it was asked for."""
 LIMITS_AGE = 60.0
 _KEPT_LIMITS = 64
 _CLOCK_RESOLUTION = timedelta(seconds=2)
-"""Differences up to this come from a ``Date`` without fractions."""
+"""Clock differences up to this size are ignored, because a ``Date`` header has no fractions of a
+second."""
 XMR = "xmr"
 ASKS = 3
-"""Calls after one key press at most."""
+"""Most requests after one key press."""
 LONGEST_WAIT = 90.0
-"""Seconds; a longer wait is shown and not sat out."""
+"""Longest wait in seconds after which the desk asks again by itself. A longer wait is only
+shown."""
 LATE = 5.0
-"""Seconds after its time at which nothing is asked any more: the page was out of view."""
+"""Seconds after the due time from which on nothing is asked any more, because the page was out of
+view."""
 
 
 class Bounds(Struct, frozen=True):
-    """Smallest and largest amount that a route takes; ``largest`` None for no bound."""
+    """The smallest and largest amount that routes take. ``largest`` is None if there is no upper
+    bound."""
 
     smallest: Decimal
     largest: Decimal | None
 
     def broken_by(self, amount: Decimal) -> tuple[str, Decimal] | None:
-        """The bound that the amount breaks, with its word; None within both."""
+        """Returns the bound that the amount violates, with its word (``smallest``, ``largest``);
+        None if the amount is within both."""
         if amount < self.smallest:
             return "smallest", self.smallest
         if self.largest is not None and amount > self.largest:
@@ -93,7 +100,7 @@ class Bounds(Struct, frozen=True):
 
 
 def typed_amount(text: str, token: Token) -> Decimal:
-    """The amount of ``token`` that a person typed. Raises AmountError."""
+    """Returns the amount of ``token`` that a person typed. Raises AmountError."""
     amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
     if amount == 0:
         raise AmountError("zero", "Type an amount above 0.", 0)
@@ -101,7 +108,8 @@ def typed_amount(text: str, token: Token) -> Decimal:
 
 
 def lost_digits(amount: Decimal) -> str:
-    """What the service makes of an amount with more digits than it keeps; else empty."""
+    """Returns a sentence with the amount that the service will receive if it cannot keep all
+    digits; else empty."""
     if survives_double(amount):
         return ""
     sent = exact_amount(as_double(amount))
@@ -114,9 +122,10 @@ def bounds_of(
     *,
     receive: bool = False,
 ) -> Bounds | None:
-    """The widest bounds over the route types; None when no type has any, or no limits are known.
+    """Returns the widest bounds over the route types. Returns None if no limits are known, if no
+    type has any, or if one of them names no minimum.
 
-    With ``receive`` they bound what arrives (``minOut``, ``maxOut``).
+    If ``receive`` is True, the bounds are for the amount that arrives (``minOut``, ``maxOut``).
     """
     if limits is None:
         return None
@@ -137,7 +146,8 @@ def outside_limits(
     *,
     receive: bool = False,
 ) -> str:
-    """Why no route takes the amount (in reverse: pays it); empty when one may."""
+    """Returns why no route takes the amount, or pays it if ``receive`` is True; empty if a route
+    may."""
     bounds = bounds_of(limits, types, receive=receive)
     broken = bounds.broken_by(amount) if bounds is not None else None
     if broken is None:
@@ -155,16 +165,18 @@ def _bucket(limits: PairLimits, kind: RouteType) -> Limits | None:
 
 
 DifferenceLevel = Literal["silent", "note", "amber", "typed", "refused"]
-"""By loss: below 1 % silent, below 3 % a note, below 10 % amber, below 30 % typed, then refused."""
+"""How a loss is treated: below 1 % ``silent``, below 3 % a ``note``, below 10 % ``amber``, below 30
+% ``typed`` (the user types the percentage), else ``refused``."""
 
 
 def share(percent: Decimal | None) -> Decimal | None:
-    """A derived percentage, with six decimals."""
+    """Returns a computed percentage with six decimal places."""
     return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
 
 
 class ValueDifference(Struct, frozen=True):
-    """``percent`` is negative for a loss, None where a price is missing. Values in USD."""
+    """The difference in value between what is sent and what arrives. ``percent`` is negative for a
+    loss and None if a price is missing. Values are in USD."""
 
     PRINTED: ClassVar = {"percent": "share", "level": "level"}
 
@@ -179,12 +191,14 @@ class ValueDifference(Struct, frozen=True):
 
     @property
     def needs_consent(self) -> bool:
-        """True for a difference that is unknown or so large that it is typed."""
+        """True if the difference is unknown, or so large that the user must type it or the route is
+        refused."""
         return self.percent is None or self.level in ("typed", "refused")
 
     @property
     def typed_text(self) -> str:
-        """What is typed at level ``typed``: the loss in whole percent, as ``12``; else empty."""
+        """What the user types at level ``typed``: the loss in whole percent, as ``12``; empty at
+        other levels."""
         if self.percent is None or self.level != "typed":
             return ""
         return str(int(-self.percent))
@@ -197,10 +211,12 @@ def value_difference(
     *,
     price_out: Decimal | None = None,
 ) -> ValueDifference:
-    """``amountOutUsd`` less fees over ``amountInUsd`` (else amount times price), less one.
+    """Returns the difference between the value that arrives and the value sent.
 
-    Where the claimed value is far above the token's own price times the amount received, the latter
-    counts: consent to a loss must not hang on one number of the answer that asks for it.
+    The value that arrives is ``amountOutUsd`` less fees, the value sent is ``amountInUsd``, else
+    the amount times its price. If the claimed value is far above the received amount times
+    ``price_out``, the latter is used, because the claimed value comes from the same answer that the
+    user is asked to consent to.
     """
     quote = row.quote
     value_in = quote.amount_in_usd
@@ -226,7 +242,7 @@ def _level(loss: Decimal) -> DifferenceLevel:
 
 
 def _value_out(row: RankedQuote) -> Decimal | None:
-    """USD of what arrives: ``amountOutUsd`` scaled to the net amount."""
+    """Returns the worth in USD of what arrives: ``amountOutUsd`` scaled to the net amount."""
     usd, gross = row.quote.amount_out_usd, row.quote.amount_out
     if usd is None or gross is None or gross <= 0 or row.key == gross:
         return usd
@@ -234,9 +250,9 @@ def _value_out(row: RankedQuote) -> Decimal | None:
 
 
 class QuoteResult(Struct, frozen=True):
-    """One answer, ranked when it arrived. ``cost`` is in calls of the quote budget. ``refused`` is
-    the error of one of two calls (floating, fixed); ``limits`` are those of the pair, where they
-    were known without a call."""
+    """The answer to a request for quotes, ranked when it arrived. ``cost`` is in calls of the quote
+    budget. ``refused`` is the error of the call that failed, if only one of two (floating, fixed)
+    did. ``limits`` are the pair's limits, if they were known without a call."""
 
     asked_at: datetime
     received_at: datetime
@@ -256,7 +272,7 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def amount(self) -> Decimal:
-        """The amount sold, or in reverse the amount to arrive."""
+        """The amount sold, or the amount to arrive if the request states the output."""
         return self.request.amount
 
     @property
@@ -265,10 +281,11 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
-        """The lowest minimum of the routes that the amount was too small for, and its provider.
+        """The lowest minimum of the routes that the amount was too small for, and its provider;
+        None if there is no such route.
 
-        In reverse the minimum of what arrives, from the limits of the pair: a quote's own minimum
-        is of the token sold.
+        If the request states the output, it is the lowest minimum of what arrives by the limits of
+        the pair, without a provider: a quote's own minimum is in the token sold.
         """
         if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
@@ -284,32 +301,35 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def failed(self) -> int:
-        """Routes that the service refuses for another reason than the amount, if most are: asked
-        again they may be usable. Else 0."""
+        """The number of routes that the service refuses for another reason than the amount, if they
+        are most of the unusable routes; else 0. Such routes may be usable in a new request."""
         failed = sum(entry.server_says for entry in self.ranking.unusable)
         return failed if 2 * failed > len(self.ranking.unusable) else 0
 
     @property
     def not_known(self) -> int:
-        """Routes of an unknown type, if most are; else 0."""
+        """The number of routes of an unknown type, if they are most of the unusable routes; else
+        0."""
         unknown = sum(not is_known_kind(entry.quote) for entry in self.ranking.unusable)
         return unknown if 2 * unknown > len(self.ranking.unusable) else 0
 
     def amount_in(self, row: RankedQuote) -> Decimal:
-        """What is sold on this route: the amount asked for, or in reverse the quote's."""
+        """Returns what is sold on this route: the requested amount, or the quote's ``amountIn`` if
+        the request states the output."""
         if self.request.receive and row.quote.amount_in is not None:
             return row.quote.amount_in
         return self.amount
 
     def value_difference(self, row: RankedQuote) -> ValueDifference:
-        """What the route loses in value, fees included."""
+        """Returns how much value the route loses, fees included."""
         return value_difference(
             self.amount_in(row), self.token_in.price, row, price_out=self.token_out.price
         )
 
 
 class QuoteDesk:
-    """Asks the service for quotes and pair limits. Every call raises ClientError."""
+    """Asks the service for quotes and pair limits. Each of its calls to the service may raise
+    ClientError."""
 
     def __init__(self, api: PartnerApi, catalog: Catalog, clock: Clock) -> None:
         self._api = api
@@ -318,11 +338,11 @@ class QuoteDesk:
         self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
-        """Asks for every route, one call for each kind of rate; returns them ranked. ``on_repeat``
-        is told before a call is repeated.
+        """Asks for every route, one call for each kind of rate, and returns the routes ranked.
+        ``on_repeat`` is called before a call is repeated.
 
-        If one of two calls fails, its error stands in ``refused``. Raises ClientError if none was
-        answered.
+        If one of two calls fails, its error is in ``refused`` of the result. Raises ClientError if
+        no call was answered.
         """
         rows: list[tuple[Quote, datetime]] = []
         asked_at: datetime | None = None
@@ -344,8 +364,8 @@ class QuoteDesk:
     async def ask_rate(
         self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
-        """Asks for one kind of rate, for the first time or again; rows of the other kind stay as
-        they are."""
+        """Asks for one kind of rate, for the first time or again, and returns the new result. Rows
+        of the other kind of rate are kept."""
         _, answer = await self._call(result.request, on_repeat, fixed=fixed)
         before = result.ranking
         others = [
@@ -364,7 +384,7 @@ class QuoteDesk:
     async def _call(
         self, request: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
     ) -> tuple[datetime, list[tuple[Quote, datetime]]]:
-        """Returns when it was asked, and each quote with its end."""
+        """Returns the time of the request, and each quote with the time at which it ends."""
         asked = self._clock.monotonic()
         quotes: list[Quote]
         if request.private_send:
@@ -388,7 +408,8 @@ class QuoteDesk:
         return asked_at, [(quote, end_of(quote, asked_at)) for quote in named]
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
-        """Smallest and largest amounts of a pair, at most a minute old."""
+        """Returns the smallest and largest amounts of a pair, at most a minute old. Raises
+        ClientError."""
         recent = self.known_limits(token_in, token_out)
         if recent is not None:
             return recent
@@ -403,7 +424,8 @@ class QuoteDesk:
         return limits
 
     def known_limits(self, token_in: Token, token_out: Token) -> PairLimits | None:
-        """The limits of a pair if they are less than a minute old; no call."""
+        """Returns the limits of a pair if they are known and less than a minute old. Makes no
+        call."""
         kept = self._limits.get((token_in.id, token_out.id))
         fresh = kept is not None and self._clock.monotonic() - kept[0] < LIMITS_AGE
         return kept[1] if kept is not None and fresh else None
@@ -415,23 +437,25 @@ class QuoteDesk:
 
 
 def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
-    """The quote with its end on the desk's clock; the service's is ``ahead`` by that much.
-    Otherwise all quotes would be over at once on a machine whose clock is a minute fast."""
+    """Returns the quote with its end converted to the desk's clock. ``ahead`` is how far the
+    service's clock is ahead. Without this, all quotes would seem expired on a machine whose clock
+    is a minute fast."""
     if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
         return quote
     return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
 
 
 def end_of(quote: Quote, asked_at: datetime) -> datetime:
-    """When a quote ends on the desk's clock. A fixed rate without an end ends at once: a create
-    must not lean on a promise that was never made."""
+    """Returns when a quote ends on the desk's clock. A fixed rate for which the service names no
+    end counts as ended when it was asked for, so that no order relies on it."""
     if quote.valid_until is not None:
         return quote.valid_until
     return asked_at if quote.fixed else asked_at + VALIDITY
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:
-    """A private send as a row of the same table, without provider and net amount."""
+    """Returns the quote of a private send as a row for the same table, without provider and net
+    amount."""
     return Quote(
         quote_id=quote.quote_id,
         type=quote.type,
@@ -449,8 +473,8 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
 def find_intermediate_token(
     catalog: Catalog, result: QuoteResult, row: RankedQuote
 ) -> Token | None:
-    """XMR where the hop of a private route was pinned to it, else None: only then is it known which
-    chain an intermediate refund address belongs to (contract 7.12)."""
+    """Returns XMR if the legs of a private route were pinned to meet on it; None otherwise. Only
+    then is it known which chain an intermediate refund address belongs to (contract 7.12)."""
     if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
@@ -459,8 +483,9 @@ def find_intermediate_token(
 
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
-    """The row of the same provider and route in a newer result; None if it is gone or pays nothing.
-    Private routes name no provider: the best of the same kind of rate takes their place."""
+    """Returns the row for the same provider and route in a newer result; None if there is none or
+    it pays nothing. Private routes name no provider, so the best private route with the same kind
+    of rate is returned for them."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
@@ -470,7 +495,8 @@ def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None
 
 
 def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
-    """By how much the newer quote is worse, in percent above zero; None if it is not."""
+    """Returns by how many percent the newer quote is worse, as a positive number; None if it is not
+    worse."""
     worse = ROUGH.subtract(before.figure, after.figure)
     worse = -worse if before.reverse else worse
     if before.figure <= 0 or worse <= 0:
@@ -479,35 +505,39 @@ def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
 
 
 class AskingAgain:
-    """The repeats of one question. Times are seconds of the desk's monotonic clock."""
+    """When and how often a request for quotes is repeated by the desk. Times are seconds of the
+    desk's monotonic clock."""
 
     def __init__(self) -> None:
         self._asked = 0
         self._repeat: Repeat | None = None
         self._due: float | None = None
         self.most = 1
-        """How many calls each call of the next question may become, and be charged as."""
+        """How often each call of the next request may be made, and counted in the quote budget."""
 
     def begin(self, *, by_itself: bool = False) -> None:
-        """A question leaves, by a key or ``by_itself``."""
+        """Notes that a request is sent, because a key was pressed or because the desk repeats it
+        (``by_itself``)."""
         self._asked = self._asked + 1 if by_itself else 1
         self._repeat = self._due = None
 
     def may_repeat(self, repeat: Repeat) -> bool:
-        """False after a 429, whose wait is shown instead; else the client repeats the call."""
+        """Returns whether the client may repeat a call. False after a 429, whose wait is shown
+        instead."""
         if isinstance(repeat.error, RateLimited):
             return False
         self._repeat, self.most = repeat, repeat.of
         return True
 
     def answered(self) -> None:
-        """An answer came; only calls that were repeated make the next question dearer."""
+        """Notes that an answer arrived. If no call was repeated, the next request costs one call
+        each again."""
         if self._repeat is None:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """No answer came. ``budget_wait`` is in seconds, until the desk's own count allows another
-        call."""
+        """Notes that the request failed, and plans to repeat it after a 429. ``budget_wait`` is in
+        seconds, until the desk's own count allows another call."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait
@@ -515,11 +545,11 @@ class AskingAgain:
             self._due = now + wait
 
     def left(self, now: float) -> float | None:
-        """Seconds until it is asked again by itself; None if it is not."""
+        """Returns the seconds until the desk asks again by itself; None if it will not."""
         return None if self._due is None else max(0.0, self._due - now)
 
     def is_due(self, now: float) -> bool:
-        """True once it is time to ask again. Called about every second while the page is in
+        """Returns True once it is time to ask again. Called about every second while the page is in
         view."""
         if self._due is None or now < self._due:
             return False
@@ -527,13 +557,15 @@ class AskingAgain:
         return waited_for
 
     def words(self, now: float) -> str:
-        """``again in 21 s``; empty when it is not asked again by itself."""
+        """Returns the wait in words: ``again in 21 s``; empty if the desk will not ask again by
+        itself."""
         left = self.left(now)
         return "" if left is None else f"again in {ceil(left)} s"
 
     @property
     def turn(self) -> str:
-        """``2 of 3`` for a question or call that is repeated, else empty."""
+        """The number of the attempt, as ``2 of 3``, if a request or call is being repeated; else
+        empty."""
         if self._repeat is not None:
             return f"{self._repeat.attempt} of {self._repeat.of}"
         return f"{self._asked} of {ASKS}" if self._asked > 1 else ""

@@ -1,13 +1,12 @@
-"""Which route pays most, which routes cannot be used and why, and the order in which they are
-shown.
+"""Ranks routes by what they pay, and says which routes cannot be used and why.
 
-Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8); reverse quotes pay
-out the same and are compared on ``amountIn``, lowest first. Only usable routes are ranked: a sort
-over all would put an errored or filtered row first. A net amount above the payout is not believed
-(contract 6.7, 6.21).
+Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8). If the request states
+the output, all routes pay the same and are compared on ``amountIn``, lowest first. Only usable
+routes are ranked, because otherwise a route with an error could be first. A net amount above the
+payout is not believed (contract 6.7, 6.21).
 
-All-in is net less gas, both in the output token (in reverse what is sent plus gas). It is never the
-default: ``netAmountOut`` leaves gas out (contract 6.8).
+The all-in amount is net less gas, in the output token; for a stated output it is what is sent plus
+gas. It is never the default order, because ``netAmountOut`` leaves gas out (contract 6.8).
 
 Badges are short words beside the numbers of a usable route; ``MEANINGS`` explains them. ``gross``:
 fees are not in the ranking. ``differs``: net does not follow from amount and fees. ``refund
@@ -32,10 +31,12 @@ from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import AmountType, FilteredReason, Quote, RouteType
 
 FeesKind = Literal["in price", "usd", "unknown"]
-"""``in price``: the rate holds them; ``usd``: ``feeUsd`` states them; ``unknown``: nothing said."""
+"""How fees are stated. ``in price``: they are part of the rate. ``usd``: ``feeUsd`` states them.
+``unknown``: no field says anything."""
 
 RECHECK = Decimal("0.005")
-"""Net may differ from amount less fees by this share of the amount."""
+"""Largest difference between net and amount less fees, as a share of the amount, that is not
+reported."""
 
 MEANINGS: dict[str, str] = {
     "gross": "fees are not in the ranking: the service knows no price",
@@ -52,11 +53,11 @@ MEANINGS: dict[str, str] = {
 }
 _SHORT_WORDS = {"refund address": "refund", "pays nothing": "pays 0", "differs": "Δ"}
 _CONDITIONS = frozenset(("refund address", "memo", "markup", "region"))
-"""Badges whose absence is noted where most routes have them."""
+"""Badges for which a row says if it lacks them, in a list where most rows have them."""
 _SAID_ONCE_FROM = 5
 
 TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
-"""Amounts are equal if they are to twelve digits: the service computes in doubles."""
+"""Rounds to twelve digits, in which amounts are compared: the service computes in doubles."""
 _COMPARED = frozenset(RouteType)
 _SHORT = Decimal("0.0001")
 _NO_END = "it does not say until when its rate is kept"
@@ -66,11 +67,12 @@ _FILTERED: dict[str, str] = {
 }
 ALIKE_SHOWN = 3
 FEWEST_LEFT_OUT = 2
-"""A single row takes no more room than the note that it is left out."""
+"""Smallest number of rows that may be left out. A single row takes no more room than the note about
+it."""
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
-    """The badges of a quote that pays ``key``, most important first."""
+    """Returns the badges of a quote that pays ``key``, most important first."""
     fee, net = quote.fee_usd, quote.net_amount_out
     compared = fee is not None and fee > 0 and net is not None
     # No USD price: the service could not take its fee out of the amount.
@@ -93,13 +95,15 @@ def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, .
 
 
 def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
-    """The badges that the last column names; a fixed route needs a refund address anyway."""
+    """Returns the badges that the last column shows. ``refund address`` is left out beside
+    ``fixed``, which implies it."""
     return tuple(b for b in badges if not (b == "refund address" and "fixed" in badges))
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """The badges as the last column writes them, ``approve`` first, as it costs a transaction;
-    ``common`` ones only where they are missing."""
+    """Returns the badges as the last column writes them. ``approve`` is first, because it costs a
+    transaction. A badge in ``common`` is left out; if it states a condition and the route lacks it,
+    it is written as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -109,7 +113,7 @@ def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> st
 
 
 def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
-    """Badges of at least four in five routes; none for fewer than five routes."""
+    """Returns the badges of at least four in five routes; empty for fewer than five routes."""
     if len(rows) < _SAID_ONCE_FROM:
         return frozenset()
     counts = Counter(badge for badges in rows for badge in noted(badges))
@@ -117,7 +121,7 @@ def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
 
 
 def meaning_word(badge: str) -> str:
-    """The word of a badge in the last column."""
+    """Returns the word for a badge in the last column."""
     return _SHORT_WORDS.get(badge, badge)
 
 
@@ -128,12 +132,14 @@ def fees_kind(quote: Quote) -> FeesKind:
 
 
 def fee_in_output(quote: Quote) -> Decimal | None:
-    """``feeUsd`` in the output token, at the quote's own price; None without a price."""
+    """Returns ``feeUsd`` in the output token, at the quote's own price; None if the quote has no
+    price."""
     return usd_in_output(quote, quote.fee_usd)
 
 
 def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
-    """A USD amount in the output token, at ``amountOutUsd`` over ``amountOut`` of the quote."""
+    """Returns an amount of USD in the output token, at ``amountOutUsd`` over ``amountOut`` of the
+    quote; None if either is missing or zero."""
     out, out_usd = quote.amount_out, quote.amount_out_usd
     if value is None or out is None or out_usd is None or out <= 0 or out_usd <= 0:
         return None
@@ -150,8 +156,8 @@ def _follows(quote: Quote) -> bool:
 
 
 class UnusableQuote(Struct, frozen=True):
-    """A route that is shown and cannot be chosen. ``server_says``: the reason is text of the
-    service."""
+    """A route that is shown but cannot be chosen. ``server_says`` is True if the reason is text of
+    the service."""
 
     MERGED: ClassVar = "quote"
     PRINTED: ClassVar = {"reason": "reason", "serverSays": "server_says", "quote": "quote"}
@@ -169,8 +175,8 @@ def is_known_kind(quote: Quote) -> bool:
 def _problem(
     quote: Quote, end: datetime, request: QuoteRequest, now: datetime, *, alone: bool
 ) -> UnusableQuote | None:
-    """Why a quote is not ranked; None for a usable one. ``alone``: no other quote of the answer has
-    its id."""
+    """Returns why a quote is not ranked; None for a usable quote. ``alone`` is True if no other
+    quote of the answer has its id."""
     if quote.filtered:
         reason_in_words = _FILTERED.get(quote.filtered_reason or "")
         reason = reason_in_words or f"filtered: {quote.filtered_reason or 'no reason given'}"
@@ -218,11 +224,12 @@ def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
 
 
 class RankedQuote(Struct, frozen=True):
-    """A usable route. ``key`` is what it pays, in the token received.
+    """A usable route, with its place in the ranking. ``key`` is what it pays, in the token
+    received.
 
-    ``vs_best_percent`` and ``vs_best_amount`` are 0 for the best row and negative below it;
-    ``reverse`` rows, which ask for more, have positive ones. The percentage is None if the best
-    pays nothing.
+    ``vs_best_percent`` and ``vs_best_amount`` compare it with the best row: they are 0 for the best
+    and negative for worse rows. If ``reverse`` is True, worse rows take more and the values are
+    positive. The percentage is None if the best row pays nothing.
     """
 
     place: int
@@ -236,7 +243,8 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def figure(self) -> Decimal:
-        """The amount it is ranked on: what it pays, or in reverse what it takes."""
+        """The amount that the route is ranked on: what it pays, or what it takes if the request
+        states the output."""
         return _figure(self.quote, self.reverse)
 
     @property
@@ -246,12 +254,13 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def pays(self) -> bool:
-        """True if the fees leave anything; a route that pays nothing is never chosen unasked."""
+        """True if the route pays anything after fees. A route that pays nothing is never selected
+        by default."""
         return self.key > 0
 
     @property
     def on_chain(self) -> bool:
-        """True if the wallet signs the payment: nothing is deposited by hand."""
+        """True if the wallet signs the payment, so that no deposit is sent by hand."""
         return self.quote.type == RouteType.DEX
 
     def expired(self, now: datetime) -> bool:
@@ -267,12 +276,12 @@ class Ranking(Struct, frozen=True):
         return self.rows[0] if self.rows else None
 
     def best_at(self, now: datetime) -> RankedQuote | None:
-        """The best row that is still valid."""
+        """Returns the best row that is still valid at ``now``; None if there is none."""
         return next((row for row in self.rows if not row.expired(now)), None)
 
     def default_at(self, now: datetime, *, signs: bool = True) -> RankedQuote | None:
-        """The row to select at first: valid and paying something, on a chain only if the wallet
-        ``signs``."""
+        """Returns the row to select at first: the best that is valid and pays something. On-chain
+        routes are left out unless the wallet ``signs``."""
         candidates = (row for row in self.rows if row.pays and (signs or not row.on_chain))
         return next((row for row in candidates if not row.expired(now)), None)
 
@@ -280,9 +289,10 @@ class Ranking(Struct, frozen=True):
         return next((row for row in self.rows if row.quote.quote_id == quote_id), None)
 
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
-        """After a refresh, the row of the same quote, else of the same provider and route.
+        """Returns the row for the quote chosen before a refresh: the same quote, else the same
+        provider and route; None if there is neither.
 
-        Private rows name no provider: only the quote itself is the same row.
+        Private rows name no provider, so only the same quote is found for them.
         """
         same = self.find(chosen.quote_id)
         if same is not None or chosen.quote.swap is None:
@@ -294,11 +304,11 @@ class Ranking(Struct, frozen=True):
 def rank(
     offered: Sequence[tuple[Quote, datetime]], request: QuoteRequest, now: datetime
 ) -> Ranking:
-    """Ranks the usable rows, best first; returns the others with their reason.
+    """Ranks the usable quotes, best first, and returns the others with their reasons.
 
-    ``offered`` are quotes with their ends on the desk's clock. With a stated output the route that
-    takes least is first. Quotes that share an id with another one are refused: nobody could tell
-    which is executed.
+    ``offered`` are quotes with their ends on the desk's clock. If the request states the output,
+    the route that takes least is first. Quotes that share an id are refused, because it is not
+    known which of them would be executed.
     """
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
@@ -315,7 +325,8 @@ def rank(
 
 
 def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Quote, datetime]]:
-    """Drops exact duplicates; of a quote in two answers the earlier end counts."""
+    """Returns the quotes without exact duplicates. If answers name different ends for one id, the
+    earlier end counts."""
     by_id: dict[str | None, list[Quote]] = {}
     ends: dict[str | None, datetime] = {}
     distinct: list[Quote] = []
@@ -329,12 +340,14 @@ def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Qu
 
 
 def comparison_key(quote: Quote) -> Decimal | None:
-    """``netAmountOut``, or ``amountOut`` where there is none (private rows of some services)."""
+    """Returns ``netAmountOut``, or ``amountOut`` if there is none (private rows of some
+    services)."""
     return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Former place by quote id, for the rows of ``after`` that moved."""
+    """Returns the former place by quote id, for the rows of ``after`` that moved. Rows without a
+    provider are left out."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:
@@ -351,8 +364,8 @@ def _figure(quote: Quote, reverse: bool) -> Decimal:
 
 
 def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, str, str]:
-    """Amounts equal to 12 digits tie; then shorter, then fixed, then by the name of the
-    provider."""
+    """Returns the sort key: the amount in twelve digits, then the shorter duration, then fixed
+    rates, then the provider's name."""
     figure = TIES.plus(_figure(quote, reverse))
     return (
         figure if reverse else -figure,
@@ -365,7 +378,7 @@ def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, s
 
 
 def time_key(quote: Quote) -> tuple[bool, Decimal]:
-    """Sorts by duration, unknown ones last."""
+    """Returns the sort key for the duration, with unknown durations last."""
     return (quote.duration is None, quote.duration or Decimal(0))
 
 
@@ -403,18 +416,19 @@ def _placed(
 
 
 def share_of(away: Decimal, best: Decimal) -> Decimal | None:
-    """``away`` in percent of ``best``; None if the best is nothing."""
+    """Returns ``away`` in percent of ``best``; None if ``best`` is not above zero."""
     return ROUGH.multiply(ROUGH.divide(away, best), Decimal(100)) if best > 0 else None
 
 
 QuoteOrder = Literal["net", "all-in", "time"]
-"""``net`` is the ranking itself; ``time`` keeps its places."""
+"""The order of the rows. ``net`` is the ranking itself; ``time`` sorts by duration and keeps the
+places."""
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the order that is shown. ``figure`` is the amount that is compared; None where the
-    gas is unknown, and such rows come last. The differences are to the best row that is still
-    valid; None without a figure."""
+    """A route in the order that is shown. ``figure`` is the amount that is compared; it is None if
+    the gas is unknown, and such rows come last by all-in. The differences are measured from the
+    best row that is still valid; None without a figure."""
 
     row: RankedQuote
     place: int
@@ -425,8 +439,8 @@ class PlacedQuote(Struct, frozen=True):
 
 
 class Arrangement(Struct, frozen=True):
-    """What the keys of the table choose. ``only`` None shows every route type; with ``whole``
-    indistinguishable routes are all shown."""
+    """The order and filter of the table, as chosen by keys. If ``only`` is None, every route type
+    is shown. If ``whole`` is True, all indistinguishable routes are shown."""
 
     order: QuoteOrder = "net"
     only: RouteType | None = None
@@ -437,25 +451,28 @@ class Arrangement(Struct, frozen=True):
         return self.order == "all-in"
 
     def sorted_on(self) -> Arrangement:
-        """The next order."""
+        """Returns the arrangement with the next order."""
         orders: tuple[QuoteOrder, ...] = get_args(QuoteOrder)
         return replace(self, order=orders[(orders.index(self.order) + 1) % len(orders)])
 
     def switched(self) -> Arrangement:
-        """All-in in place of net, and back."""
+        """Returns the arrangement with all-in in place of net, or net in place of all-in."""
         return replace(self, order="net" if self.all_in else "all-in")
 
     def narrowed(self, only: RouteType | None) -> Arrangement:
-        """One route type; all of them if it is shown already."""
+        """Returns the arrangement that shows one route type, or all types if that type is shown
+        already."""
         return replace(self, only=None if only is self.only else only)
 
     def unfolded(self, whole: bool = True) -> Arrangement:
-        """Shows all indistinguishable routes, or the first of them."""
+        """Returns the arrangement that shows all indistinguishable routes, or only the first of
+        them."""
         return replace(self, whole=whole)
 
     def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
-        """The routes of ``placed`` that are not shown. Routes without a provider differ in their
-        amount alone; the first three of each kind of rate are shown, and the best."""
+        """Returns the routes of ``placed`` that are not shown. Private routes without a provider
+        differ only in their amount, so the first three with each kind of rate are shown, and the
+        best route."""
         if self.whole or self.only is RouteType.PRIVATE:
             return ()
         alike: dict[bool, list[PlacedQuote]] = {}
@@ -471,7 +488,8 @@ class Arrangement(Struct, frozen=True):
         return tuple(route for route in placed if route.place in places)
 
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
-        """The rows to show. A filter hides rows and changes neither places nor the best."""
+        """Returns the rows to show. A filter hides rows and changes neither the places nor the best
+        row."""
         placed = _compared(ranking, self.all_in, now)
         if self.order == "time":
             placed = sorted(placed, key=lambda route: time_key(route.row.quote))
@@ -481,10 +499,11 @@ class Arrangement(Struct, frozen=True):
 
 
 def all_in(row: RankedQuote) -> Decimal | None:
-    """Net less gas in the output token, in reverse the amount sent plus gas in its token.
+    """Returns net less gas, in the output token. If the request states the output, returns the
+    amount sent plus gas, in the token sold.
 
-    None if an on-chain route states no gas, or no price converts it. Centralized routes have no gas
-    of their own.
+    Returns None if an on-chain route states no gas, or if no price converts it. Centralized routes
+    have no gas of their own.
     """
     quote, gas = row.quote, row.quote.gas_usd
     if gas is None:
@@ -503,7 +522,8 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Place by all-in for each quote id; rows of unknown gas come last, in their old order."""
+    """Returns the place by all-in amount for each quote id. Rows with unknown gas are last, in the
+    order of the ranking."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

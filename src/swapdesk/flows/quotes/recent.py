@@ -1,8 +1,8 @@
-"""Earlier questions of this desk as intent lines to ask again, and how its orders ended at each
-provider, as the journal has them.
+"""Reads earlier requests of this desk from the journal as intent lines to ask again, and how orders
+ended at each provider.
 
-Standard orders alone are counted: a private order names no provider. The service is not asked, and
-orders of other desks do not count.
+Only standard orders are counted, because a private order names no provider. The service is not
+asked, and orders of other desks do not count.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
 LOOKED_AT = 1_000
-"""The newest intents that are read; the journal may hold years of them."""
+"""Number of newest intents that are read; the journal may hold years of them."""
 
 _WIDE = Context(prec=80)
 _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, DisplayStatus.FAILED})
 
 
 class Recent(Struct, frozen=True):
-    """``text`` resolves to the same tokens again; ``at`` is when the intent was confirmed."""
+    """An earlier request as an intent line. ``text`` resolves to the same tokens; ``at`` is when
+    the intent was confirmed."""
 
     text: str
     route: Route
@@ -39,7 +40,8 @@ class Recent(Struct, frozen=True):
 
 
 def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> list[Intent]:
-    """The intents confirmed here, newest first; the order id breaks ties."""
+    """Returns the intents that were confirmed here, newest first; equal times are sorted by order
+    id."""
     intents = [(order.intent, order.service_id) for order in orders if order.intent is not None]
     newest = heapq.nsmallest(
         most, intents, key=lambda order: (-order[0].frozen_at.timestamp(), order[1])
@@ -48,7 +50,7 @@ def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> lis
 
 
 def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
-    """Each text once, in the sequence of ``intents``."""
+    """Returns the intents as lines, in the sequence of ``intents``, each text only once."""
     lines: dict[str, Recent] = {}
     seen: set[tuple[object, ...]] = set()
     for intent in intents:
@@ -66,7 +68,7 @@ def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) ->
 
 
 def token_spec(token: TokenFacts, catalog: Catalog) -> str:
-    """The shortest text that resolves to the token."""
+    """Returns the shortest text that resolves to the token."""
     symbol = token.symbol.lower()
     for spec in (symbol, f"{symbol}.{token.chain}"):
         resolved = resolve(spec, catalog).token
@@ -76,7 +78,8 @@ def token_spec(token: TokenFacts, catalog: Catalog) -> str:
 
 
 def _said(intent: Intent) -> tuple[object, ...]:
-    """All facts that :func:`_text` writes: it is slow, and the same intents repeat."""
+    """Returns all facts that :func:`_text` writes, as a key that finds repeated intents without the
+    slow call."""
     private = intent.kind is IntentKind.PRIVATE_SEND
     return (
         intent.kind,
@@ -101,11 +104,12 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 
 
 class ProviderRecord(Struct, frozen=True):
-    """How orders ended at a provider that received their deposit.
+    """How orders ended at a provider.
 
-    ``minutes`` is the median from creation to payout of completed orders, ``said`` of the
-    provider's estimates; ``to_quote`` the median difference of payout and quote, in percent of the
-    quote. None where no order tells.
+    ``minutes`` is the median time from deposit (else creation) to payout of completed orders, and
+    ``said`` is the median of the estimates for them, in minutes. ``to_quote`` is the median
+    difference between payout and quote, in percent of the quote. Each is None if no order has the
+    values.
     """
 
     completed: int
@@ -121,7 +125,8 @@ class ProviderRecord(Struct, frozen=True):
 
 
 def provider_records(orders: Iterable[TrackedOrder]) -> dict[str, ProviderRecord]:
-    """The record of each provider that ended an order of this desk, by its code."""
+    """Returns the record of each provider where orders of this desk ended, by the provider's
+    code."""
     by_code: dict[str, list[TrackedOrder]] = {}
     for order in orders:
         code = order.order.in_
@@ -153,7 +158,7 @@ def _minutes(order: TrackedOrder) -> Decimal | None:
 
 
 def _estimated(order: TrackedOrder) -> Decimal | None:
-    """Minutes from the deposit on, as the service estimated them (contract 8.17)."""
+    """Returns the estimate of the service in minutes, counted from the deposit (contract 8.17)."""
     eta, created, begun = order.order.eta, order.order.created, order.begun
     if eta is None or created is None or begun is None:
         return eta

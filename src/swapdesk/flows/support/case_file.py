@@ -1,11 +1,14 @@
-"""A support case as one file: a JSON document that may be posted publicly as it is.
+"""Writes and reads a support case as one file: a JSON document that may be posted publicly as it
+is.
 
-It is masked when it is written. Keys, secrets and whatever looks like one are never in it;
-addresses, amounts, memos, hashes and names only if they were asked for, and otherwise as a mask
-that is the same in the whole file, or as dots. A file that is read counts as hostile: its size and
-shape are bounded, its texts are made safe, and nothing in it is run. A reply in it may send a
-customer to a thief, so it is shown as the words of whoever wrote the file, and not offered to be
-copied. The web page shows the same texts as the desk.
+The texts are masked when the file is written. Keys, secrets and texts that look like them are never
+in the file. Addresses, amounts, memos, hashes and names are in it only if they were asked for.
+Otherwise amounts are replaced by dots and the others by masks; a value has the same mask in the
+whole file.
+
+A file that is read counts as hostile: its size and shape are bounded, its texts are made safe, and
+nothing in it is run. A reply in a file may send a customer to a thief, so it is shown as the words
+of the file's author and not offered to be copied. The web page shows the same texts as the desk.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ NOT_OURS = (
 )
 NOT_OUR_REPLY = "Reply, not of this desk"
 WHOSE = "by the file, "
-"""Prefix of the file's words about money and who acts."""
+"""Prefix for what the file says about money and who acts."""
 SECRET = "«removed: it looks like a key»"
 
 
@@ -55,19 +58,20 @@ Shown = Literal["addresses", "amounts", "memos", "hashes", "names"]
 
 
 class CaseFile(Struct, frozen=True, rename="camel"):
-    """``order`` is the service's last answer, by the names of the API."""
+    """A support case as a file. ``order`` is the service's last answer, with the field names of the
+    API; ``masked`` are the kinds of facts that are masked."""
 
     schema: int
     written: datetime
     masked: tuple[str, ...]
     program: Mapping[str, str]
-    """Versions, clock, and settings that are no secret."""
+    """Versions, the clock, and settings that are not secret."""
     record: CaseRecord
     order: Mapping[str, Any]
 
     @property
     def newer(self) -> str:
-        """A sentence if a newer version wrote the file; else empty."""
+        """A sentence if a newer version wrote the file; empty otherwise."""
         if self.schema <= SCHEMA:
             return ""
         return (
@@ -77,13 +81,14 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
     @property
     def made(self) -> str:
-        """``Written 2025-11-17 13:51 UTC. Masked in it: addresses, memos.``"""
+        """When the file was written and what is masked: ``Written 2025-11-17 13:51 UTC. Masked in
+        it: addresses, memos.``"""
         masked = ", ".join(self.masked) or "nothing"
         return f"Written {self.written.astimezone(UTC):%Y-%m-%d %H:%M} UTC. Masked in it: {masked}."
 
 
 class CaseFileRefused(ValueError):
-    """The file was not read or not written; the text is a sentence."""
+    """Raised if a file cannot be read or written; the message is a sentence."""
 
 
 # What is masked
@@ -113,7 +118,8 @@ _KEPT = frozenset(
     swap_name in_symbol out_symbol in_token_id out_token_id eta order_finished_received
     action_required non_refundable rerouted refund_chain multi_id""".split()  # noqa: SIM905
 )
-"""Never masked. A field that is in none of these tables is left out of the file."""
+"""Fields of an order that are never masked. A field that is in none of these tables is left out of
+the file."""
 
 
 _ONE_OF: Mapping[Shown, str] = {
@@ -125,7 +131,7 @@ _ONE_OF: Mapping[Shown, str] = {
 
 
 class Masks:
-    """Replaces texts by masks, the same one for the same text: ``address-1``."""
+    """Replaces texts by masks such as ``address-1``. Equal texts get the same mask."""
 
     def __init__(self, shown: Iterable[Shown]) -> None:
         self.shown = frozenset(shown)
@@ -145,7 +151,8 @@ class Masks:
         return None if text is None else self.of(kind, text)
 
     def order(self, order: Order) -> Order:
-        """Amounts stay: they are hidden in the texts that are made of the order."""
+        """Returns the order with its addresses, memos and hashes masked. Amounts are kept, and
+        hidden later in the texts that are made of the order."""
         changed: dict[str, Any] = {
             field: self.maybe(kind, getattr(order, field))
             for kind, fields in _FIELDS.items()
@@ -214,7 +221,8 @@ def case_file(
     program: Mapping[str, str],
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
-    """``secrets`` of this desk are left out, whatever is ``shown``."""
+    """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
+    ``secrets`` of this desk are left out even then."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))
@@ -240,13 +248,13 @@ def file_bytes(file: CaseFile) -> bytes:
 
 
 def file_name(order_id: str, suffix: str = ".json") -> str:
-    """``swapdesk-case-w2Bn8L.json``."""
+    """Returns the file's name: ``swapdesk-case-w2Bn8L.json``."""
     return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}{suffix}"
 
 
 def write_case(data: bytes, path: Path) -> Path:
-    """Writes a new file that its owner alone can read. Raises CaseFileRefused, as for one that
-    exists."""
+    """Writes a new file that only its owner can read, and returns its path. Raises CaseFileRefused
+    if the file exists or cannot be written."""
     try:
         write_private(path, data)
     except FileExistsError:
@@ -257,7 +265,8 @@ def write_case(data: bytes, path: Path) -> Path:
 
 
 def read_case_file(path: Path) -> CaseFile:
-    """Raises CaseFileRefused."""
+    """Returns the support case in a file. Raises CaseFileRefused if it cannot be read or is
+    none."""
     try:
         with path.open("rb") as file:
             return read_bytes(file.read(MOST_BYTES + 1))
@@ -336,7 +345,8 @@ def _each_text(value: Any, change: Any) -> Any:
 
 
 def read_bytes(data: bytes) -> CaseFile:
-    """Raises CaseFileRefused. Members that a newer version added are left out."""
+    """Returns the support case in the bytes of a file. Raises CaseFileRefused. Members that a newer
+    version added are left out."""
     if data.startswith(ZIP):
         raise CaseFileRefused(
             "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."
@@ -379,7 +389,7 @@ def _each_part(value: Any) -> Iterator[Any]:
 
 PAGE = "case"
 MOST_STAGES = 20
-"""Most stages that are drawn; more are only named."""
+"""Largest number of stages that are shown one by one."""
 _SIDES = (
     ("What is sent", re.compile(r"(in|quotedIn|deposit|refund|intermediateRefund)(?![a-z])")),
     ("What is paid out", re.compile(r"(out|quotedOut|receiver)(?![a-z])")),
@@ -409,7 +419,8 @@ def case_page(file: CaseFile) -> str:
 
 
 def _sides(order: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yields both sides of the exchange and the rest, fields by their names of the API."""
+    """Yields a title with the fields of an order, for each side of the exchange and for all other
+    fields. Fields are named as in the API."""
     left = dict(order)
     for title, names in _SIDES:
         side = {name: left.pop(name) for name in order if names.match(name)}

@@ -1,9 +1,9 @@
-"""Searches the orders behind a pasted text, place by place, and records each place's answer.
+"""Searches the orders that a pasted text is about, place by place, and records each place's answer.
 
 The sequence is fixed: the journal and the requests of this run, which cost nothing; the service by
 id; the lists of the last 48 hours; the nodes of chains. Costs are stated before they are spent
-(:attr:`OrderSearch.next_cost`), and a place that cannot be asked is named with its reason. A
-failure keeps what was found before it.
+(:attr:`OrderSearch.next_cost`). If a place cannot be asked, its reason is recorded. If a place
+fails, what was found before is kept.
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 PAGE = 100
-"""Orders of one read of the list (contract 8.21)."""
+"""Number of orders on one page of the list (contract 8.21)."""
 MOST_FOUND = 50
 
 
 class NamedTransaction(Struct, frozen=True):
-    """A transaction that a text names and that is not known to have paid an order."""
+    """A transaction that the text names and that is not known to have paid an order."""
 
     hash: str
     asked: tuple[str, ...] = ()
-    """Names of the chains that answered for it."""
+    """Names of the chains that were asked for the transaction and answered."""
     paid: PaidOnChain | None = None
-    """Its first payment, if a chain knows it."""
+    """The first payment of the transaction, if a chain knows it; else None."""
 
     @property
     def said(self) -> str:
-        """``on no chain that was asked (Ethereum, Base)``."""
+        """What the chains say about the transaction: ``on no chain that was asked (Ethereum,
+        Base)``."""
         if self.paid is not None:
             return f"{self.paid.said}{f', to {self.paid.to}' if self.paid.to else ''}"
         if self.asked:
@@ -67,7 +68,7 @@ class NamedTransaction(Struct, frozen=True):
 
     @property
     def to_customer(self) -> str:
-        """Sentences for the customer who named it."""
+        """Sentences about the transaction for the customer who named it."""
         paid = self.paid
         if paid is not None and paid.failed:
             return f"Your transaction {self.hash} was executed on {paid.chain_name} and failed."
@@ -93,12 +94,13 @@ class Place(StrEnum):
 
 
 Answer = Literal["found", "nothing", "failed", "not asked"]
-"""``failed``: it gave no complete answer. ``not asked``: it cannot be asked, or there is nothing to
-ask."""
+"""What a place answered. ``failed``: the place gave no complete answer. ``not asked``: the place
+cannot be asked, or there is nothing to ask."""
 
 
 class Searched(Struct, frozen=True):
-    """A place with its answer: ``matched 1 of 318 by deposit address, 4 reads``."""
+    """A place that was searched, with its answer in words: ``matched 1 of 318 by deposit address, 4
+    reads``."""
 
     place: Place
     answer: Answer
@@ -106,7 +108,8 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Returns a function: words that begin the id of exactly one journaled order, with that id."""
+    """Returns a function that takes words and returns those that begin the id of exactly one
+    journaled order, each with that id."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -118,28 +121,29 @@ def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
 
 
 class OrderSearch:
-    """Call :meth:`look_here`, then :meth:`go_on` while :attr:`next_cost` is not None."""
+    """The search for the orders that a pasted text is about. Call :meth:`look_here`, then
+    :meth:`go_on` while :attr:`next_cost` is not None."""
 
     def __init__(self, desk: Desk, pasted: PastedText) -> None:
         self._desk = desk
         self.pasted = pasted
         self._searched: dict[Place, Searched] = {}
         self.found: dict[str, str] = {}
-        """Ids of orders with the field that matched: ``deposit address``."""
+        """By the id of each order that was found, the field that matched: ``deposit address``."""
         self._matched: set[str] = set()
-        """Values of readings that matched an order."""
+        """Values of the readings that matched an order."""
         self._left: list[Place] = []
         self._page = 1
         self._pages: int | None = None
         self._listed_ids: set[str] = set()
         self._skipped = 0
         self.payments: list[PaidOnChain] = []
-        """Payments of the transactions in the text, as chains show them."""
+        """Payments by the transactions in the text, as chains show them."""
         self._answered: dict[str, dict[str, str]] = {}
-        """By hash, the chains that answered for it, with their names; the ledger of a sandbox
-        counts for all of its chains."""
+        """By hash, the chains that answered for it, as short name and full name. The ledger of a
+        sandbox counts for all of the sandbox's chains."""
         self._groups: list[str] = []
-        """Groups of this desk with orders of which the journal has only the ids."""
+        """Groups of this desk that have orders of which the journal knows only the ids."""
 
     @property
     def searched(self) -> list[Searched]:
@@ -149,7 +153,8 @@ class OrderSearch:
         return self._desk.link.tracker.recall(service_id)
 
     def _sent(self, service_id: str) -> list[OrderTransaction]:
-        """Returns what this desk sent for an order; nothing if the journal cannot be read."""
+        """Returns the transactions that this desk sent for an order; empty if the journal cannot be
+        read."""
         try:
             made = self._desk.journal.orders.transactions_of(service_id)
         except JournalUnavailable:
@@ -157,8 +162,8 @@ class OrderSearch:
         return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """Returns the deposit of an order as its chain shows it: a payment to its address, or the
-        transaction that this desk sent for it."""
+        """Returns the deposit of an order as its chain shows it: a payment to the order's address,
+        else the transaction that this desk sent for the order. None if neither is known."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -167,8 +172,8 @@ class OrderSearch:
         return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """True if the text names this order alone, and a transaction on its chain that paid
-        nobody."""
+        """Returns whether the order is the only one found, and the transaction is on its chain and
+        paid nobody (missing or failed)."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -177,7 +182,7 @@ class OrderSearch:
 
     def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
         """Returns the transactions in the text that are not known to have paid this order, or any
-        order."""
+        order if no id is given."""
         tracked = self.order(service_id) if service_id is not None else None
         payments = [*tracked.payments] if tracked is not None else []
         if service_id is not None:
@@ -201,7 +206,8 @@ class OrderSearch:
         return NamedTransaction(reading.value, tuple(dict.fromkeys(names)), next(paid, None))
 
     def addresses(self, service_id: str) -> tuple[str, ...]:
-        """Returns addresses in the text that a refund could go to and the order does not have."""
+        """Returns the addresses in the text that a refund could go to and that are not among the
+        order's addresses."""
         tracked = self.order(service_id)
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None:
@@ -216,7 +222,8 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """True if the order itself has the transaction: its payout, or what this desk sent."""
+        """Returns whether the transaction is part of the order: its payout, or a transaction that
+        this desk sent for it."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -283,7 +290,8 @@ class OrderSearch:
         self._take(ids, _WAYS[reading.kind], reading)
 
     def _cut_to(self, reading: Reading) -> list[str]:
-        """Returns the journaled orders with an id, address or hash that a reading shortens."""
+        """Returns the journaled orders that have an id, an address or a hash of which the reading
+        is a shortened form."""
         index = self._desk.journal.orders
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
         holding = set.intersection(*parts) if parts else set()
@@ -301,7 +309,8 @@ class OrderSearch:
             yield from (sent.hash for sent in made)
 
     def _match_beginnings(self) -> None:
-        """Takes orders of which a word begins the id, if it begins that of no other order."""
+        """Adds each order whose id begins with a word of the text, if no other order's id begins
+        so."""
         self._take(begun_here(self._desk)(self.pasted.beginnings).values(), _BEGINNING)
 
     def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> None:
@@ -334,7 +343,7 @@ class OrderSearch:
     # what costs something
 
     def _askable(self) -> list[Place]:
-        """Returns the places that can be asked, and records why the others cannot."""
+        """Returns the places that can be asked, and records for each other place why it cannot."""
         askable = []
         if not self._desk.connected:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
@@ -355,8 +364,8 @@ class OrderSearch:
 
     @property
     def next_cost(self) -> tuple[int, str] | None:
-        """The most reads that :meth:`go_on` spends, and what for: ``1 read by id, up to 4 reads of
-        the lists``; None if nothing is left to ask."""
+        """The largest number of reads that :meth:`go_on` makes, and their purpose: ``1 read by id,
+        up to 4 reads of the lists``. None if nothing is left to ask."""
         if not self._left:
             return None
         reads, costs = 0, []
@@ -376,8 +385,8 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages still to read; estimated from the orders known here until the service has
-        said how many there are."""
+        """Number of pages still to read. Before the service has stated how many pages there are, it
+        is estimated from the orders known here."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -390,15 +399,15 @@ class OrderSearch:
 
     @property
     def unanswered(self) -> list[str]:
-        """Drawn ids in the text that match nothing so far."""
+        """Ids in the text that have the form of random ids and match nothing so far."""
         return list(filter(is_drawn_id, self._ids()))
 
     def _ids(self) -> list[str]:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
-        """Asks what is left, within :attr:`next_cost`; the lists only until something was found.
-        Yields after every step, so that it can be shown."""
+        """Asks the remaining places, within :attr:`next_cost`. The lists are read only until an
+        order is found. Yields after every step, so that the step can be shown."""
         if Place.SERVICE in self._left:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
@@ -417,8 +426,8 @@ class OrderSearch:
             self._left.clear()
 
     async def _ask_by_id(self) -> None:
-        """Reads each text as an order, then as a group. A failure ends it and keeps what was
-        found."""
+        """Reads each id in the text as an order, then as a group. A failure ends the reading; what
+        was found before is kept."""
         kinds: Counter[str] = Counter()
         texts, failed = self._groups or self._ids(), ""
         for text in texts:
@@ -443,7 +452,8 @@ class OrderSearch:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
-        """Returns ``order``, ``group`` or nothing: what it is the id of. Raises ClientError."""
+        """Reads a text as an id. Returns ``order`` or ``group`` if it is the id of one, else an
+        empty text. Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
@@ -462,7 +472,7 @@ class OrderSearch:
         return ""
 
     async def _read_page(self) -> bool:
-        """Reads the next page of the lists; True if no more pages are to be read now."""
+        """Reads the next page of the lists. Returns True if no more pages are to be read now."""
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
@@ -499,7 +509,8 @@ class OrderSearch:
         return over or bool(new)
 
     def _match_payments(self) -> None:
-        """Takes the orders that payments went to; a payment to a single order is stored with it."""
+        """Adds the orders that the payments went to. A payment that fits a single order is stored
+        with that order."""
         for paid in self.payments:
             meant = self._paid_for(paid)
             self._take(meant, "deposit address that was paid")
@@ -517,8 +528,9 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns what chains can be asked for: the hashes in the text, else those of the one
-        unpaid order that was found: what this desk sent for it, and what was in no block yet."""
+        """Returns the transactions to ask chains for: those in the text. If there are none and one
+        unpaid order was found, returns those that this desk sent for it and those that were in no
+        block yet."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -534,15 +546,16 @@ class OrderSearch:
         ]
 
     def _unpaid(self) -> tuple[TrackedOrder, Token] | None:
-        """Returns the order and its token, if one order was found and its deposit is not known to
-        have arrived."""
+        """Returns the order and its token if exactly one order was found and its deposit is not
+        known to have arrived; None otherwise."""
         tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
         if tracked is None or tracked.order.in_token is None or deposit_arrived(tracked.order):
             return None
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns whom to ask for the transactions; None is the ledger of a sandbox."""
+        """Returns the nodes to ask for the transactions. None among them stands for the ledger of a
+        sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []
@@ -588,8 +601,8 @@ class OrderSearch:
             self._say(Place.CHAINS, "nothing", f"no transaction of this hash, {count} asked")
 
     def _note_missing(self, readings: list[Reading]) -> None:
-        """Records transactions that this desk sent, or the customer names, for the one order that
-        was found, and that its chain does not know."""
+        """Records transactions that the chain of the found order does not know, if this desk sent
+        them or the customer named them. Does nothing unless exactly one unpaid order was found."""
         unpaid = self._unpaid()
         if unpaid is None:
             return
@@ -607,8 +620,8 @@ class OrderSearch:
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
-        """Returns the transaction, None if the node does not know the hash, or why it did not
-        answer."""
+        """Returns the transaction; None if the node does not know the hash; a text that says why
+        the node did not answer."""
         answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
@@ -635,15 +648,15 @@ class OrderSearch:
 
     @property
     def verdict(self) -> str:
-        """Why nothing was found, as far as the places' answers tell; empty if something was found
-        or is left to ask."""
+        """Why nothing was found, as far as the places' answers allow to say. Empty if something was
+        found or places are left to ask."""
         reason = self._not_found
         return f"{reason} {NO_HASH}" if reason and self.may_be_key else reason
 
     @property
     def may_be_key(self) -> bool:
-        """True if the text holds sixty-four digits that no chain knows as a hash: they have the
-        form of a private key."""
+        """True if the text holds sixty-four hexadecimal digits that no chain knows as a hash. A
+        private key has the same form."""
         chains = self._searched.get(Place.CHAINS)
         unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)
@@ -722,9 +735,9 @@ NO_HASH = (
     " so, do not pass them on; their owner moves the money to a new wallet now."
 )
 _LEDGER = ""
-"""Stands for all chains of a sandbox."""
+"""Stands for all chains of a sandbox, in place of a chain's name."""
 _MARGIN = timedelta(minutes=30)
-"""The longest time from an order's creation to its deposit."""
+"""Longest assumed time from an order's creation to its deposit."""
 _WAYS = {
     "id": "id",
     "memo": "memo",
@@ -751,7 +764,7 @@ _FIELDS = (
 
 
 def _field_of(order: Order, reading: Reading) -> str | None:
-    """Returns the name of the order's field that matches the reading."""
+    """Returns the name of the order's field that matches the reading; None if no field does."""
     texts = _lowered(reading)
     values = _values_of(order)
     exact = next((name for value, name in values if value.lower() in texts), None)
@@ -778,7 +791,7 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the bounds of amounts that round to the written digits."""
+    """Returns the bounds of the amounts that round to the digits as written."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -805,8 +818,8 @@ def _order_told(body: bytes) -> str | None:
 
 
 def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
-    """Returns the spellings to ask a node for; none if its chain has no such hashes. A ledger keeps
-    hashes as their chains write them."""
+    """Returns the spellings of a hash to ask a node for; empty if its chain has no such hashes. The
+    ledger of a sandbox keeps hashes as their chains write them."""
     if reader is None:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))
@@ -835,8 +848,8 @@ SECRET_REPLY = (
 def not_found_reply(
     pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
 ) -> str:
-    """Returns the reply if no order was found. It does not ask again for what the customer gave.
-    ``whole``: every place was searched."""
+    """Returns the reply to a customer whose order was not found. The reply does not ask again for
+    what the customer gave. ``whole`` is True if every place was searched."""
     ids, lacks = whole_ids(pasted), lacking(pasted)
     why = "it is older than we can read, or it was not made with us"
     if not whole:
@@ -854,7 +867,7 @@ def not_found_reply(
 
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
-    """Returns what would find an order and is not in the text."""
+    """Returns the facts that would find an order and are not in the text, as noun phrases."""
     begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),
@@ -877,8 +890,8 @@ def not_found_escalation(
     searched: Sequence[tuple[str, str]],
     now: datetime,
 ) -> str:
-    """Returns the text to the service if no order was found; ``searched`` has places and
-    answers."""
+    """Returns the text to the service about an order that was not found. ``searched`` has places
+    and answers."""
     hashes = {transaction.hash for transaction in named}
     lines = (
         "No order was found by what the customer names:",
@@ -896,8 +909,9 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders that a payment was meant for. Orders that share an address are told apart
-    by their memo, else by which of them wait, for this amount first."""
+    """Returns the orders that a payment may have been meant for. If several orders have the same
+    address, those with the payment's memo are returned, else those that wait for its amount, else
+    those that wait."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]
@@ -933,7 +947,7 @@ def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) 
 
 def paid_by(transaction: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
     """Returns the payments of a transaction that was read at ``now``, added up by receiver and
-    token; one without a receiver if it moved nothing."""
+    token. If the transaction moved nothing, returns one payment without a receiver."""
     sums: Counter[Payment] = Counter()
     for payment in transaction.payments or (Payment("", 0),):
         sums[replace(payment, units=0)] += payment.units
@@ -982,8 +996,8 @@ def paid_token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
 
 
 def read_transfer(transfer: dict[str, Any]) -> ChainTransaction:
-    """Reads an answer of ``SandboxControl.transfer``. Raises KeyError, ValueError or TypeError for
-    another shape."""
+    """Returns the transaction in an answer of ``SandboxControl.transfer``. Raises KeyError,
+    ValueError or TypeError for an answer of another shape."""
     tag = transfer["tag"]
     payment = Payment(
         identity_text(str(transfer["to"]), 200),

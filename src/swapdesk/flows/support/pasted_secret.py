@@ -1,11 +1,15 @@
-"""Keys and seed phrases in a pasted text, which are recognised before anything else reads it.
+"""Recognises keys and seed phrases in a pasted text before any other code reads it.
 
-A phrase is eleven of twelve words in a row from one list of BIP-39 (``seed_words.txt`` in English,
-``seed_words_of_languages.txt`` all others), however they are numbered or separated: one may be
-mistyped. Chinese characters count one by one if they are separated; in a row they are a sentence,
-unless the text calls them a phrase, or is long and nothing else, and their checksum holds.
-Sixty-four hexadecimal digits are a key only if the text says so, because transaction hashes look
-the same.
+A phrase is recognised by eleven of twelve words in a row from one list of BIP-39
+(``seed_words.txt`` in English, ``seed_words_of_languages.txt`` in all other languages), so that one
+word may be mistyped. Numbers and separators between the words do not matter.
+
+Chinese characters count one by one if they are separated. An unseparated row of them counts as a
+sentence, unless their checksum is right and the text calls them a phrase, or is long and holds
+nothing else.
+
+Sixty-four hexadecimal digits count as a key only if the text says so, because transaction hashes
+look the same.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ _WORDS = {
     "hangul": re.compile(r"[\u1100-\u11ff]+"),
     "han": re.compile(r"[\u4e00-\u9fff]+"),
 }
-"""A word of each script, after its accents were removed."""
+"""By script, the pattern of a word whose accents were removed."""
 _LISTS = {
     "latin": ("english", "spanish", "french", "italian", "czech", "portuguese"),
     "kana": ("japanese",),
@@ -54,10 +58,11 @@ _NAMED_SIGNS = re.compile(
     r"[^\u4e00-\u9fff]{0,5}([\u4e00-\u9fff]{12,24})(?![\u4e00-\u9fff])"
 )
 _SIGNS_ALONE = re.compile(r"[^\u4e00-\u9fff]{0,20}([\u4e00-\u9fff]{18,24})[^\u4e00-\u9fff]{0,20}")
-"""A shorter row is as often a sentence."""
+"""Matches a text that is a row of Chinese characters and little else. A shorter row is as often a
+sentence."""
 _TAG = re.compile(r"<[^<>]{0,200}>")
 MOST_PAIRS = 100
-"""Key pairs that are checked, at a millisecond each."""
+"""Most key pairs that are checked; each takes a millisecond."""
 # No pattern repeats without a bound, so that hostile texts take linear time.
 _TOKEN = re.compile(r"[A-Za-z0-9]{16,130}")
 _BYTES = re.compile(r"\[\s{0,8}\d{1,3}(?:\s{0,8},\s{0,8}\d{1,3}){63}")
@@ -90,8 +95,8 @@ _NAMED_KEY = re.compile(
 
 
 def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
-    """Returns a sentence if ``text`` holds a key or a phrase, which the sentence does not repeat.
-    ``own`` are secrets of this desk."""
+    """Returns a sentence if ``text`` holds a key or a phrase; None otherwise. The sentence does not
+    repeat the secret. ``own`` are secrets of this desk."""
     if any(secret in text for secret in own if len(secret) >= SHORTEST_OWN):
         return OWN
     lowered = text.lower()
@@ -103,7 +108,8 @@ def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
 
 
 def _has_phrase(lowered: str) -> bool:
-    """Also looks between tags, whose names would be further words, and within them."""
+    """Returns whether a text holds a seed phrase. Also reads the text without markup tags, whose
+    names would count as words, and the text inside the tags."""
     texts = (lowered, _TAG.sub(" ", lowered)) if "<" in lowered else (lowered,)
     return any(map(_holds_phrase, texts))
 
@@ -123,7 +129,7 @@ def _holds_phrase(lowered: str) -> bool:
 
 
 def _without_accents(text: str) -> str:
-    """People leave accents out, and programs write them in two ways."""
+    """Returns the text without accents, which people leave out and programs encode in two ways."""
     if text.isascii():
         return text
     parts = unicodedata.normalize("NFKD", text)
@@ -142,7 +148,8 @@ def _in_a_row(words: Sequence[str], listed: frozenset[str]) -> bool:
 
 
 def _is_phrase(signs: str) -> bool:
-    """True if the checksum of Chinese characters holds, as by chance one time in sixteen."""
+    """Returns whether the checksum of Chinese characters is right. By chance it is right one time
+    in sixteen."""
     if len(signs) % 3:
         return False
     for language in _LISTS["han"]:
@@ -184,7 +191,8 @@ def _has_key(text: str) -> bool:
 
 
 def _spelled_octets(token: str) -> bytes:
-    """Returns the sixty-four octets that a word encodes; empty for any other word."""
+    """Returns the sixty-four bytes that a word encodes; empty if the word encodes another number of
+    bytes."""
     bare = token.removeprefix("0x")
     if len(bare) == 128 and _HEX.issuperset(bare):
         return bytes.fromhex(bare)
@@ -207,8 +215,8 @@ _NUMBER = re.compile(r"\d{1,3}")
 
 
 def _is_key_pair(octets: bytes) -> bool:
-    """True if the second half is the public key of the first; a Solana signature has the same
-    form."""
+    """Returns whether the second half is the public key of the first. A Solana signature has the
+    same form as a key pair."""
     # Imported on use: nothing else in the desk needs it.
     from Crypto.PublicKey import ECC
 

@@ -1,11 +1,11 @@
 """Reads a pasted text as ids, addresses, hashes, memos and amounts.
 
-A text of one word is read as everything it can be. Of a longer text (an e-mail, a page, a link)
-only words count whose form proves something, or that another word names. A word can have several
-readings; all of them are kept.
+A text of one word is read as everything that the word can be. In a longer text (an e-mail, a page,
+a link), a word counts only if its form proves what it is, or if another word names it. A word can
+have several readings, and all of them are kept.
 
-Words are runs of ASCII letters and digits, as ids, addresses and hashes are written. Any other
-character, of whatever script, separates them.
+Words are runs of ASCII letters and digits, because ids, addresses and hashes are written so. Any
+other character, of whatever script, separates words.
 """
 
 from __future__ import annotations
@@ -27,49 +27,53 @@ from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.support.pasted_secret import secret_in
 
 LONGEST = 1 << 20
-"""Most characters; a longer text is refused."""
+"""Largest number of characters; a longer text is refused."""
 MOST_WORDS = 200_000
-"""Most words of a text, and parts of its links, that are read."""
+"""Largest number of words of a text, with the parts of its links, that are read."""
 MOST_PIECES = 4_000
-"""Most joined pieces that are tried, each as every kind of address."""
+"""Largest number of joined pieces that are tried; each is tried as every kind of address."""
 CUT = "Its end was not read: it is very long. Paste the part that names the order."
 MOST_READINGS = 12
 MOST_BEGINNINGS = 40
 WORD_LIMIT = 256
 NAMED_WITHIN = 200_000
-"""Most characters in which memos, ids and amounts are searched by the words around them."""
+"""Number of characters, from the beginning of the text, in which memos, ids and amounts are
+searched by the words around them."""
 
 
 ReadAs = Literal["id", "transaction", "address", "shortened", "request", "amount", "memo"]
-"""Decides where is searched. An ``id`` is that of an order, a group, a quote or a record;
-``shortened`` is an address, a hash or an id without its middle."""
+"""What a reading is read as, which decides where it is searched. An ``id`` is the id of an order, a
+group, a quote or a record. ``shortened`` is an address, a hash or an id whose middle is left
+out."""
 
 
 class Reading(Struct, frozen=True):
-    """One thing that the text can mean."""
+    """One meaning that a part of the text can have."""
 
     PRINTED: ClassVar = {"kind": "kind", "value": "value", "called": "called"}
 
     kind: ReadAs
     value: str
-    """``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12,000 USDT``."""
+    """The text that was read: ``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12,000 USDT``."""
     called: str
-    """A noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``an amount``."""
+    """A noun phrase for the reading: ``a Solana signature``, ``a Bitcoin address``, ``an
+    amount``."""
     spellings: tuple[str, ...] = ()
     """Other spellings of the same address or hash."""
     chains: tuple[str, ...] = ()
-    """Kinds of chains it can belong to (contract 5.1): ``("evm",)``."""
+    """Kinds of the chains that it can belong to (contract 5.1): ``("evm",)``."""
     amount: Decimal | None = None
     symbol: str = ""
     ends: tuple[str, str] = ("", "")
-    """Both ends of a shortened one; the second is empty if only one is there."""
+    """Both ends of a shortened text. If only one end is known, it is the first and the second is
+    empty."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.value, *self.spellings)
 
     def cut_from(self, whole: str) -> bool:
-        """True if the reading shortens ``whole``; the case of letters is ignored."""
+        """Returns whether the reading is a shortened form of ``whole``. Case is ignored."""
         head, tail = (end.lower() for end in self.ends)
         lowered = whole.lower()
         if head and not tail:
@@ -81,16 +85,19 @@ class Reading(Struct, frozen=True):
 
 
 class PastedText(Struct, frozen=True):
-    """``problem`` is a sentence if there is nothing to search. The text itself is not kept."""
+    """The readings of a pasted text. ``problem`` is a sentence if there is nothing to search. The
+    text itself is not kept."""
 
     readings: tuple[Reading, ...] = ()
     problem: str = ""
     secret: bool = False
-    """True if the problem is a key or a phrase."""
+    """True if the text was refused because it holds a key or a phrase."""
     cut: bool = False
-    """True if the end of the text was not read."""
+    """True if not everything in the text is kept: it was too long to be read to its end, or it has
+    too many readings."""
     beginnings: tuple[str, ...] = ()
-    """Words that prove nothing; one names an order if it begins the id of exactly one."""
+    """Words whose form proves nothing. A word of them names an order if exactly one order's id
+    begins with it."""
 
     def of(self, kind: ReadAs) -> list[Reading]:
         return [reading for reading in self.readings if reading.kind is kind]
@@ -101,7 +108,7 @@ class PastedText(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """A sentence if a hash has the form of a key; else empty."""
+        """A sentence if a hash in the text has the form of a private key; empty otherwise."""
         has_form = any(_HEX_64.fullmatch(reading.value) for reading in self.readings)
         return MAY_BE_KEY if has_form else ""
 
@@ -135,7 +142,7 @@ _BETWEEN = re.compile(r"[^!#-&+\-./0-9:=?@A-Z^_a-z~]+")
 
 
 Begun = Callable[[Collection[str]], Collection[str]]
-"""Returns those words that begin the id of exactly one known order."""
+"""A function that returns those words that begin the id of exactly one known order."""
 
 
 def read_pasted(
@@ -145,8 +152,9 @@ def read_pasted(
     own_secrets: tuple[str, ...] = (),
     begun: Begun = lambda words: (),
 ) -> PastedText:
-    """Returns every reading of ``text``; never raises. ``is_symbol`` is true for symbols of the
-    catalogue, ``own_secrets`` are those of this desk, ``begun`` knows its orders."""
+    """Returns every reading of ``text``. Never raises. ``is_symbol`` returns True for symbols of
+    the catalogue, ``own_secrets`` are secrets of this desk, and ``begun`` finds words that begin
+    the ids of known orders."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
@@ -179,8 +187,8 @@ def read_pasted(
 
 
 def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
-    """Sorts by kind. Of too many it keeps some of each, so that the ids in the head of an e-mail do
-    not hide the one hash in it."""
+    """Returns the readings sorted by kind. If there are too many, some of each kind are kept, so
+    that many ids at the beginning of an e-mail do not displace the only hash."""
     kinds = get_args(ReadAs)
     seen: Counter[ReadAs] = Counter()
     placed = []
@@ -195,8 +203,8 @@ def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
 
 
 def _visible(text: str, hidden: str = "") -> str:
-    """Replaces invisible characters by ``hidden`` and control characters by blanks; ends of lines
-    stay."""
+    """Returns the text with invisible characters replaced by ``hidden`` and control characters by
+    blanks. Line ends are kept."""
     if text.isascii() and text.isprintable():
         return text
     kept = []
@@ -212,9 +220,12 @@ def _visible(text: str, hidden: str = "") -> str:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Yields the text as it is, with letters and digits of other widths and scripts as ASCII, and
-    without the escapes of links and e-mails. None alone is enough: a digit of another script
-    separates words of ASCII, and in a number it is a digit."""
+    """Yields several spellings of the text: as it is, with letters and digits of other widths and
+    scripts as ASCII, and without the escapes of links and e-mails.
+
+    All of them are needed: a digit of another script separates ASCII words, but inside a number it
+    is a digit.
+    """
     yield text
     if not text.isascii():
         yield _folded(text)
@@ -226,8 +237,8 @@ def _spelled(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    """Replaces full-width characters and the digits of all scripts by ASCII, and composes
-    accents."""
+    """Returns the text with full-width characters and the digits of all scripts as ASCII, and with
+    composed accents."""
     text = unicodedata.normalize("NFC", text)
     table = {ord(char): _ascii_of(char) for char in set(text) if not char.isascii()}
     return text.translate(table)
@@ -243,7 +254,7 @@ def _ascii_of(char: str) -> str:
 
 
 _SEPARATORS = {"\u066b": ".", "\u066c": "'"}
-"""Arabic decimal and group separators."""
+"""The Arabic decimal and group separators, with the ASCII characters that replace them."""
 
 
 # Words that were broken
@@ -251,18 +262,18 @@ _SEPARATORS = {"\u066b": ".", "\u066c": "'"}
 
 _PIECE = re.compile(r"[A-Za-z0-9:+/_=-]+")
 _BROKEN = re.compile(r"[ \t\u00a0|\\]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
-"""An end of line within a word, with the marks of quoted lines."""
+"""Matches a line end inside a word, with the marks of quoted lines."""
 _SPACED = re.compile(r"[ \t\u00a0\u202f]{1,3}")
 _MOST_JOINED = 8
-"""Most lines of one word."""
+"""Largest number of lines that a word may be broken over."""
 _LONGEST_WORD = 128
 _SHORTEST_WORD = 22
 _GROUP = range(3, 17)
 
 
 def _mended(text: str) -> str:
-    """Joins hashes, addresses and ids that are broken over lines, or drawn in groups as this desk
-    draws addresses."""
+    """Returns the text with hashes, addresses and ids joined again that are broken over lines, or
+    written in groups as this desk shows addresses."""
     if "\n" not in text and " " not in text and "\u00a0" not in text:
         return text
     pieces = list(islice(_PIECE.finditer(text), MOST_WORDS))
@@ -285,8 +296,8 @@ def _mended(text: str) -> str:
 def _joined(
     pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
-    """Returns how many pieces from ``at`` on are one word, the word (empty for none), and whether
-    they may as well be several words."""
+    """Returns how many pieces, from index ``at``, form one word; the word, which is empty if they
+    form none; and whether they may also be several words."""
     likely: tuple[int, str, bool] = (0, "", False)
     for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
         if next(tried, None) is None:
@@ -306,7 +317,8 @@ def _joined(
 
 
 def _over_lines(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields joins of pieces over ends of lines; of digits also over blanks."""
+    """Yields how many pieces to join over line ends, and the joined text. Pieces of digits are also
+    joined over blanks."""
     word, digits = pieces[at], _are_digits(pieces[at])
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
@@ -333,11 +345,12 @@ def _are_digits(word: str) -> bool:
 
 
 _FEW_DIGITS = 8
-"""Shortest row of digits that may be part of a hash, and no number."""
+"""Length from which a row of digits may be part of a hash rather than a number."""
 
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields joins of groups of one length, the longest first; the last group may be shorter."""
+    """Yields how many pieces to join, and the joined text, for groups of equal length, the longest
+    first. The last group may be shorter."""
     first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):
@@ -371,7 +384,7 @@ def _is_gap(gap: str) -> bool:
 
 
 def _is_certain(word: str) -> bool:
-    """True if a word has a checksum that holds, or as many digits as a hash or a key pair."""
+    """Returns whether a word has a valid checksum, or as many digits as a hash or a key pair."""
     digits = word.removeprefix("0x")
     if len(digits) in (64, 128) and _HEXADECIMAL.issuperset(digits) and not digits.isdigit():
         return True
@@ -383,11 +396,11 @@ def _is_certain(word: str) -> bool:
 
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _STRONG = 16
-"""Shortest word whose form proves something."""
+"""Length from which the form of a word can prove something."""
 
 
 def _proves(word: str) -> bool:
-    """True if more than its length makes a word a hash, an address or an id."""
+    """Returns whether more than its length shows that a word is a hash, an address or an id."""
     if len(word) < _STRONG or _changes(word) < 3:
         return False
     return any(map(_is_proof, _of_strong_word(word)))
@@ -403,7 +416,8 @@ def _is_proof(reading: Reading) -> bool:
 _RUN = re.compile(r"[A-Za-z0-9_.:/?#&=+%@~-]+")
 _EDGES = ".:/?#&%@~+=_-"
 _PARTED_BY = (re.compile(r"[?#&:%@~]+|=(?!$)"), re.compile(r"[/.+]+|=(?!$)"), re.compile(r"[_-]+"))
-"""Separators of a run, tried in turn: a hash in base64 has characters that separate a link."""
+"""Separators of a run, tried in this sequence. A hash in base64 contains characters that separate
+the parts of a link."""
 _LINK_PARTS = re.compile(r"[/?#&=:]+")
 _MOST_PARTS = 40
 _MOST_FOUND = 5_000
@@ -418,7 +432,7 @@ _MOST_PLAIN = 1_000
 
 
 class _Words:
-    """Collects readings by kind and value, in the sequence of the text."""
+    """Collects the readings of a text, each kind and value once, in the sequence of the text."""
 
     def __init__(self, is_symbol: Callable[[str], bool]) -> None:
         self._is_symbol = is_symbol
@@ -432,7 +446,8 @@ class _Words:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
     def tells_less(self, reading: Reading) -> bool:
-        """True for a reading that proves little and is part of a better one, or contains one."""
+        """Returns whether a reading proves little and is part of a better reading, or contains
+        one."""
         if not reading.ends[0] or reading.ends[1]:
             return False
         others = islice(self.readings.values(), MOST_BEGINNINGS)
@@ -476,8 +491,8 @@ class _Words:
                     self._begin(run)
 
     def _read_escaped(self, link: str) -> None:
-        """Takes the parts of a link without their escapes: a hash in base64 has characters that
-        separate a link if they are not escaped."""
+        """Reads the parts of a link after undoing their escapes. A hash in base64 contains
+        characters that would separate the link if they were not escaped."""
         for part in _LINK_PARTS.split(link)[:_MOST_PARTS]:
             if "%" in part:
                 self.take(_of_strong_word(unquote(part)))
@@ -492,7 +507,7 @@ class _Words:
 
 
 def _is_name(word: str) -> bool:
-    """True if a word looks like a product's name: ``MetaMask``, ``iPhone``."""
+    """Returns whether a word looks like a product's name: ``MetaMask``, ``iPhone``."""
     if _CAMEL.fullmatch(word) is None:
         return False
     return not any(
@@ -501,13 +516,13 @@ def _is_name(word: str) -> bool:
 
 
 def is_drawn_id(text: str) -> bool:
-    """True if a text has the form of the random ids of orders and groups."""
+    """Returns whether a text has the form of the random ids of orders and groups."""
     return _DRAWN_ID.fullmatch(text) is not None and _changes(text) > 4
 
 
 def _changes(word: str) -> int:
-    """Counts changes between small letters, capitals and digits, without that after a leading
-    capital: words of a language have none, random ones have many."""
+    """Returns the number of changes between small letters, capitals and digits, without the change
+    after a leading capital. Words of a language have none, random words have many."""
     if word.islower() and word.isalpha():
         return 0
     kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
@@ -517,7 +532,7 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """Returns what the form of a run proves, else what its parts prove."""
+    """Returns the readings that the form of a run proves, else those that its parts prove."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -537,7 +552,7 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
 
 
 def _of_one_word(word: str) -> Iterator[Reading]:
-    """Yields what a word that stands alone can be besides what its form proves."""
+    """Yields the readings of a text of one word, besides those that its form proves."""
     kinds = {reading.kind for reading in _of_strong_word(word)}
     if _ID.fullmatch(word) and kinds <= {"shortened"}:
         yield Reading("id", word, BEGINNING)
@@ -586,7 +601,8 @@ def _hashes(word: str) -> Iterator[Reading]:
 
 
 def _addresses(word: str) -> Iterator[Reading]:
-    """Yields the address, with all kinds of address that read it with the best proof."""
+    """Yields the reading of a word as an address, with all kinds of addresses that read the word
+    with the best proof."""
     called: list[str] = []
     kinds: list[str] = []
     spellings = {word: None}
@@ -627,7 +643,8 @@ _SHORTENED = re.compile(
 
 
 def _shortened(text: str) -> Iterator[Reading]:
-    """Yields addresses and hashes as lists of wallets and this desk draw them: ``0xb6c0…9C7e``."""
+    """Yields the readings of addresses and hashes that are shortened as lists of wallets and this
+    desk show them: ``0xb6c0…9C7e``."""
     for match in _SHORTENED.finditer(text):
         head, tail = match["head"], match["tail"]
         mark = "0x" if match["mark"] or head[:2] in ("0x", "0X") else ""
@@ -642,8 +659,8 @@ def _shortened(text: str) -> Iterator[Reading]:
 
 
 def _are_ends(head: str, tail: str, *, here: bool) -> bool:
-    """True if two words beside an ellipsis are the ends of one word, and not of two sentences.
-    ``here``: the ellipsis is drawn as this desk does."""
+    """Returns whether the words beside an ellipsis are the ends of one word and not of two
+    sentences. ``here`` is True if the ellipsis is written as this desk writes it."""
     if any(mark.startswith(head.lower()[: len(mark)]) for mark in _FORMS) and len(head) > 3:
         return True
     drawn = (_drawn(head), _drawn(tail))
@@ -659,14 +676,14 @@ def _are_ends(head: str, tail: str, *, here: bool) -> bool:
 
 
 def _drawn(part: str) -> bool:
-    """True if letters and digits look random, as part of an address."""
+    """Returns whether letters and digits look random, as in a part of an address."""
     return _changes(part) > 0 or (
         len(part) > 3 and (part.isupper() or _VOWELS.isdisjoint(part.lower()))
     )
 
 
 _GROUP_HERE = 4
-"""Characters of each end in this desk's drawing."""
+"""Number of characters that this desk shows of each end of a shortened address."""
 _VOWELS = frozenset("aeiou")
 _FORMS = tuple(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks if len(mark) > 2)
 
@@ -711,7 +728,8 @@ _NAMING: tuple[tuple[ReadAs, frozenset[str], frozenset[str]], ...] = (
     ("memo", _MEMO_WORDS, _MEMO_STEMS),
     ("id", _ORDER_WORDS, _ORDER_STEMS),
 )
-"""Words, and stems with endings of up to six letters, also in texts without blanks."""
+"""Words that name what the next word is, and stems that may have endings of up to six letters. Both
+are also found in texts without blanks."""
 _TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,64}|[0-9][A-Za-z0-9]{0,63}|[^\x00-\x7f\s]{1,64}")
 _NAMED_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?![A-Za-z0-9])")
 _WIDEST_GAP = 10
@@ -720,7 +738,8 @@ _ENDING = 6
 
 
 def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
-    """Yields memos and ids that a word in front of them names, in the languages of these tables."""
+    """Yields the readings of memos and ids that are named by a word in front of them, in the
+    languages of the tables."""
     named: frozenset[ReadAs] = frozenset()
     before, end, fillers = "", 0, 0
     for match in _TOKEN.finditer(text):
@@ -747,7 +766,7 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
 
 
 def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
-    """Returns what the word says the next one is."""
+    """Returns what the word in front says that the next word is."""
     if folded == "id" and before == "payment":
         return frozenset(("id", "memo"))
     noted = folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a"))
@@ -797,8 +816,11 @@ _GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")
 def _amounts(
     text: str, is_symbol: Callable[[str], bool], named: Collection[str]
 ) -> Iterator[Reading]:
-    """Yields numbers beside the symbol of a token. A number that continues in an unknown way is
-    left out, because half of it is another amount, and so is one in ``named``, as a tag."""
+    """Yields the readings of numbers beside the symbol of a token.
+
+    A number that continues in an unknown way is left out, because a part of it is another amount. A
+    number in ``named``, as a tag is, is left out too.
+    """
     used = 0
     for match in _NUMBER.finditer(text):
         start, end = match.span()
@@ -824,7 +846,7 @@ def _amounts(
 
 
 def _begins(text: str, start: int) -> bool:
-    """True if a number begins here, and not within one, a date or a word."""
+    """Returns whether a number begins at ``start``, and not within a number, a date or a word."""
     if not start:
         return True
     before = text[start - 1]
@@ -840,7 +862,7 @@ _POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
-    """As :func:`_begins`, for the end of a number."""
+    """Returns whether a number ends at ``end``, by the same rule as :func:`_begins`."""
     behind = text[end : end + 2]
     if not behind:
         return True
@@ -863,8 +885,8 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
-    """Returns the amounts that a number can be. Numbers before it, separated by blanks, are left
-    out; those after it, if it is not the ``last``."""
+    """Returns the amounts that a number can be. Numbers before it that are separated by blanks are
+    left out, and so are those after it unless it is the ``last``."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (
@@ -882,8 +904,9 @@ _GROUP_OF_NUMBER = 3
 
 
 def _numbers(text: str) -> list[Decimal]:
-    """Reads a single comma or point before three digits both ways; returns nothing for digits that
-    are not grouped as numbers are."""
+    """Returns the amounts that the digits can be. A single comma or point before three digits is
+    read both as a decimal and as a group separator. Empty if the digits are not grouped as numbers
+    are."""
     marks = [" " if _GROUPED_BY.fullmatch(mark) else mark for mark in _NO_DIGIT.findall(text)]
     groups = _NO_DIGIT.split(text)
     if not marks:
@@ -903,7 +926,8 @@ _NO_DIGIT = re.compile(r"[^0-9]")
 
 
 def _is_grouped(groups: list[str], mark: str) -> bool:
-    """By thousands; with commas also as in India, by hundreds before the last thousand."""
+    """Returns whether the groups are thousands. With commas, groups of hundreds before the last
+    thousand also count, as in India."""
     first, *others = groups
     if first[0] == "0" or not others or len(others[-1]) != 3:
         return False

@@ -1,17 +1,17 @@
-"""One order as support works on it: its diagnosis, the reply to the customer, the text to the
-service.
+"""Describes one order as support works on it: its diagnosis, the reply to the customer, and the
+text to the service.
 
-The texts come from the order's situation (``orders.situations``), so that no page of the desk says
-something else. The diagnosis adds what is wrong with the service or the clock, and what it means
-that an order is overdue. If the service gives no reason, amount or date, the diagnosis says so.
+The texts come from the order's situation (``orders.situations``), so that all pages of the desk
+agree. The diagnosis adds what is wrong with the service or the clock, and what it means if the
+order is overdue. If the service gives no reason, amount or date, the diagnosis says so.
 
 A reply says what happened, where the money is, what the customer must and must not do, and what
-comes next. It promises nothing beyond the facts, never asks for a second payment, and names an
-amount as paid only if a chain shows it.
+comes next. It promises nothing beyond the facts and never asks for a second payment. It names an
+amount as paid only if a chain shows that amount.
 
-A sheet is one order at one moment, as texts. A record is the present sheet, one for each moment at
-which something new was heard, and the requests between them. Pages and files render the same
-record, so that a file shows what the desk showed.
+A sheet has the texts of one order at one moment. A record has the present sheet, a sheet for each
+moment at which an update was received, and the requests between them. Pages and files render the
+same record, so that a file shows what the desk showed.
 """
 
 from __future__ import annotations
@@ -75,32 +75,33 @@ if TYPE_CHECKING:
     from swapdesk.flows.journal.ledger import Ledger
 
 MUCH_LATER = 2
-"""After this multiple of the expected time, waiting longer is no advice."""
+"""Multiple of the expected time from which the diagnosis no longer advises to wait."""
 NO_REFUND_ADDRESS = "The order names no address for a refund."
 _SUPPORT_ACT = "write to support"
 SILENT_SECONDS = 120
 """Seconds without an answer after which the known state of an open order may be outdated."""
 MOST_STEPS = 6
 QUIET = timedelta(minutes=5)
-"""The time line shows a gap between updates from this length on."""
+"""Smallest gap between updates that the time line shows."""
 
 
 Owner = Literal["the customer", "you", "the service", "the chain", "nobody"]
-"""Who acts next, from support's view: "you" is whoever helps the customer."""
+"""Who acts next, from support's view. ``you`` is the person who helps the customer."""
 
 
 class DeskFacts(Struct, frozen=True):
-    """Circumstances of the order. Each is None if nothing is wrong."""
+    """Circumstances that may affect the order. Each is None if nothing is wrong."""
 
     silent_since: datetime | None = None
     clock_problem: str | None = None
-    """A sentence, if this machine's clock differs from the service's."""
+    """A sentence if this machine's clock differs from the service's; None otherwise."""
     provider_off: str | None = None
-    """The name of the order's provider, if the service has switched it off."""
+    """The name of the order's provider if the service has switched that provider off; None
+    otherwise."""
 
 
 class CaseFacts(Struct, frozen=True):
-    """What is known of one order at one moment."""
+    """The facts that are known of one order at one moment."""
 
     at: datetime
     tracked: TrackedOrder
@@ -108,28 +109,29 @@ class CaseFacts(Struct, frozen=True):
     seen: tuple[Seen, ...] = ()
     """The states that the journal kept, oldest first."""
     request_id: str | None = None
-    """Of the create, if this desk made it."""
+    """The request id of the create; None if this desk did not make it."""
     known: DeskFacts = DeskFacts()
     calls: tuple[Exchange, ...] = ()
-    """Requests of this run about it."""
+    """The requests of this run that concern the order."""
     named: tuple[NamedTransaction, ...] = ()
-    """Transactions that the customer names and that are not known to have paid it."""
+    """Transactions that the customer named and that are not known to have paid the order."""
     addresses: tuple[str, ...] = ()
-    """Addresses that the customer names and a refund could go to; none of the order's own."""
+    """Addresses that the customer named and that a refund could go to, without the order's own
+    addresses."""
     found_by: str = ""
-    """The field that matched: ``deposit address``."""
+    """The field by which the order was found: ``deposit address``."""
 
     @property
     def status(self) -> OrderStatus:
         """What the order means to its customer. That this desk would not pay an order made
-        elsewhere does not matter here."""
+        elsewhere is ignored."""
         tracked = self.tracked
         if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:
             tracked = replace(tracked, withheld=None, standing=DepositRelease.RELEASED)
         return order_status(tracked, self.at, self.made)
 
     def then(self, number: int) -> CaseFacts:
-        """Returns the facts as of ``seen[number]``, as far as the journal kept them."""
+        """Returns the facts at the time of ``seen[number]``, as far as the journal kept them."""
         at, source, order = self.seen[number]
         now = self.tracked.order
         tracked = replace(
@@ -154,19 +156,20 @@ class CaseFacts(Struct, frozen=True):
 
 
 class Diagnosis(Struct, frozen=True):
-    """``rule`` names the situation or circumstance that decided. Texts are sentences."""
+    """What is wrong with an order, where its money is, and who acts. ``rule`` names the situation
+    or circumstance that decided. Texts are sentences."""
 
     rule: str
-    """``held``, ``payment-wrong-token``, ``late``."""
+    """The deciding rule: ``held``, ``payment-wrong-token``, ``late``."""
     certainty: Certainty
     cause: str
     money: str
     owner: Owner
     acts: str
-    """``you: pass it to the service with order h8Kq2P…, request 6f1d….``"""
+    """Who acts, and how: ``you: pass it to the service with order h8Kq2P…, request 6f1d….``"""
     by: str
     facts: tuple[str, ...]
-    """What it was concluded from: each with its value, its source and its time."""
+    """The facts that the diagnosis follows from, each with its value, source and time."""
 
 
 def diagnose(facts: CaseFacts) -> Diagnosis:
@@ -215,7 +218,8 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
 
 
 def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """Returns a diagnosis whose cause comes before the one so far."""
+    """Returns the diagnosis with another rule, owner and act, and with ``cause`` before its former
+    cause."""
     return replace(
         diagnosis,
         rule=rule,
@@ -228,7 +232,7 @@ def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str)
 
 
 def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagnosis:
-    """Returns the diagnosis by the situation; its sentences have no points yet."""
+    """Returns the diagnosis by the order's situation. Its sentences have no full stops yet."""
     tracked = facts.tracked
     cause = for_support(status.told.removesuffix("."))
     if status.situation.asks_where and tracked.order.refund_address is None:
@@ -252,7 +256,7 @@ def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagno
 
 
 def for_support(text: str) -> str:
-    """Rewords a sentence about an order, in which "you" is the customer, for support."""
+    """Returns a sentence about an order, reworded for support: "you" in it was the customer."""
     for yours, theirs in _CUSTOMER:
         text = text.replace(yours, theirs)
     return text
@@ -267,7 +271,8 @@ _CUSTOMER = (
 
 
 def _unless_sent(status: OrderStatus) -> str:
-    """The service saw no deposit, but one may have been sent."""
+    """Returns where the money is. If the service saw no deposit, the text allows for a deposit that
+    was sent and not seen."""
     unpaid = status.reported is WAITING and status.money == WAITING.money
     return UNLESS_SENT if unpaid else status.money
 
@@ -362,7 +367,7 @@ _SENTENCES = {
     "passed_on": PASSED_ON,
     "done": _DONE,
 }
-"""Sentences of replies, by the names of their places in the texts of situations."""
+"""Sentences that replies insert, by the names of their places in the texts of situations."""
 
 _SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
 _OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
@@ -375,7 +380,7 @@ _NOT_PRIVATE = (
 
 
 def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
-    """Returns the reply, ready to be sent; times are UTC."""
+    """Returns the reply to the customer, ready to be sent. Times are UTC."""
     tracked, now, status = facts.tracked, facts.at, facts.status
     order = tracked.order
     deposit = deposit_known(tracked, facts.made)
@@ -443,12 +448,12 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
 
 
 _SHORTEST_HASH = 32
-"""Characters of a hash; the mask of a hidden one has fewer."""
+"""Length from which a text counts as a hash. The mask of a hidden hash is shorter."""
 
 
 def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[str, ...]:
-    """Returns the hash, then its page if the host is a known explorer: a service must not send a
-    customer to a page of its own."""
+    """Returns the lines for a transaction: its hash and, if the host is a known explorer, its page.
+    Other pages are left out, so that a service cannot send a customer to its own page."""
     if not hash_:
         return ()
     page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
@@ -456,8 +461,8 @@ def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[st
 
 
 def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
-    """Returns part of a sentence: why a payment went back, as far as this desk can tell, since the
-    service gives no reason."""
+    """Returns why a payment went back, as part of a sentence. It says only what this desk can tell,
+    because the service gives no reason."""
     order = facts.tracked.order
     late = any(display_of(seen) == DisplayStatus.EXPIRED for _, _, seen in facts.seen)
     if deposit is not None and deposit.at is not None and order.expires is not None:
@@ -474,7 +479,7 @@ def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
 
 
 def escalation(facts: CaseFacts, diagnosis: Diagnosis) -> str:
-    """Returns the text to the service: ids, addresses, memos, hashes and times."""
+    """Returns the text to the service, with ids, addresses, memos, hashes and times."""
     tracked = facts.tracked
     order = tracked.order
     sent, received = symbols(order, tracked.intent)
@@ -524,7 +529,7 @@ _ASKED = {
     False: "what the order waits for, who has to act, and until when.",
     True: "whether this is its last state, and how each amount of it came about.",
 }
-"""By whether the order ended."""
+"""What the service is asked, by whether the order ended."""
 
 
 def _legs(*statuses: int | None) -> str:
@@ -574,9 +579,9 @@ def case_sentence(case: SupportCase) -> str:
 
 
 def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:
-    """Returns what this desk knows of an order, without its requests (:func:`calls_about`); None if
-    the journal does not have it. ``search`` adds what the customer named and chains have just
-    shown. Raises JournalUnavailable."""
+    """Returns what this desk knows of an order, without its requests (:func:`calls_about`). Returns
+    None if the journal does not have the order. ``search`` adds what the customer named and what
+    chains have just shown. Raises JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
@@ -600,8 +605,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
 
 
 def create_request(ledger: Ledger, service_id: str) -> str | None:
-    """Returns the request id of the call that created an order; None if it was not created here or
-    the service sent none. Raises JournalUnavailable."""
+    """Returns the request id of the call that created an order. Returns None if the order was not
+    created here, or if the service sent no request id. Raises JournalUnavailable."""
     acts = ledger.where(
         "subject = ?1 AND kind IN ('create', 'call')"
         " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",
@@ -611,7 +616,7 @@ def create_request(ledger: Ledger, service_id: str) -> str | None:
 
 
 def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:
-    """Adds the requests of this run about the order, oldest first."""
+    """Returns the facts with the requests of this run about the order, oldest first."""
     order = facts.tracked.order
     names = {name for name in (order.service_id, order.multi_id, facts.request_id) if name}
     return replace(facts, calls=tuple(call for call in desk.exchange_log if concerns(call, names)))
@@ -636,9 +641,12 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
 
 
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
-    """Returns ``0.49994 btc.bitcoin eth.ethereum``, a line for a new swap of a refund, or of what
-    an order asked for that expired unpaid. Empty for every other order, if a token is no longer
-    listed, or if a chain shows a payment."""
+    """Returns ``0.49994 btc.bitcoin eth.ethereum``: a line to swap again what was refunded, or the
+    amount asked for by an order that expired unpaid.
+
+    Returns an empty text for every other order, if a token is no longer listed, or if a chain shows
+    a payment to the expired order.
+    """
     order = tracked.order
     display = display_of(order)
     left = order.refund_amount if display == DisplayStatus.REFUNDED else None
@@ -659,45 +667,47 @@ def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
 
 class CaseStep(Struct, frozen=True, rename="camel"):
     at: str
-    """``13:24:02``, UTC."""
+    """The time in UTC: ``13:24:02``."""
     level: str
     text: str
 
 
 class CaseSheet(Struct, frozen=True, rename="camel"):
-    """One order at one moment as texts; sentences have their points."""
+    """The texts of one order at one moment. Sentences have their full stops."""
 
     order_id: str
     created: datetime | None
     route: str
     pair: tuple[tuple[str, bool], ...]
-    """``0.5 BTC → 14.524108 ETH`` in parts, each with whether it is an amount."""
+    """The text ``0.5 BTC → 14.524108 ETH`` in parts, each with whether it is an amount."""
     word: str
-    """``On hold``."""
+    """The state in a few words: ``On hold``."""
     sign: str
     level: str
     stage: int
     stages: int
     signed: bool
     steps: tuple[CaseStep, ...]
-    """The newest states, oldest first."""
+    """The newest states, oldest of them first."""
     earlier: int
-    """Number of states before these."""
+    """Number of states before those in ``steps``."""
     receiver: str | None
     memo: str | None
     refund: str | None
     request_id: str | None
     time: str
-    """``41m of ~14m``; empty if no time is known."""
+    """The time the order took, and the expected time: ``41m of ~14m``; empty if no time is
+    known."""
     late: bool
     archived: bool
-    """True if it is too old for the service to answer."""
+    """True if the order is too old for the service to answer requests about it."""
     rule: str
     certainty: str
     cause: str
     money: str
     place: str
-    """``money`` after the word Funds: ``0.5 BTC, held at Juniper.``"""
+    """The text of ``money`` with a small first letter, to follow the word Funds: ``0.5 BTC, held at
+    Juniper.``"""
     owner: str
     acts: str
     by: str
@@ -715,7 +725,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
         """Returns labels and texts of payout, refund and other facts, each with its role in the
-        palette, empty for plain text. ``whole`` draws every character of an address."""
+        palette, which is empty for plain text. If ``whole`` is True, the refund address is not
+        shortened."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
@@ -735,8 +746,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
-    """An update of the order, received ``at`` a time. ``written`` is when it happened; None in a
-    file without that."""
+    """An update of the order, received at ``at``. ``written`` is when the order changed; None in a
+    file that does not state it. ``sheet`` has the texts at that moment."""
 
     at: datetime
     source: str
@@ -752,8 +763,8 @@ class CaseMoment(Struct, frozen=True, rename="camel"):
 
 
 class CaseRecord(Struct, frozen=True, rename="camel"):
-    """What pages and files show of one order. Moments and requests, without bodies, are oldest
-    first."""
+    """What pages and files show of one order. Moments and requests are oldest first; requests are
+    without their bodies."""
 
     at: datetime
     sheet: CaseSheet
@@ -762,11 +773,11 @@ class CaseRecord(Struct, frozen=True, rename="camel"):
 
 
 class TimelineEntry(Struct, frozen=True):
-    """A row of the time line. ``day`` is the label of its day if it is the first row of it,
-    ``quiet`` the gap to the update above it, which is the later one."""
+    """A row of the time line. ``day`` is the label of the day, empty unless the row is the first of
+    its day. ``quiet`` names the gap to the update in the row above, which is the later update."""
 
     key: str
-    """``update 3``, ``call 0``: kind, and index into the record."""
+    """The kind of the row and its index in the record: ``update 3``, ``call 0``."""
     of: CaseMoment | LoggedCall
     at: datetime
     day: str
@@ -808,7 +819,8 @@ def record_of(facts: CaseFacts) -> CaseRecord:
 
 
 def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseSheet:
-    """``updates`` are those of ``facts.seen``, oldest first, if they were made before."""
+    """Returns the texts of the order at the moment of ``facts``. ``updates`` are the updates of
+    ``facts.seen``, oldest first; they are computed if not given."""
     if updates is None:
         updates = list(reversed(updates_of(facts.seen)))
     case, order = SupportCase.of(facts), facts.tracked.order

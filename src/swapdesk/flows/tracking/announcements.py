@@ -1,4 +1,4 @@
-"""Sentences of the screens with amounts, times and orders."""
+"""Writes sentences of the screens that contain amounts, times and orders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def quotes_arrived(quotes: QuoteResult) -> str:
-    """``9 usable routes, 4 not. Nothing has moved.``"""
+    """Returns how many routes are usable: ``9 usable routes, 4 not. Nothing has moved.``"""
     usable, not_usable = len(quotes.ranking.rows), len(quotes.ranking.unusable)
     word = "route" if usable == 1 else "routes"
     rest = f", {not_usable} not" if not_usable else ""
@@ -34,7 +34,7 @@ def quotes_arrived(quotes: QuoteResult) -> str:
 
 
 def no_usable_route(quotes: QuoteResult) -> str:
-    """Says why no route can be chosen, and the smallest usable amount if it is known."""
+    """Returns why no route can be chosen, and the smallest usable amount if it is known."""
     token, verb = (
         (quotes.token_out, "pays") if quotes.request.receive else (quotes.token_in, "takes")
     )
@@ -67,8 +67,9 @@ def quote_ended(expired_at: datetime) -> str:
 
 
 def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool) -> str:
-    """The new quote against the confirmed one; ``percent`` is by how much it is worse, above zero.
-    ``receive``: the amount that arrives was stated, and ``figure`` is what has to be paid."""
+    """Returns a sentence that compares the new quote with the confirmed quote. ``percent`` is by
+    how much the new quote is worse, above zero. ``figure`` is what it pays, or what it takes if the
+    arriving amount was stated (``receive``)."""
     gives, less = ("asks for", "more") if receive else ("gives", "less")
     return (
         f"The new quote {gives} {table_amount(figure)} {symbol},"
@@ -77,8 +78,9 @@ def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool)
 
 
 def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
-    """``seconds`` until the window resets by the desk's count, used if the service names no time;
-    ``again`` says when the desk asks by itself."""
+    """Returns a sentence about a rate limit. ``seconds`` is the time until the window resets by the
+    desk's count, which is used if the service names no time. ``again`` says when the desk asks
+    again by itself; empty if it does not."""
     if again:
         return (
             f"The calls of this window are used up: {again}. Orders and deposits are not affected."
@@ -89,7 +91,8 @@ def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> 
 
 
 def order_open(order: Order, intent: Intent | None = None) -> str:
-    """``Order m1Xc7D is open. Send 2,500 XRP before 14:34:28. The money is still yours.``"""
+    """Returns what to send for an open order: ``Order m1Xc7D is open. Send 2,500 XRP before
+    14:34:28. The money is still yours.``"""
     sent, _ = symbols(order, intent)
     amount = exact_amount(order.in_amount) if order.in_amount is not None else "?"
     before = f" before {clock_time(order.expires)}" if order.expires is not None else ""

@@ -1,5 +1,6 @@
-"""Sentences about what is open when the desk is left and what an earlier run left open; news of the
-first screen: the latest events, and the prices of tokens that the user trades."""
+"""Writes sentences about what is open when the desk is left, about what an earlier run left open,
+and the news of the first screen: the latest events, and the prices of tokens that the user
+trades."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def quit_warning(
     paying: int = 0,
 ) -> str | None:
     """Returns what to say before the desk is left; None if nothing is open. ``signing`` and
-    ``paying`` count swaps on chains and deposits under way."""
+    ``paying`` are the numbers of swaps on chains and deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."
@@ -63,8 +64,8 @@ def quit_warning(
 
 
 def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
-    """True if the user acts next on an open order by :func:`order_status`, which is made only where
-    a cheaper test does not decide: thousands of orders are counted at once."""
+    """Returns whether the user acts next on an open order. :func:`order_status` is computed only if
+    a cheaper test cannot decide, because thousands of orders are counted at once."""
     order, hidden = tracked.order, tracked.withheld is not None
     asked = bool(tracked.payments) or tracked.out_of_reach(now)
     if not asked and display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
@@ -75,8 +76,8 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 class OpenFinding(Struct, frozen=True):
-    """An intent of an earlier run: ``service_id`` if it became an order, ``intent_id`` while that
-    is not known."""
+    """What became of an intent that an earlier run left open. ``service_id`` is its order, if it
+    became one; ``intent_id`` is the intent's id if the outcome is unknown."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
@@ -117,7 +118,7 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """Returns the end of a create whose screen was left, with the order that is meant."""
+    """Returns how a create ended whose screen was left, with the name of its order."""
     failure = outcome.failure
     cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):
@@ -132,7 +133,7 @@ def settled_words(report: ResumeReport) -> list[str]:
 
 
 def intent_words(intent: Intent) -> str:
-    """``0.5 BTC to ETH, standard``."""
+    """Returns an intent in words: ``0.5 BTC to ETH, standard``."""
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     label = f", {intent.recipient_label}" if intent.recipient_label else ""
     return f"{amount} to {intent.token_out.symbol}, {intent.route}{label}"
@@ -142,7 +143,7 @@ def intent_words(intent: Intent) -> str:
 
 
 class RecentEvent(Struct, frozen=True):
-    """``word`` is the state that an order reached ``at`` a time."""
+    """A state that an order reached at the time ``at``. ``word`` names the state."""
 
     at: datetime
     order: str
@@ -153,8 +154,8 @@ class RecentEvent(Struct, frozen=True):
 def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
-    """Returns the newest states in the journal, newest first. An order that is ``known`` as not
-    signed ended with that word."""
+    """Returns the newest states in the journal, newest first. ``known`` returns the loaded order of
+    an id. An order that ended without being signed has the word for that."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

@@ -1,8 +1,9 @@
 """Writes the newest state of each order to the journal, at most ten commits a second.
 
-A thread writes, so that no commit stops the screen. The caller is told of a state once the journal
-has it, or has refused it and will be asked again. States that differ in figures alone are told at
-once and written later, many at a time: after a restart the service states them again.
+A thread writes, so that no commit stops the screen. A state is reported to the caller once the
+journal has it, or if the journal refused it and will be asked again. States that differ only in
+their figures (amounts and times) are reported at once and written later, many at a time, because
+the service states them again after a restart.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from swapdesk.wire.orders import Order
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.1
-"""States that arrive within this time are committed and announced together."""
+"""Seconds in which arriving states are collected, to be committed and announced together."""
 AGAIN_SECONDS = 2.0
-"""Pause after a commit that the journal refused."""
+"""Pause in seconds after a commit that the journal refused."""
 FIGURES_SECONDS = 120.0
-"""How long changed figures are collected before they are written."""
+"""Seconds in which changed figures are collected before they are written."""
 SLICE = 100
-"""Orders a transaction, which locks the file for a few milliseconds."""
+"""Number of orders in one transaction, which locks the file for a few milliseconds."""
 
 
 class Writing(NamedTuple):
-    """A state to write; ``ended`` once REST confirmed the end."""
+    """A state of an order to be written. ``ended`` is True once REST confirmed that the order
+    ended."""
 
     order: Order
     source: Source
@@ -40,7 +42,8 @@ class Writing(NamedTuple):
 
 
 class OrderWrites:
-    """``written`` is called on the event loop with the ids of every commit."""
+    """Queues of states to be written to the journal. ``written`` is called on the event loop with
+    the ids of the orders in each commit."""
 
     def __init__(
         self,
@@ -51,9 +54,9 @@ class OrderWrites:
     ) -> None:
         self.pending: dict[str, Writing] = {}
         self._figures: dict[str, Writing] = {}
-        """States with new figures, of orders without a pending state."""
+        """States with new figures, of orders that have no state in ``pending``."""
         self._untold: set[str] = set()
-        """Orders whose figures changed since the last commit."""
+        """Orders whose figures changed since the last announcement."""
         self._orders = orders
         self._clock = clock
         self._written = written
@@ -64,7 +67,7 @@ class OrderWrites:
         self._one_at_a_time = asyncio.Lock()
 
     def put(self, writing: Writing) -> None:
-        """Queues the newest state of an order in place of an older one."""
+        """Queues the newest state of an order in place of an older state."""
         service_id = writing.order.service_id
         self._figures.pop(service_id, None)
         # It may have ended, which is not announced before the commit.
@@ -72,7 +75,7 @@ class OrderWrites:
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Queues a state that differs from the last in its figures alone."""
+        """Queues a state that differs from the last state only in its figures."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)
@@ -92,8 +95,8 @@ class OrderWrites:
             self._collecting = self._background.start("collecting figures", self._collect)
 
     async def flush(self) -> bool:
-        """Writes and announces what is queued, without figures; False if the journal did not take
-        all of it."""
+        """Announces changed figures, then writes and announces the queued states. Queued figures
+        are not written. Returns False if the journal did not take all states."""
         if self._untold:
             names, self._untold = list(self._untold), set()
             self._written(names)
@@ -120,8 +123,8 @@ class OrderWrites:
         return True
 
     async def finish(self) -> None:
-        """Stops, and writes what is queued. The thread writes, unless the caller is cancelled: then
-        the rest is written at once."""
+        """Stops the queues and writes what is queued, with figures, in the thread. If the caller is
+        cancelled, writes the rest at once, on the event loop."""
         self._finished = True
         self._due()
         tasks = [task for task in (self._flush, self._collecting) if task is not None]

@@ -1,8 +1,8 @@
-"""The journal's state of payments that this desk makes: the bundle of a batch, a deposit by hand,
-the transaction of a swap on chains.
+"""Reads from the journal the state of payments that this desk makes: the bundle of a batch, a
+deposit by hand, the transaction of a swap on chains.
 
-The service says only that these orders wait. Other desks and commands of this home write the
-journal too, so it is read again and again; for a batch, one query a group.
+The service says only that these orders wait. Other desks and commands of this home also write the
+journal, so it is read repeatedly; the orders of a group take one query.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
-    """Returns the journal's answer, or ``otherwise`` if it cannot be read."""
+    """Returns the result of ``ask``, or ``otherwise`` if the journal cannot be read."""
     try:
         return ask()
     except JournalUnavailable as error:
@@ -43,10 +43,10 @@ def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
 
 
 class BatchPayments(Protocol):
-    """Payments of groups; None for a group of another desk. Raises JournalUnavailable."""
+    """Reads the payments of groups; None for a group of another desk. Raises JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
-        """Returns a value that changes when the payment of the group moves."""
+        """Returns a value that changes if the state of the group's payment changes."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """Returns the payment of one order of the group."""
@@ -59,9 +59,9 @@ class BatchedOrders:
         self._ledger = ledger
         self._payments = payments
         self._groups: dict[str, set[str]] = {}
-        """By group, the orders whose bundle the service has not seen yet."""
+        """By group, the orders whose payment by a bundle the service has not seen yet."""
         self._marks: dict[str, object] = {}
-        """By group, ``BatchPayments.mark`` at the last look."""
+        """By group, the value of ``BatchPayments.mark`` when it was last read."""
 
     def put(self, tracked: TrackedOrder) -> None:
         group = tracked.order.multi_id
@@ -73,7 +73,7 @@ class BatchedOrders:
             self._groups[group].discard(tracked.service_id)
 
     def moved(self) -> Iterator[str]:
-        """Yields the orders of groups whose payment moved since the last look."""
+        """Yields the orders of groups whose payment changed since the last call."""
         for group in [group for group, names in self._groups.items() if names]:
             before = self._marks.get(group, _NEVER)
             # One query for all orders of a group.
@@ -83,8 +83,8 @@ class BatchedOrders:
                 yield from tuple(self._groups[group])
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Marks an order as created by a batch of this desk if the journal has the group that
-        ``seen`` names, which may be journaled after its orders were first seen."""
+        """Returns the order, marked as created by a batch of this desk if the journal has the group
+        that ``seen`` names. The group may be journaled after its orders were first seen."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
@@ -96,7 +96,7 @@ class BatchedOrders:
         return self.with_payment(tracked, seen)
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns the order with the journal's state of its payment by the bundle."""
+        """Returns the order with the state of its payment by a bundle, as the journal has it."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -109,12 +109,12 @@ class BatchedOrders:
 
 
 _NEVER = object()
-"""The mark of a group that was not read yet."""
+"""Stands for the mark of a group that was not read yet."""
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """True for an order without an intent whose deposit the service has not seen: it waits, or it
-    closed the order without one."""
+    """Returns whether the order has no intent and the service has not seen its deposit: the order
+    waits, or it expired without a deposit."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -122,7 +122,8 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 
 
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """True if its bundle may still move it; for a closed order, if the money left the wallet."""
+    """Returns whether its batch may still change the order: it waits for its deposit, or it expired
+    and its money has left the wallet."""
     payment = tracked.batch_payment
     left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)
@@ -133,7 +134,7 @@ def _waits(tracked: TrackedOrder) -> bool:
 
 
 def awaits_own_deposit(tracked: TrackedOrder) -> bool:
-    """True for an order of this desk that waits for a deposit, which may be sent by hand."""
+    """Returns whether an order of this desk waits for a deposit, which may be sent by hand."""
     return tracked.intent is not None and not tracked.order.is_dex and _waits(tracked)
 
 
@@ -141,9 +142,9 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """Returns None if the order is no swap on chains of this desk, or the service has seen its
-    transaction; for a closed order a payment only if it was never signed. Raises
-    JournalUnavailable."""
+    """Returns the payment of a swap on chains by this desk. Returns None for any other order, and
+    once the service has seen the transaction. For a closed order, a payment is returned only if it
+    was never signed. Raises JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None
     closed = display_of(order) in _CLOSED
@@ -167,10 +168,13 @@ def _settles(order: Order) -> bool:
 def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
-    """Returns the payment of an order whose transaction the service has not seen; None if the
-    order's own situation says it: the transaction was sent and may be executed, or the venue
-    settles it. ``acts`` are its create and the parts of that. ``closed``: the service waits no
-    longer, so what was not begun will never be signed."""
+    """Returns the payment of a swap whose transaction the service has not seen. Returns None if the
+    order's own situation describes the payment: the transaction was sent and may be executed, or
+    the venue settles the order.
+
+    ``acts`` are the create and its parts, as journaled. ``closed`` is True if the service no longer
+    waits, so that a payment that was not begun will never be signed.
+    """
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."
     failure: SwapFailure = "not-signed"
@@ -191,7 +195,8 @@ def swap_payment(
 
 
 def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
-    """Says where the money is until something was paid, and who may take it; without a point."""
+    """Returns where the money is until something was paid, and who may take it, without a full
+    stop."""
     place = "in your wallet; nothing was swapped"
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     allowed = (State.SENT, State.DONE)

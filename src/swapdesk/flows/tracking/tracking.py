@@ -1,11 +1,13 @@
-"""Every order this desk knows, followed live and kept longer than the service keeps it.
+"""Follows every order that this desk knows, live, and keeps it longer than the service does.
 
 States from the stream, polls and the journal are merged forward only, committed to the journal,
-then announced; the end of an order is not shown before it is committed. Changed figures alone are
-announced at once and committed later (``order_writes``). An end that the stream reports counts only
-after REST repeats it. No order is given up because of a fault of our own network. If a sighting
-speaks against showing an address, the journal decides, since another desk of this home may have
-decided meanwhile.
+then announced. An ended state is not shown before it is committed. Changed figures alone are
+announced at once and committed later (``order_writes``). If the stream reports that an order ended,
+this counts only after REST repeats it.
+
+No order is given up because of a fault of our own network. If a sighting (a state received from a
+source) speaks against showing an address, the journal decides, because another desk of this home
+may have decided meanwhile.
 """
 
 from __future__ import annotations
@@ -64,18 +66,19 @@ log = logging.getLogger(__name__)
 
 MAX_PAGES = 100
 _NEW = timedelta(minutes=2)
-"""How long the creator of an order may take to journal it."""
+"""Longest assumed time from an order's creation until its creator has journaled it."""
 LOOK_SECONDS = 10.0
-"""Interval of reading the payments that other desks of this home found on chains."""
+"""Interval in seconds of reading the payments that other desks of this home found on chains."""
 LOAD_STEP = 100
-"""Orders read from the journal before the event loop runs again."""
+"""Number of orders read from the journal before the event loop runs again."""
 
 
 class Tracker:
-    """Call :meth:`load_present` at the start, :meth:`run` in a task, and read :meth:`orders`.
+    """The orders that this desk knows, kept up to date. Call :meth:`load_present` at the start,
+    :meth:`run` in a task, and read :meth:`orders`.
 
-    ``on_change`` is called with the ids of orders that changed; with none if the stream state or
-    :attr:`skipped` did.
+    ``on_change`` is called with the ids of the orders that changed, and with no ids if the stream
+    state or :attr:`skipped` changed.
     """
 
     def __init__(
@@ -98,23 +101,26 @@ class Tracker:
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._troubled: set[str] = set()
-        """Orders with a ``trouble``, which may be put away."""
+        """Orders that have a ``trouble``, which their owner may put away."""
         self._unpaid: set[str] = set()
-        """Orders that wait for a deposit that this desk may have sent by hand."""
+        """Orders that wait for a deposit, which may be sent by hand."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
-        """Orders that the service did not know, with the first time it said so."""
+        """By the id of each order that the service did not know, the time at which the service
+        first said so."""
         self._over: dict[str, TrackedOrder] = {}
-        """Orders whose end is not committed yet."""
+        """Orders that ended, in the ended state that is not committed yet."""
         self._writes = OrderWrites(journal.order_writer(), clock, self._committed, self._background)
         self._errands: dict[str, asyncio.Task[None]] = {}
-        """Requests beside the stream, one an order at a time."""
+        """By order id, the request about the order that runs beside the stream."""
         self.on_change: Callable[[frozenset[str]], object] = lambda _: None
         self.stream_since: datetime = clock.now()
         self.skipped = 0
-        """Number of listed orders that cannot be read: missing from :meth:`orders`, or outdated."""
+        """Number of listed orders that cannot be read. They are missing from :meth:`orders`, or
+        outdated there."""
         self.past_known = False
-        """True once every journaled order is loaded; until then :meth:`recall` finds one."""
+        """True once every journaled order is loaded. Before that, :meth:`recall` reads a missing
+        order from the journal."""
 
     async def load_present(self) -> None:
         """Loads the orders that may still change; the event loop runs after every
@@ -123,13 +129,14 @@ class Tracker:
             await asyncio.sleep(0)
 
     def load_newest(self) -> None:
-        """Loads the newest orders, :data:`LOAD_STEP` at most."""
+        """Loads the newest orders, at most :data:`LOAD_STEP`."""
         for _ in self._loading(self._journal.orders.each()):
             return
         self.past_known = True
 
     async def load_past(self, pause: float = 0.0) -> None:
-        """Loads all others, newest first, with ``pause`` seconds after every :data:`LOAD_STEP`."""
+        """Loads all orders that are not loaded yet, newest first, with ``pause`` seconds after
+        every :data:`LOAD_STEP`."""
         for _ in self._loading(self._journal.orders.each()):
             await self._clock.sleep(pause)
         self.past_known = True
@@ -146,7 +153,7 @@ class Tracker:
         return self._known.get(service_id)
 
     def known(self) -> Iterator[TrackedOrder]:
-        """Iterates over the loaded orders in no sequence."""
+        """Returns an iterator over the loaded orders, in no particular sequence."""
         return iter(self._known.values())
 
     @property
@@ -168,7 +175,8 @@ class Tracker:
         return (self._known[name] for name in self._groups[Group.OPEN])
 
     def orders(self) -> list[TrackedOrder]:
-        """Returns the loaded orders by group; open ones by deadline, the others newest first."""
+        """Returns the loaded orders by group. Open orders are sorted by deadline, the others newest
+        first."""
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
@@ -193,8 +201,9 @@ class Tracker:
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Loads an order that was just journaled, as by a create, merges what was seen of it
-        already, and announces it."""
+        """Loads an order that was just journaled, as by a create, merges the states that were seen
+        of it already, and announces it. Returns the order; if the journal does not have it, the
+        order as known before."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
@@ -219,7 +228,8 @@ class Tracker:
         return tracked
 
     def put_away(self, service_id: str) -> None:
-        """Marks the trouble of an order as dealt with by its owner. Raises JournalUnavailable."""
+        """Marks the trouble of an order as dealt with by its owner, and announces the order. Raises
+        JournalUnavailable."""
         self._put_away(service_id, self._known[service_id].trouble)
 
     def take_back(self, service_id: str) -> None:
@@ -233,7 +243,7 @@ class Tracker:
         self._announce([service_id])
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Stores and announces a payment that a chain shows to an order's deposit address."""
+        """Stores and announces a payment to an order's deposit address that a chain shows."""
         try:
             self._write_now(service_id)
             self._journal.orders.keep_payment(service_id, payment)
@@ -249,8 +259,8 @@ class Tracker:
             self._journal.orders.record([writing])
 
     def look_at_payments(self) -> None:
-        """Loads orders that another desk or command has just journaled, and announces those whose
-        payment, or that of their batch, moved, also by another desk."""
+        """Loads orders that another desk or command has just journaled. Announces orders whose own
+        payment or whose batch's payment changed, also by another desk."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -270,7 +280,7 @@ class Tracker:
             self._announce(moved)
 
     def look_at_swap(self, service_id: str) -> None:
-        """Announces an order if the journal says something new of its swap's transaction."""
+        """Announces an order if the journal has news about the transaction of its swap."""
         tracked = self._known.get(service_id)
         if tracked is None:
             return
@@ -282,8 +292,8 @@ class Tracker:
     # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Reads one order from the service. Raises ClientError; after 404 a known order is kept as
-        it was last heard of."""
+        """Reads one order from the service and returns it. Raises ClientError. After a 404, a known
+        order is kept as it was last reported and marked as gone."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
@@ -295,13 +305,14 @@ class Tracker:
         return self._known.get(service_id)
 
     async def take(self, orders: Iterable[Order], source: Source = "read") -> None:
-        """Merges orders of an answer of the service, as of their group, and commits them."""
+        """Merges orders from an answer of the service, such as the orders of a group, and commits
+        them."""
         for order in orders:
             self._apply(order, source)
         await self._writes.flush()
 
     async def sweep(self) -> None:
-        """Reads every order the service lists. Raises ClientError."""
+        """Reads every order that the service lists. Raises ClientError."""
         skipped, whole, since = 0, False, self._clock.now()
         for page in range(1, MAX_PAGES + 1):
             answer = await self.read_page(page)
@@ -315,13 +326,14 @@ class Tracker:
                 self._not_known(service_id)
 
     async def read_page(self, page: int) -> OrderPage:
-        """Reads one page of the service's list. Raises ClientError."""
+        """Reads one page of the service's list, merges its orders and returns the page. Raises
+        ClientError."""
         answer = await self._api.list_orders(OrderQuery(page=page))
         await self.take(answer.orders, "list")
         return answer
 
     async def run(self) -> None:
-        """Follows the stream until cancelled; a defect in one event stops no other."""
+        """Follows the stream until cancelled. A defect in one event does not stop the others."""
         try:
             await self._background.keep("following orders", self._follow)
         finally:
@@ -381,8 +393,8 @@ class Tracker:
             self._announce([service_id])
 
     def _unlisted(self, since: datetime) -> list[str]:
-        """Returns open orders of the last 48 hours that were not seen since; new ones, which may
-        not be listed yet, are left out."""
+        """Returns open orders of the last 48 hours that were not seen since ``since``. New orders,
+        which may not be listed yet, are left out."""
         return [
             tracked.service_id
             for tracked in self.running()
@@ -392,8 +404,8 @@ class Tracker:
         ]
 
     def _made_here(self) -> Collection[str]:
-        """Returns new orders that another desk or command of this home made and that count as
-        foreign here: the stream may report an order before its creator has journaled it."""
+        """Returns new orders that count as foreign here but were made by another desk or command of
+        this home. Such an order was reported by the stream before its creator journaled it."""
         since = self._clock.now() - _NEW
         unclaimed = [
             tracked.service_id
@@ -406,20 +418,21 @@ class Tracker:
         return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
-        """Reads which orders are put away, also by another desk; returns the ids that changed."""
+        """Reads which orders are put away, also by other desks. Returns the ids of the orders that
+        changed."""
         away = told_by_journal(self._journal.orders.away, None)
         if away is None:
             return []
         return self._changed("away", {name: away.get(name) for name in self._troubled})
 
     def _look_at_chain_payments(self) -> list[str]:
-        """Reads the payments that chains showed, also to another desk; returns the ids that
-        changed."""
+        """Reads the payments that were found on chains, also by other desks. Returns the ids of the
+        orders that changed."""
         self._looked = self._clock.monotonic()
         return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
     def _changed(self, member: str, values: Mapping[str, object]) -> list[str]:
-        """Sets ``member`` of the loaded orders to the journal's values; returns the ids that
+        """Sets ``member`` of the loaded orders to ``values``. Returns the ids of the orders that
         changed."""
         moved = [
             name
@@ -508,7 +521,8 @@ class Tracker:
     # If the journal cannot be written, an order is hidden all the same and none is released.
 
     def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """Returns ``before`` with the verdict of a sighting that contradicts it."""
+        """Returns ``before`` with its address withheld, because a sighting contradicts it for
+        ``reason``."""
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
         verdict = contradiction(reason)
         try:
@@ -518,7 +532,8 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``before`` with the verdict on the estimated output in ``seen``."""
+        """Returns ``before`` with a new verdict if the estimated output in ``seen`` decides whether
+        its address may be shown."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
@@ -548,7 +563,8 @@ class Tracker:
         return self._batched.with_batch(new, order)
 
     def _keep(self, after: TrackedOrder, shown: TrackedOrder | None, *, written: bool) -> None:
-        """Shows the order, unless it ended and the journal does not have that yet."""
+        """Shows the order. If the order ended, it is shown only once the journal has the ended
+        state."""
         service_id, over = after.service_id, ended(display_of(after.order))
         was_over = shown is not None and ended(display_of(shown.order))
         if (written and over and not was_over) or service_id in self._over:
@@ -557,15 +573,15 @@ class Tracker:
             self._put(after)
 
     def _committed(self, ids: Iterable[str]) -> None:
-        """Shows and announces orders that the journal has, or could not take for now."""
+        """Shows and announces orders whose states the journal has taken, or cannot take for now."""
         names = list(ids)
         for over in [self._over.pop(name) for name in names if name in self._over]:
             self._put(over)
         self._announce(names)
 
     def _run(self, service_id: str, work: Coroutine[None, None, object]) -> None:
-        """Runs ``work`` unless a request about the order is under way. If it fails, the next
-        sighting starts it again."""
+        """Runs ``work`` unless a request about the order is under way. If ``work`` fails, the next
+        state that arrives for the order starts it again."""
         if service_id in self._errands:
             work.close()
             return
@@ -582,7 +598,7 @@ class Tracker:
         task.add_done_callback(lambda _: self._errands.pop(service_id))
 
     async def _repeat(self, intent: Intent, order: Order) -> None:
-        """Asks the service to repeat an order that its create left unconfirmed."""
+        """Asks the service to repeat an order that was not confirmed after its create."""
         await self._flow.confirm_again(intent, order)
         self.adopt(order.service_id)
 
@@ -594,7 +610,7 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """Returns an order of the journal with its payments."""
+        """Returns an order from the journal, completed with its payments."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):
@@ -603,7 +619,7 @@ class Tracker:
         return self._with_swap(tracked)
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
-        """Returns what this home sent for each order, by one query."""
+        """Returns for each order the payment that this home sent, by one query."""
         sent = self._journal.orders.own_deposits
         made = told_by_journal(lambda: sent(names), None) if names else None
         if made is None:
@@ -616,7 +632,7 @@ class Tracker:
         return told_by_journal(lambda: seen(order.service_id), None) if arrived else None
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
-        """Returns the order with the journal's state of its swap's transaction."""
+        """Returns the order with the state of its swap's transaction, as the journal has it."""
         payment = told_by_journal(
             lambda: read_swap_payment(self._journal.ledger, tracked.intent, tracked.order),
             tracked.swap_payment,
@@ -626,7 +642,8 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the journal's order if it has another standing than ``before``."""
+        """Returns the journal's order if its release state differs from that of ``before``, else
+        ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):
@@ -639,7 +656,8 @@ class Tracker:
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
-    """True if ``after`` is the first state with the deposit, and none before it was missed."""
+    """Returns whether ``after`` is the first state with the deposit, and no earlier state with it
+    was missed."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

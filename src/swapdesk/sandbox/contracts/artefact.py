@@ -42,7 +42,7 @@ def artefact(name: str) -> Artefact:
 
 
 Storage = dict[int, int]
-"""Slot to value, both below 2^256."""
+"""The storage of a contract: slot to value, both below 2^256."""
 
 
 @lru_cache(maxsize=8_192)

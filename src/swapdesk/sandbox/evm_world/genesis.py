@@ -2,10 +2,11 @@
 inventories, each with its storage.
 
 Basalt has a pool for everything that is traded: volatile tokens against the wrapped coin, steady
-ones against USDC. Fathom has a few thin pools, mainly of the tokens that take permits. The name in
-a contract often differs from the name in the catalogue, and the contract's name is part of what a
-permit signs. A token has permits here only if its permits are known to follow EIP-2612 with the
-common domain (name, version, chain id, contract); all other tokens take approvals.
+ones against USDC. Fathom has a few thin pools, mainly of the tokens that take permits.
+
+The name in a contract often differs from the name in the catalogue, and the contract's name is part
+of what a permit signs. A token has permits here only if its permits are known to follow EIP-2612
+with the common domain (name, version, chain id, contract); all other tokens take approvals.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ KEEPER = OPERATOR
 """Account that moves the pools with the market."""
 
 COINS = 10**6 * 10**18
-"""Wei that each of these accounts has for gas in block 0."""
+"""Wei for gas that each of these accounts, and each wallet of an exchange, has in block 0."""
 
 
 PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
@@ -137,7 +138,8 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 def contract_of(token: WorldToken) -> TokenContract:
     """Returns the contract of a token that is not native.
 
-    A token that shares its symbol with none of the known ones has a plain contract.
+    A token whose row has no address of its own gets a plain contract, even if it shares its symbol
+    with a known token.
     """
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
@@ -162,7 +164,7 @@ _SHALLOW = 1_500_000
 _CHAIN_PARTS = {"ethereum": 1, "base": 2, "arbitrum": 2, "bsc": 2, "polygon": 8}
 _FATHOM_PARTS = 25
 _SUPPLY_PARTS = 20
-"""A pool holds at most the token's supply divided by this."""
+"""Divisor of a token's supply; each side of a pool is worth at most this part of the supply."""
 _FATHOM_BOUGHT = 5
 """How many volatile tokens without permits Fathom has pools for, on each chain."""
 
@@ -347,16 +349,16 @@ def balance_slot(token: WorldToken, holder: str) -> int:
 
 
 ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
-"""Address of the keeper's contract, the same on every chain."""
+"""Address of the keeper's contract, which swaps in the pools; the same on every chain."""
 SENDER_CREATOR = checksummed("0x" + seed_bytes("contract", "sender creator")[:20].hex())
-"""Address of the contract that calls account factories for the EntryPoint."""
+"""Address of the contract that calls factories of smart accounts for the EntryPoint."""
 NOBODY = "0x000000000000000000000000000000000000dEaD"
 """Owner of the implementation behind the smart accounts' proxies, so that nobody can ever control
 that implementation."""
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
-"""Dollars of every traded token that the solver and the relayer each hold."""
+"""Dollars of every pooled token that the solver and the relayer each hold at most."""
 _INVENTORY_PARTS = 25
 _KEEPER_TIMES = 3
 """How much the keeper's contract holds, as a multiple of what is in the pools."""
@@ -507,7 +509,7 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Returns the units in circulation: the supply of the asset, on every chain."""
+    """Returns the units of the asset in circulation; every chain has that many."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 

@@ -87,7 +87,8 @@ def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
 
 
 def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
-    """Returns the distance of a pool from the market, from 0 to 1."""
+    """Returns how far a pool is from the market: the relative difference of its reserves' ratio
+    from ``ratio``, 0 at the market."""
     return abs(Fraction(reserve0, reserve1) / ratio - 1)
 
 

@@ -1,11 +1,15 @@
-"""The process that has the money: ledger chains, embedded chains, the exchanges' books.
+"""The node: the process that holds the money, that is ledger chains, embedded chains and the
+exchanges' books.
 
-``node`` is its table of methods, ``ledger`` the chains without a machine, ``evm`` and ``solana``
-those with one; ``settlement`` moves deposits on. Funds on the ledger chains are conserved to the
-last unit. Every payment is a row of one table: an exchange's payout, a deposit of a leg, and what
-is signed and in no block yet. What a leg reports as received, paid and refunded is read from there.
+``node`` has the table of methods, ``ledger`` the chains that execute nothing, ``evm`` and
+``solana`` the chains that do. ``settlement`` moves deposits to their payouts. On the ledger chains,
+funds are conserved to the last unit.
 
-On embedded chains the ledger is the exchanges' book and the chain the money (``settlement``). A
-payment is signed inside the transaction that books it. Before anything that is due the books are
-brought up to the newest block.
+Every payment is a row of one table: payouts of exchanges, deposits of legs, and payments that are
+signed but in no block yet. What a leg reports as received, paid and refunded is read from that
+table.
+
+For an embedded chain, the ledger is the exchanges' book and the money itself is on the chain
+(``settlement``). A payment is signed inside the transaction that books it. The books are brought up
+to the newest block before anything that is due is done.
 """

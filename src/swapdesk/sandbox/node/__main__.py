@@ -1,8 +1,9 @@
-"""The node as a process: ``python -m swapdesk.sandbox.node``, with its orders on stdin.
+"""Runs the node as a process: ``python -m swapdesk.sandbox.node``, with its orders on stdin.
 
-Orders: ``fd`` (listening socket), ``token``, ``data`` (directory), ``seed`` and ``speed``
-or null for what is stored, ``chainIds`` (``sandbox`` or ``real``) of the embedded chains,
-``service`` (address of the service with ``/v2``, which is told of news; without it nobody is).
+Orders: ``fd`` (listening socket), ``token``, ``data`` (directory), ``seed`` and ``speed`` (null
+keeps what is stored), ``chainIds`` of the embedded chains (``sandbox`` or ``real``), and
+``service``, the address with ``/v2`` of the service that is told of news; without it, no news are
+sent.
 """
 
 from __future__ import annotations

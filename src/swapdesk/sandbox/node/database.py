@@ -1,6 +1,6 @@
-"""The node's own database: one connection, one writer, every step one durable transaction.
+"""The node's own database: one connection, one writer, and every step in one durable transaction.
 
-``AccountRows`` finds and changes the rows of the exchanges' books, and says what is due next.
+``AccountRows`` finds and changes the rows of the exchanges' books, and returns what is due next.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ CREATE INDEX IF NOT EXISTS accounts_now ON accounts (due_now) WHERE due_now IS N
 
 
 class OtherWorld(Exception):
-    """The directory holds the world of another release or of other tables."""
+    """Raised if the directory holds data of another release or of other tables."""
 
 
 class Database:
-    """Opens ``path`` with mode 0600 and creates what is missing. Raises OtherWorld."""
+    """The node's SQLite database at ``path``, with mode 0600; missing tables are created. Raises
+    OtherWorld."""
 
     def __init__(self, path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -84,7 +85,8 @@ class Database:
             raise OtherWorld(f"its books have schema {version}, not {VERSION}")
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """All or nothing; durable when it returns."""
+        """Returns a context whose changes are committed together or not at all; they are durable
+        once it has ended."""
         return transaction(self.connection)
 
     def insert(self, table: str, columns: Mapping[str, object]) -> int | None:
@@ -132,24 +134,24 @@ _IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
 
 
 def faults_of(row: sqlite3.Row) -> frozenset[str]:
-    """Returns the faults that wait for the next steps of a leg."""
+    """Returns the faults that will apply to the next steps of a leg."""
     return frozenset((row["fault"] or "").split())
 
 
 def written(faults: Iterable[str]) -> str | None:
-    """Returns faults as the column holds them."""
+    """Returns faults as the column ``fault`` stores them; None for no faults."""
     return " ".join(sorted(faults)) or None
 
 
 _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
-"""Columns that an exchange does not report."""
+"""Columns whose change an exchange does not report."""
 
 
 class AccountRows:
-    """The table of accounts.
+    """The rows of the table ``accounts``, one for each leg at an exchange.
 
-    Changes run inside a transaction of the caller; ``on_change`` gets venue and key of what
-    changed, before the transaction ends.
+    The caller changes rows inside a transaction of its own. ``on_change`` is called with venue and
+    key of what changed, before the transaction ends.
     """
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
@@ -165,9 +167,10 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """Returns the account of a payment; a tag is ignored on an address that has none.
+        """Returns the account that a payment to this address belongs to; None if there is none.
 
-        A static address belongs to the open account that holds it, else to the last one.
+        The tag is ignored if the address has no account with a tag. A static address belongs to the
+        open account that holds the address, else to the last one that held it.
         """
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
@@ -175,14 +178,15 @@ class AccountRows:
         return row
 
     def taken(self, chain: str, address: str, tag: str) -> bool:
-        """Returns whether any account ever had this address with this tag."""
+        """Returns True if any account ever had this address with this tag."""
         return self._one(_AT, chain, address, tag) is not None
 
     def held(self, chain: str, address: str) -> bool:
         return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
     def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
-        """Returns legs of an order: ``<serviceId>:<side>`` and its repeats, oldest first."""
+        """Returns the legs of an order, the oldest first; with a ``side``, the leg
+        ``<serviceId>:<side>`` and its repeats."""
         key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
             "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
@@ -193,7 +197,7 @@ class AccountRows:
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
     def of_cause(self, cause: str) -> sqlite3.Row | None:
-        """Returns the leg that a payment was made for; None for one that no exchange made."""
+        """Returns the leg for which a payment was made; None if no exchange made the payment."""
         kind, _, name = cause.partition(":")
         if kind == "late":
             query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
@@ -201,7 +205,8 @@ class AccountRows:
         return self.by_id(int(name)) if kind in _PAID_FOR_LEGS else None
 
     def count(self, deposit: sqlite3.Row) -> bool:
-        """Records a confirmed deposit; returns whether all others in time are confirmed."""
+        """Marks a deposit as confirmed; returns True if all deposits of the leg that came in time
+        are confirmed."""
         self._connection.execute(
             "UPDATE payments SET counted = 1, due_world = NULL, due_now = NULL WHERE id = ?",
             (deposit["id"],),
@@ -210,12 +215,12 @@ class AccountRows:
         return self._one(query, deposit["account"]) is None
 
     def held_at(self, venue: str) -> list[sqlite3.Row]:
-        """Returns legs that a venue has put on hold."""
+        """Returns the legs that a venue has put on hold."""
         query = "SELECT * FROM accounts WHERE venue = ? AND status = ?"
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
-        """Sets a new state, with what is due in it."""
+        """Sets the columns of a leg's new state; due times that are not given are cleared."""
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
@@ -224,20 +229,19 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports news of a leg that its own row does not show."""
+        """Reports that a leg has news, for example news that its own row does not show."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
-        """Returns base units that arrived in time."""
+        """Returns the base units that arrived in time."""
         rows = self._connection.execute(
             "SELECT units FROM payments WHERE account = ? AND late = 0", (account,)
         )
         return sum(int(row["units"]) for row in rows)
 
     def next_due(self, here: Moment) -> tuple[str, sqlite3.Row] | None:
-        """Returns the row of ``accounts`` or ``payments`` that has been due longest, with its
-        table.
-        """
+        """Returns the row of ``accounts`` or ``payments`` that has been due longest, with the name
+        of its table; None if nothing is due."""
         due = [
             (table, row)
             for table in ("accounts", "payments")

@@ -1,15 +1,16 @@
-"""The ledger of the sandbox: every payment once, and what each address holds of a token.
+"""The ledger of the sandbox: every payment, and what each address holds of each token.
 
-What is issued is a debt of ``ISSUER``, so that the balances of a token add up to nothing. A payment
-is written down once for its cause, in the transaction that moves the balances.
+Issued tokens are a debt of the account ``ISSUER``, so that the balances of a token add up to zero.
+Each cause is paid for once, and the payment is stored in the transaction that moves the balances.
 
-Of an embedded chain this is the exchanges' book: what each of their wallets holds, and under the
-faucet's name all that is not theirs. What comes in is booked when it is read in a block.
+For an embedded chain the ledger is the exchanges' book. It has the balance of each of their
+wallets, and everything else under the faucet's name. An incoming payment is booked when it is read
+from a block. An outgoing payment is signed in the transaction that books it, with the next number
+of its wallet.
 
-A payment that leaves a wallet there is signed in the transaction that books it, with the next
-number of its wallet. Its bytes are handed in until they are in a block: a node that is killed at
-any moment sends the same bytes again and never signs another payment for the same cause. Only bytes
-that expired unseen, and can never be executed, are signed anew.
+The bytes of a signed payment are submitted until they are in a block. A node that is killed at any
+moment submits the same bytes again, and never signs a second payment for the same cause. A payment
+is signed again only if it expired in no block and can never be executed.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ from swapdesk.sandbox.world import (
 
 
 class SignedPayment(Struct, frozen=True):
-    """``raw`` is written down before anybody else sees it; ``hash`` as the chain spells it.
+    """A signed payment; ``raw`` is stored before anybody else sees it.
 
-    ``expires`` is the last height at which it may be executed, None where it waits for ever.
+    ``hash`` is spelled as on the chain. ``expires`` is the last height at which the payment may be
+    executed; None if it never expires.
     """
 
     raw: bytes
@@ -48,10 +50,10 @@ class SignedPayment(Struct, frozen=True):
 
 
 class IncomingPayment(Struct, frozen=True):
-    """A payment in a block.
+    """A payment that was read from a block.
 
-    ``position`` identifies a payment within its transaction; ``token`` is the contract (mint on
-    Solana), None for the coin; ``seconds`` is the block's time.
+    ``position`` identifies the payment within its transaction. ``token`` is the contract (mint on
+    Solana), None for the coin. ``seconds`` is the block's time.
     """
 
     hash: str
@@ -65,80 +67,82 @@ class IncomingPayment(Struct, frozen=True):
 
 
 Inclusion = tuple[int, bool]
-"""Height of a transaction's block, and whether it succeeded."""
+"""Height of the block that has a transaction, and whether the transaction succeeded."""
 
 
 class ChainWallets(Protocol):
     """The sandbox's wallets on one embedded chain.
 
-    All but ``address`` and ``is_open`` open it.
+    Every member except ``address`` and ``is_open`` opens the chain if it is not open.
     """
 
     name: str
     began: int
-    """Height before the first block in which anybody can have paid."""
+    """Height before the first block in which anybody can have been paid."""
     at_once: int
-    """Blocks that are read at a time; progress is recorded as often."""
+    """Blocks that are read in one step; progress is recorded at the same interval."""
 
     @property
     def is_open(self) -> bool:
-        """True if anybody can have paid on it.
+        """True if anybody can have been paid on the chain.
 
         A stored chain is open from the start, a new one from its first use.
         """
 
     def address(self, wallet: str) -> str:
-        """Address of one of the sandbox's own wallets."""
+        """Returns the address of one of the sandbox's own wallets."""
 
     def sign(
         self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
     ) -> SignedPayment:
-        """Signs the wallet's payment ``number`` (from 0)."""
+        """Signs the wallet's payment with this ``number``, counted from 0."""
 
     def submit(self, raw: bytes) -> None:
-        """Submits a payment; repeating it is harmless."""
+        """Submits a signed payment to the chain; submitting it again is harmless."""
 
     def mined(self, transaction_hash: str) -> Inclusion | None:
-        """Returns None while it is in no block."""
+        """Returns the height and success of a transaction; None while it is in no block."""
 
     def refusal(self, transaction_hash: str) -> str | None:
-        """Returns why the chain does not execute a submitted payment, where it says so."""
+        """Returns why the chain does not execute a submitted payment; None if the chain does not
+        say."""
 
     def balance(self, token: WorldToken, address: str) -> int:
-        """Base units at the newest block."""
+        """Returns the base units of an address at the newest block."""
 
     @property
     def height(self) -> int:
         """Height of the newest final block."""
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Returns every payment in these blocks, in their order."""
+        """Returns every payment in the blocks ``first`` to ``last``, in the order of the chain."""
 
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
-"""US dollars of each token that hot wallets and faucets hold at genesis."""
+"""US dollars of each token that the faucet has at genesis; ``VENUE_DOLLARS`` is the same for each
+hot wallet."""
 
 _MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
 ISSUER = ""
-"""Account of the debt for what was issued."""
+"""Name of the account that owes everything that was issued."""
 
 PAYER = "payer of deposits"
-"""Pays deposits on the embedded chains in place of a trader."""
+"""Name of the account that pays deposits on the embedded chains in place of a trader."""
 
 
 def hot_wallet_name(venue: str, number: int = 0) -> str:
-    """One of the wallets an exchange pays from."""
+    """Returns the name of one of the wallets from which an exchange pays."""
     return f"hot wallet {venue} {number}"
 
 
 CUSTOMER = "customer "
-"""Prefix of an account of a customer of the sandbox."""
+"""Prefix of the names of customers' accounts."""
 
 
 def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
-    """Returns (wallet, base units) at genesis; nothing for a token without a price."""
+    """Yields (name of the wallet, base units) at genesis; nothing for a token without a price."""
     for venue, number, units in _reserves(token):
         yield PAYER if venue is None else hot_wallet_name(venue, number), units
 
@@ -154,17 +158,17 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Returns base units of a wallet at genesis, whole tokens at the asset's base price.
+    """Returns the base units that ``dollars`` buy at the asset's base price, in whole tokens.
 
-    Tokens on Solana are counted in 64 bits, and half of them are for these wallets. Raises
-    ValueError without a price.
+    Tokens on Solana are counted in 64 bits, of which these wallets together get at most half.
+    Raises ValueError without a price.
     """
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
 
 def _digest() -> str:
-    """Digest of everything that decides the distribution."""
+    """Returns a digest of everything that decides the balances at genesis."""
     lines = [f"{FAUCET_DOLLARS} {VENUE_DOLLARS} {PAYOUT_WALLETS}"]
     for token in world_tokens().values():
         if (asset := token.asset) is not None:
@@ -178,12 +182,12 @@ def _digest() -> str:
 
 
 class Payment(Struct, frozen=True, kw_only=True):
-    """A row of the table.
+    """A row of the table ``payments``.
 
-    ``units`` are base units; ``height`` is the block it is in. A payment that a wallet of ours
-    signed has its ``wallet``, the ``number`` there, ``expires``, the last height at which it may be
-    executed, and ``raw`` while it is in no block. A deposit of a leg has its ``account``, and is
-    ``counted`` once it has its confirmations.
+    ``units`` are base units; ``height`` is that of its block. A payment that one of the sandbox's
+    wallets signed has its ``wallet``, its ``number`` in that wallet, ``expires`` (the last height
+    at which it may be executed), and ``raw`` while it is in no block. A deposit of a leg has its
+    ``account``, and is ``counted`` once it has its confirmations.
     """
 
     id: int = 0
@@ -208,7 +212,8 @@ class Payment(Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """All chains in one database. Writing methods run inside a transaction of the caller."""
+    """The payments and balances of all chains in one database. Methods that write must be called
+    inside a transaction."""
 
     def __init__(
         self,
@@ -222,25 +227,27 @@ class Ledger:
         self._clock = clock
         self.seed = seed
         self.embedded = embedded or {}
-        """Wallets of the real chains, by short name; all others are kept here."""
+        """Wallets of the embedded chains, by short name; every other chain is kept in the ledger
+        alone."""
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Payment, Moment], None] = lambda payment, at: None
-        """Called with each deposit, within its transaction."""
+        """Called with each payment that arrives, within the transaction that books it."""
 
     # Wallets
 
     def hot_wallet(self, venue: str, chain: ChainRow, number: int = 0) -> str:
-        """Returns a wallet that an exchange pays from; the first also takes deposits."""
+        """Returns the address of a wallet from which an exchange pays; the first wallet also takes
+        deposits."""
         place = ("hot wallet", venue, chain.short_name, *([number] if number else []))
         return self._wallet(chain, place, hot_wallet_name(venue, number))
 
     def faucet(self, chain: ChainRow) -> str:
-        """Returns the wallet that pays deposits in place of a trader."""
+        """Returns the address of the wallet that pays deposits in place of a trader."""
         return self._wallet(chain, ("faucet", chain.short_name), PAYER)
 
     def customer(self, chain: ChainRow, name: str) -> str:
-        """Returns an account of a customer of the sandbox, on an embedded chain."""
+        """Returns the address of a customer's account on an embedded chain."""
         place = ("customer", name, chain.short_name)
         return self._wallet(chain, place, CUSTOMER + name)
 
@@ -251,7 +258,7 @@ class Ledger:
         return self._wallets[place]
 
     def address(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
-        """Returns the address of a wallet, on a ledger chain derived from the seed."""
+        """Returns the address of a wallet; on a ledger chain it is derived from the seed."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is not None:
             return wallets.address(name)
@@ -260,10 +267,10 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """Issues every token that has a price to the exchanges that trade it and to the faucet,
-        when a world begins.
+        """When a world begins, issues every token that has a price, to the faucet and to the
+        exchanges that trade the token.
 
-        Raises OtherWorld where that was done from other tables.
+        Raises OtherWorld if the tokens were issued from other tables.
         """
         digest = _digest()
         noted = self._database.get("world digest")
@@ -316,9 +323,10 @@ class Ledger:
         cause: str,
         at: Moment,
     ) -> Payment:
-        """Moves units; the same cause moves once.
+        """Moves units, once for each cause; the same cause again returns the first payment.
 
-        On an embedded chain the payment is signed and sent once this is durable. Raises Problem.
+        On an embedded chain the payment is signed here and submitted once the transaction is
+        durable. Raises Problem.
         """
         done = self.paid(cause)
         if done is not None:
@@ -376,7 +384,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment to an exchange that was read in a block."""
+        """Books a payment to an exchange that was read from a block."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -392,7 +400,7 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs a payment anew that has expired unseen. The books stay unchanged."""
+        """Signs again a payment that expired in no block. The balances stay unchanged."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]
@@ -402,7 +410,7 @@ class Ledger:
         self.change(payment, hash=signed.hash, raw=signed.raw, expires=signed.expires)
 
     def bounce(self, payment: Payment) -> None:
-        """Reverses a failed payment; its cause may be paid for again."""
+        """Reverses a failed payment; its cause can then be paid for again."""
         token = world_tokens()[payment.token]
         if _is_exchange(payment.wallet or ""):
             self._move(token, self.faucet(token.chain), payment.sender, payment.units)
@@ -416,7 +424,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes confirmed deposits on an embedded chain due."""
+        """Makes those deposits on an embedded chain due that have their confirmations at this
+        height."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -425,7 +434,7 @@ class Ledger:
         )
 
     def paid(self, cause: str) -> Payment | None:
-        """Returns the payment that was made for a cause."""
+        """Returns the payment that was made for a cause; None if there is none."""
         return next(iter(self._found("cause = ?", cause)), None)
 
     def find(self, transaction_hash: str) -> Payment | None:
@@ -461,7 +470,7 @@ class Ledger:
         return max(0, height - payment.height + 1)
 
     def height(self, chain: ChainRow) -> int | None:
-        """Returns the height of the newest block; None while an embedded chain is not open."""
+        """Returns the height of the newest block; None if the chain is embedded and not open."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is None:
             return self._clock.height(chain, self._clock.moment())
@@ -469,5 +478,6 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """True if the books have the wallet's balance: not for the faucet and customers."""
+    """Returns True if the books have the wallet's balance, which they do not for the faucet and
+    customers."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

@@ -1,9 +1,9 @@
 """A chain on disk: the newest snapshot of its state, and a log of what was mined since.
 
-``NAME.snapshot`` starts with the number of the log that continues it, ``NAME.N.log``. Both hold
-frames: length, checksum, payload. The chain defines the payload. A snapshot is written whole beside
-the old one and takes its place by one rename, so a kill at any moment leaves one snapshot with the
-log that belongs to it.
+``NAME.snapshot`` starts with the number N of the log that continues it, ``NAME.N.log``. Both files
+consist of frames: length, checksum, payload. The chain defines the payload. A new snapshot is
+written completely beside the old one and replaces it by one rename, so that a kill at any moment
+leaves one snapshot with its log.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from pathlib import Path
 from swapdesk.paths import make_directories
 
 FULL_FLUSH: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""On macOS alone: there a plain flush leaves the bytes in the cache of the drive."""
+"""The flush command of macOS that also empties the drive's cache, which a plain flush does not;
+None elsewhere."""
 _HEAD, _NUMBER = 8, 8
 _LARGEST = 1 << 28
-"""Bytes of a payload; a longer length is damage."""
+"""Most bytes of a payload; a frame with a longer length is damaged."""
 
 
 def chains_in(directory: Path) -> Path:
@@ -30,25 +31,26 @@ def chains_in(directory: Path) -> Path:
 
 
 def chain_files(directory: Path, name: str) -> list[Path]:
-    """Returns the files of a chain, also of other releases."""
+    """Returns the files of a chain, including those of other releases."""
     return sorted(chains_in(directory).glob(f"{name}.*"))
 
 
 class ChainFileMismatch(Exception):
-    """The directory holds a chain of another release, another id or another genesis."""
+    """Raised if the directory holds a chain of another release, another id or another genesis."""
 
 
 class LogDamaged(Exception):
-    """A file differs from what was written: its mined transactions cannot be trusted."""
+    """Raised if a file differs from what was written, so that its mined transactions cannot be
+    trusted."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is damaged")
 
 
 class MinedLog:
-    """Used by one thread. Files have mode 0600.
+    """The snapshot and the log of one chain, used by one thread.
 
-    Call ``read`` before the first ``append``.
+    Files have mode 0600. Call ``read`` before the first ``append``.
     """
 
     def __init__(self, directory: Path, name: str) -> None:
@@ -60,10 +62,11 @@ class MinedLog:
         self._end = 0
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
-        """Returns the snapshot, None before the first, and every payload appended since, in order.
+        """Returns the snapshot, None if there is none yet, and every payload appended since, in
+        order.
 
-        The last frame of the log may be cut short by a kill: nobody was told of it, so it is
-        dropped. Raises LogDamaged for any other difference.
+        A kill may have cut the last frame of the log short; such a frame was never reported as
+        written, so it is dropped. Raises LogDamaged for any other difference.
         """
         snapshot = self.snapshot()
         self._open_log()
@@ -79,7 +82,8 @@ class MinedLog:
         return snapshot, payloads
 
     def append(self, payload: bytes) -> None:
-        """Durable when it returns. Raises OSError, and then nothing is kept."""
+        """Appends a payload, which is durable when this returns. Raises OSError, and then nothing
+        was kept."""
         frame = _frame(payload)
         try:
             _write(self._opened, frame, self._end)
@@ -92,7 +96,8 @@ class MinedLog:
         self._end += len(frame)
 
     def replace(self, snapshot: bytes) -> None:
-        """Writes a snapshot and starts a new log. Raises OSError, and then the old one stands."""
+        """Writes a snapshot and starts a new log. Raises OSError, and then the old snapshot and log
+        stay valid."""
         number = self._number + 1
         fresh = self._directory / f"{self._name}.snapshot.new"
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -129,7 +134,7 @@ class MinedLog:
         return self._file
 
     def snapshot(self) -> bytes | None:
-        """Returns the newest snapshot, None before the first. Raises LogDamaged."""
+        """Returns the newest snapshot; None if there is none yet. Raises LogDamaged."""
         path = self._snapshot_path
         try:
             content = path.read_bytes()
@@ -170,7 +175,7 @@ def _frame(payload: bytes) -> bytes:
 
 
 def _frames(content: bytes, path: Path) -> Iterator[tuple[bytes, int]]:
-    """Payloads with the offset behind each. Raises LogDamaged."""
+    """Yields each payload with the offset after its frame. Raises LogDamaged."""
     start = 0
     while start + _HEAD <= len(content):
         length = int.from_bytes(content[start : start + 4], "big")

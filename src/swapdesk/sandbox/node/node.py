@@ -1,10 +1,12 @@
-"""The node: its time, its ledger and the exchanges' books behind one table of methods, and the
-JSON-RPC 2.0 over loopback HTTP in front of them. ``open_node`` opens it with the chains it carries.
+"""The node: its time, its ledger and the exchanges' books behind one table of methods, served as
+JSON-RPC 2.0 over loopback HTTP.
 
-By itself it tells the service that an exchange's order or an operation has news. Each event is a
-signed POST (contract 15), tried a few times and then given up: the service asks by itself as well.
-News wait in a queue of bounded length, where what is about the same order waits once. The node's
-work never waits for any of it.
+``open_node`` opens the node with the chains that it carries.
+
+The node tells the service when an exchange's order or an operation has news. Each event is a signed
+POST (contract 15). It is tried a few times and then given up, because the service also asks by
+itself. News wait in a queue of bounded length, in which several news about the same order wait only
+once. The node's work never waits for the sending.
 """
 
 from __future__ import annotations
@@ -66,16 +68,17 @@ logger = logging.getLogger(__name__)
 
 
 PACE_KEPT_MS = 60_000
-"""Interval at which an idle node records its time, against a wall clock that is set back."""
+"""Milliseconds of sandbox time after which an idle node stores its time again, so that the time
+does not fall back if the wall clock is set back."""
 
 
 _FEE_WEI = 10**17
 _GIFT_TIMES = 4
-"""Multiple of its first payment that a customer's account is given."""
+"""A customer's account is given this many times its first payment."""
 
 
 class OtherTerms(Exception):
-    """The data belongs to a world that was begun with another seed or other chain ids."""
+    """Raised if the data belongs to a world that began with another seed or other chain ids."""
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
@@ -99,13 +102,13 @@ def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[s
 
 
 Handler = tuple[type[RequestModel], Callable[[Any], Any]]
-"""The parameters of a method, and its implementation."""
+"""The type of a method's parameters, and the function that carries out the method."""
 
 
 class Node:
     """One world in one database.
 
-    ``seed`` and ``speed`` default to what is stored; chains that are not ``embedded`` are kept in
+    ``seed`` and ``speed`` default to what is stored. Chains that are not ``embedded`` are kept in
     the ledger alone.
     """
 
@@ -134,7 +137,7 @@ class Node:
         self.faults = self.accounts.faults.waiting
         self.chains: Embedding
         self.solana: SolanaNode
-        """Both set by the process that carries them."""
+        """``chains`` and ``solana`` are set by the process that carries the chains."""
         try:
             with self.database.transaction():
                 self.ledger.issue()
@@ -147,7 +150,8 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Records the terms of the world. Raises OtherTerms if it was begun with others."""
+        """Stores one of the terms with which the world begins. Raises OtherTerms if the world began
+        with another value."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -160,9 +164,10 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """Returns the result of a method, or an awaitable of it.
+        """Returns the result of a method, or an awaitable of the result.
 
-        Everything due is done before, except for methods that only watch. Raises Problem.
+        Everything that is due is done first, except for ``venue_legs``, which only watches. Raises
+        Problem.
         """
         if method != "venue_legs":
             self.step()
@@ -173,7 +178,7 @@ class Node:
         return self.handlers[method][1](params)
 
     def application(self, token: str) -> NodeApp:
-        """Returns the application: the node behind its token, and its chains."""
+        """Returns the ASGI application of the node, which requires the token, and of its chains."""
         return NodeApp(self, token, Door(self.faults, self.chains.call, self.solana.call))
 
     def tell(self, sender: EventSender) -> None:
@@ -188,7 +193,7 @@ class Node:
         self.close()
 
     def close(self) -> None:
-        """Closes a node that carries no chains."""
+        """Closes the database. Only this is needed for a node that carries no chains."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()
@@ -247,7 +252,7 @@ class Node:
         return legs
 
     def _heights(self) -> dict[str, int]:
-        """Heights of the chains whose nodes answer."""
+        """Returns the heights of the chains whose nodes answer."""
         down = self.faults.down()
         return {
             name: height
@@ -256,7 +261,7 @@ class Node:
         }
 
     def _add_fault(self, params: FaultAdd) -> None:
-        """The control has checked the fault, and what it selects."""
+        """Sets a fault. The control has already checked the fault and its selector."""
         if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
@@ -284,17 +289,18 @@ class Node:
     async def _pay_as(
         self, customer: str, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
-        """Pays from a customer's account, which is filled first where it holds too little."""
+        """Pays from a customer's account; if the account holds too little, it is funded first."""
         account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Funds a customer with coins for fees, and more tokens than the payment, which hides its
-        amount.
+        """Funds a customer's account with coins for fees, and with more tokens than the payment
+        needs, so that the gift does not reveal the payment's amount.
 
-        Returns once that is in a block; within one block the payment could come first, and fail.
+        Returns once the gifts are in a block. In the same block, the payment could come before them
+        and fail.
         """
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
@@ -358,9 +364,9 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """One request, one method.
+    """The ASGI application of a node; each request calls one method.
 
-    Requires the token, except on the paths of ``chains``, which answer for themselves.
+    The token is required, except on the paths of ``chains``, which check requests themselves.
     """
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
@@ -434,7 +440,7 @@ def _call(body: bytes) -> dict[str, Any]:
 
 TICK_SECONDS = 0.1
 BUNDLER = "bundler"
-"""The source of events of operations."""
+"""Source named in events about operations."""
 DATABASE = "node.db"
 
 
@@ -447,7 +453,8 @@ def open_node(
     ids: ChainIds = "sandbox",
     pools: bool = True,
 ) -> Node:
-    """Opens the node of a data directory; the ``pools`` of its chains follow the market.
+    """Opens the node of a data directory. With ``pools``, the pools of its chains follow the
+    market.
 
     Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged.
     """
@@ -483,18 +490,18 @@ def open_node(
 
 
 async def keep_stepping(node: Node, clock: SystemClock, seconds: float = TICK_SECONDS) -> None:
-    """Does what is due every ``seconds`` until cancelled."""
+    """Takes every step that is due, once every ``seconds``, until cancelled."""
     while True:
         node.step()
         await clock.sleep(seconds)
 
 
 MOST_WAITING = 1_000
-"""Beyond this the oldest are dropped."""
+"""Most events that wait; beyond this number the oldest are dropped."""
 WAITS = (0.2, 0.5, 1.0, 2.0)
-"""Seconds between two tries; after the last one more."""
+"""Seconds between two tries to send an event; after the last wait there is one more try."""
 DEADLINE = 5.0
-"""Seconds that the service has for one event."""
+"""Seconds in which the service must accept one event."""
 _TYPES = {"orderId": "order.updated", "userOpHash": "operation.included"}
 
 
@@ -502,7 +509,11 @@ _News = tuple[str, str, str]
 
 
 class EventSender:
-    """``url`` is that of the service, with ``/v2``; ``key`` the sandbox's; ``rng`` draws ids."""
+    """Sends events to the service.
+
+    ``url`` is the service's address with ``/v2``, ``key`` is the ``sandbox.key``, and ``rng`` draws
+    the ids of events.
+    """
 
     def __init__(
         self,
@@ -528,7 +539,7 @@ class EventSender:
         self._told.set()
 
     async def run(self) -> None:
-        """Sends until cancelled, one event after the other."""
+        """Sends queued events until cancelled, one after the other."""
         # On use: a node that tells nobody needs no client.
         import httpx2
 

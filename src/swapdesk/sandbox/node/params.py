@@ -1,4 +1,4 @@
-"""Parameters of the node's methods: closed and strict."""
+"""Parameters of the node's methods; unknown members and wrong types are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class NoParams(RequestModel):
 
 
 class ClockSet(RequestModel):
-    """``advance`` in seconds of sandbox time, ``speed`` of the world."""
+    """Moves the clock: ``advance`` is in seconds of sandbox time, ``speed`` is the new speed of the
+    world."""
 
     advance: Advance | None = None
     speed: Speed | None = None
@@ -50,7 +51,10 @@ class ChainOf(RequestModel):
 
 
 class FaucetPay(RequestModel):
-    """``payer`` is a customer with an account of their own, who pays in place of the faucet."""
+    """A payment by the faucet.
+
+    If ``payer`` names a customer, that customer's own account pays and not the faucet.
+    """
 
     key: Key
     token: ObjectId
@@ -70,10 +74,11 @@ class LegsOf(RequestModel):
 
 
 class OpenLeg(AccountOf):
-    """One leg of an order at a venue; ``minimum`` bounds what the venue swaps, in base units.
+    """One leg of an order at a venue.
 
-    A ``fixed`` leg swaps ``units_in`` and no more. ``payout_wallet`` is the hot wallet that
-    shall pay, from 0; the exchange chooses when none is named.
+    ``minimum`` is the least that the venue swaps, in base units. A ``fixed`` leg swaps at most
+    ``units_in``. ``payout_wallet`` is the number, from 0, of the hot wallet that shall pay; without
+    it the exchange chooses.
     """
 
     token_in: ObjectId
@@ -92,7 +97,7 @@ class OpenLeg(AccountOf):
 
 
 class SendOn(AccountOf):
-    """Where the deposit of a failed leg is forwarded."""
+    """The address to which the deposit of a failed leg is forwarded."""
 
     address: Address
     tag: Tag | None = None
@@ -101,8 +106,8 @@ class SendOn(AccountOf):
 class FaultAdd(RequestModel):
     """A fault of one order, of the next legs opened at a venue, or of the node of a chain.
 
-    ``times`` counts legs, calls, receipts or transactions; without it one, but of ``node_down``
-    every call until faults are cleared.
+    ``times`` counts legs, calls, receipts or transactions. It defaults to one; ``node_down``
+    without ``times`` applies to every call until faults are cleared.
     """
 
     fault: Annotated[str, Identity(64)]
@@ -114,8 +119,8 @@ class FaultAdd(RequestModel):
 
 
 class Fund(RequestModel):
-    """Coins of an embedded chain, or the token with the contract or mint ``token``, in its smallest
-    units."""
+    """A gift of coins on an embedded chain, or of the token with the contract or mint ``token``, in
+    its smallest units."""
 
     chain: ChainName
     address: Address

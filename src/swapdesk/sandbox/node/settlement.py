@@ -2,10 +2,11 @@
 
 Every method of ``Settlement`` runs inside one transaction of the caller and moves each sum at most
 once. What a venue keeps of a refund goes to its own wallet, so that every unit stays accounted for.
+
 ``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. It
-stores only how far a chain was read, in the transaction that books what was found there. A payment
-that no block has is submitted again, the same bytes; one that expired in no block is signed anew. A
-block stays: nothing that was mined is unwound.
+stores how far each chain was read, in the transaction that books what was found. A payment that is
+in no block is submitted again with the same bytes; a payment that expired in no block is signed
+again. Blocks are final: nothing that was mined is undone.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _TAKES_DEPOSITS = (LegStatus.WAITING, LegStatus.CONFIRMING)
 
 
 class Settlement:
-    """The steps of a leg from its deposit to its end."""
+    """Moves the money of a leg, in steps from the leg's deposit to its end."""
 
     def __init__(self, ledger: Ledger, rows: AccountRows, clock: WorldClock) -> None:
         self._ledger = ledger
@@ -46,7 +47,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment to an address. Without the right tag and token nobody is credited."""
+        """Credits a payment to the leg that its address belongs to. A payment with the wrong tag or
+        token is credited to no leg."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -61,8 +63,9 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
-        """Returns when a payment counts, in world time; on an embedded chain its blocks decide
-        (ChainBooks).
+        """Returns the world time in milliseconds at which a payment has its confirmations.
+
+        None on an embedded chain, where the blocks decide (ChainBooks).
         """
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
@@ -72,7 +75,7 @@ class Settlement:
     # Steps that time makes
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
-        """Takes the step of a leg that has become due, except ``accept``."""
+        """Takes the step of a leg that has become due, other than accepting its deposit."""
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -83,9 +86,9 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """Accepts a deposit: it is swapped, or refunded where it is too little.
+        """Accepts a deposit: swaps it, or refunds it if it is too little.
 
-        One that is not ``verified`` is held by the venue for a check.
+        A deposit that is not ``verified`` is held by the venue for a check.
         """
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
@@ -95,7 +98,7 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Swaps the deposit; a fixed leg swaps its amount and refunds the rest."""
+        """Swaps the deposit. A fixed leg swaps its agreed amount and refunds the rest."""
         swapped, paying = _swapped(row, arrived)
         excess = arrived - swapped
         refund = None
@@ -115,14 +118,14 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """The venue keeps the deposit until somebody decides; with ``declined`` it waits for an
-        address to forward it to.
-        """
+        """Ends a leg as failed: the venue keeps the deposit until it is decided what happens with
+        it. With ``declined``, the venue waits for an address to forward the deposit to."""
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Refunds less the venue's fee; without a refund address the venue keeps it."""
+        """Refunds a deposit less the venue's fee; without a refund address the venue keeps the
+        deposit."""
         refund = None
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
@@ -131,7 +134,8 @@ class Settlement:
         self._rows.settle(row, status=status, arrived=str(arrived))
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
-        """Forwards what a failed leg holds to an address; repeating the same is harmless."""
+        """Forwards the deposit that a venue holds for a failed leg to an address; repeating the
+        same call is harmless. Raises Problem."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:
@@ -172,15 +176,15 @@ class Settlement:
         return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
-        """Returns the balance that a deposit is booked on: on an embedded chain at once the
-        venue's.
-        """
+        """Returns the address on whose balance a deposit is booked; on an embedded chain this is
+        the venue's hot wallet from the start."""
         if row["chain"] in self._ledger.embedded:
             return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
         return str(row["address"])
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
-        """Returns what the venue still has of a deposit, without a refunded excess."""
+        """Returns the units of a deposit that the venue still has, that is without a refunded
+        excess."""
         if self._ledger.paid(f"excess:{row['id']}") is None:
             return arrived
         return _swapped(row, arrived)[0]
@@ -220,9 +224,10 @@ class Settlement:
     def _paying_wallet(
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """Returns the leg's own hot wallet, else the next one that holds enough; None without one.
+        """Returns number and address of the wallet that pays: the leg's own hot wallet, else the
+        next one that holds enough. None if none does.
 
-        The first ``skipped`` of them are passed over.
+        The first ``skipped`` wallets are passed over.
         """
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
@@ -235,7 +240,8 @@ class Settlement:
     # Deposits after the deadline
 
     def return_late(self, row: sqlite3.Row, deposit: sqlite3.Row, at: Moment) -> None:
-        """Refunds a deposit after the deadline if there is an address, else holds it."""
+        """Refunds a deposit that came after the deadline, if there is a refund address; else the
+        venue holds it."""
         refund = None
         if row["refund_address"] is not None:
             units, cause = int(deposit["units"]), f"late:{deposit['id']}"
@@ -248,7 +254,7 @@ class Settlement:
     # What became of payments
 
     def refunds(self, row: sqlite3.Row) -> list[Payment]:
-        """Returns refunds that ended a leg, or returned its excess."""
+        """Returns the payments that refunded a leg or its excess."""
         causes = [f"{kind}:{row['id']}" for kind in ("excess", "refund", "send on")]
         returned = [payment for cause in causes if (payment := self._ledger.paid(cause))]
         if returned or row["status"] != LegStatus.REFUNDED:
@@ -264,13 +270,14 @@ class Settlement:
             self.advance(row, self._clock.moment())
 
     def renewed(self, payment: Payment) -> None:
-        """Records the new hash of a payment that was signed anew."""
+        """Reports that a payment has a new hash, because it was signed again."""
         row = self._rows.of_cause(payment.cause)
         if row is not None:
             self._rows.tell(row)
 
     def bounced(self, payment: Payment) -> None:
-        """Handles a failed payment: the venue holds the money, and somebody decides."""
+        """Updates the leg of a payment that failed: the venue holds the money until it is decided
+        what happens with it."""
         row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
         if row is None:
             return
@@ -294,7 +301,8 @@ def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
 
 
 class ChainBooks:
-    """The books' side of all embedded chains. Call ``follow`` before anything that is due."""
+    """Keeps the books in step with all embedded chains. Call ``follow`` before anything that is due
+    is done."""
 
     def __init__(
         self,
@@ -310,10 +318,11 @@ class ChainBooks:
         self._rows = rows
         self._settlement = settlement
         self._read: dict[str, int] = {}
-        """Block up to which each chain was read."""
+        """Number of the last block read, by chain."""
 
     def follow(self) -> None:
-        """Reads every open chain up to its newest block, and submits signed payments."""
+        """Reads every open chain up to its newest block, and submits signed payments that are in no
+        block."""
         for name, wallets in self._ledger.embedded.items():
             if wallets.is_open:
                 self._read_blocks(name, wallets)
@@ -343,7 +352,8 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns where an earlier run stopped reading; blocks before the first leg are skipped."""
+        """Returns the block up to which an earlier run read; without one, the blocks before the
+        first leg are skipped."""
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)

@@ -1,10 +1,10 @@
-"""The books of the simulated exchanges: one account per leg, keyed by (venue, our key).
+"""The books of the simulated exchanges: one account for each leg, identified by the venue and the
+service's key.
 
-An account waits for its deposit, counts confirmations, exchanges, pays out and finishes.
-Each step is one transaction that moves money at most once, so a node killed at any moment
-goes on where it was. What fell due while nothing ran happens at the time it was due.
-
-Clients pay to an address of the leg, to one with a memo, or to a static address.
+An account waits for its deposit, counts confirmations, exchanges, pays out and finishes. Each step
+is one transaction that moves money at most once, so that a node killed at any moment continues from
+there. A step that fell due while no node ran is booked at the time at which it was due. Clients pay
+to an address of the leg, to an address with a memo, or to a static address.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from swapdesk.wire.orders import LegStatus
 HOLD, RELEASE, EXPIRE, FALLBACK = "hold", "release", "expire", "fallback"
 _NOT_CREDITED = (LegStatus.NEW, LegStatus.WAITING, LegStatus.CONFIRMING)
 _MAY_YET = (*_NOT_CREDITED, LegStatus.EXCHANGING, LegStatus.VERIFYING)
-"""A leg in one of these states has not paid out yet."""
+"""States of a leg that has not paid out yet."""
 
 
 ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = {
@@ -38,14 +38,15 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""What the exchange does with a deposit in place of the swap, at once if it has arrived already.
+"""Functions that do something else with a deposit than swap it, by the name of the fault. A fault
+that comes after the deposit was accepted is carried out at once.
 
-The first fault of a leg decides.
+If a leg has several of these faults, the first in this order applies.
 """
 
 
 class OrderFaults:
-    """Faults of legs, and those that wait for new legs."""
+    """The faults of legs, and the faults that wait for new legs."""
 
     def __init__(
         self,
@@ -61,9 +62,10 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Applies a fault to the leg that exists, else to the next ``times`` legs opened.
+        """Applies a fault to the order's existing leg, else to the next ``times`` legs that are
+        opened.
 
-        Raises Problem when the order or the exchange has nothing the fault could apply to.
+        Raises Problem if the order or the exchange has nothing to which the fault could apply.
         """
         with self._database.transaction():
             if fault.fault == RELEASE:
@@ -77,7 +79,7 @@ class OrderFaults:
                 self.waiting.set(fault.fault, *chosen, times=fault.times, leg=fault.leg)
 
     def clear(self) -> None:
-        """Forgets all faults: a leg that has not yet failed will not, and no hold goes on."""
+        """Removes all faults. A leg that has not failed yet will not fail, and all holds end."""
         self.waiting.active.clear()
         with self._database.transaction() as connection:
             connection.execute("UPDATE accounts SET fault = NULL WHERE fault IS NOT NULL")
@@ -86,7 +88,8 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Spends the faults that wait for this leg, each kind once; returns their columns."""
+        """Counts the faults that wait for this leg, each kind once; returns the columns of the leg
+        that they set."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()
@@ -101,7 +104,8 @@ class OrderFaults:
         return columns
 
     def confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        """Applies faults to a confirmed deposit of a leg."""
+        """Carries out what a leg's faults say about its confirmed deposit, or accepts the
+        deposit."""
         arrived = self._rows.credited(row["id"])
         for name, on_deposit in ON_DEPOSIT.items():
             if name in faults_of(row):
@@ -110,7 +114,7 @@ class OrderFaults:
         self._settlement.accept(row, arrived, at)
 
     def skipped_wallets(self, row: sqlite3.Row) -> int:
-        """Returns how many wallets fail to pay the leg out."""
+        """Returns how many hot wallets fail to pay the leg out."""
         return 1 if FALLBACK in faults_of(row) else 0
 
     def _leg(self, service_id: str, side: str | None) -> sqlite3.Row | None:
@@ -137,7 +141,8 @@ class OrderFaults:
             ON_DEPOSIT[name](self._settlement, row, int(row["arrived"]), here)
 
     def _release(self, fault: FaultAdd) -> None:
-        """Ends the holds of an order or of an exchange, also future ones."""
+        """Ends the holds of an order or of an exchange, and removes holds that have not begun.
+        Raises Problem if nothing is on hold."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:
@@ -164,7 +169,7 @@ class OrderFaults:
 
 
 def selected_by(fault: FaultAdd) -> tuple[str, str]:
-    """Returns the selector and its value: of an order, or of an exchange."""
+    """Returns the selector of a fault and its value: that of an order or of an exchange."""
     if fault.venue is not None:
         return "venue", fault.venue
     return "serviceId", fault.service_id or ""
@@ -176,11 +181,11 @@ _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Returns address and tag of a new leg.
+    """Returns address and tag for the deposit of a new leg.
 
-    On a chain with memos most exchanges have one address for all and a memo for each leg; numbers
-    are memos on every such chain. Raises Problem where every static address of the exchange on the
-    chain waits for an open leg.
+    On a chain with memos most exchanges have one address for all legs and a memo for each leg; a
+    memo is a number. Raises Problem if every static address of the exchange on the chain waits for
+    an open leg.
     """
     name = chain.short_name
     if venue.static_deposits:
@@ -206,7 +211,7 @@ _VENUES = {row.code: row for row in VENUE_ROWS}
 
 
 class VenueAccounts:
-    """Accounts of all exchanges over one ledger. Methods raise Problem."""
+    """The accounts of all exchanges over one ledger. Its methods raise Problem."""
 
     def __init__(self, database: Database, ledger: Ledger, clock: WorldClock) -> None:
         self._database = database
@@ -221,9 +226,8 @@ class VenueAccounts:
     # What clients ask
 
     def open(self, leg: OpenLeg) -> dict[str, object] | None:
-        """Creates the account, or finds what the same key created before; returns the deposit to
-        make.
-        """
+        """Creates an account for a leg, or finds the one that the same key created before; returns
+        the deposit to make."""
         existing = self._rows.by_key(leg.venue, leg.key)
         if existing is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")
@@ -275,7 +279,7 @@ class VenueAccounts:
         return None if row is None else _instruction(row)
 
     def report(self, venue: str, key: str) -> dict[str, object] | None:
-        """Returns the state of a leg; amounts in base units of the token on their side."""
+        """Returns the state of a leg, with amounts in base units; None if there is no such leg."""
         row = self._rows.by_key(venue, key)
         if row is None:
             return None
@@ -312,7 +316,7 @@ class VenueAccounts:
         }
 
     def send_on(self, asked: SendOn) -> Payment:
-        """Forwards the deposit of a failed leg to an address."""
+        """Forwards the deposit of a failed leg to an address; returns the payment."""
         row = self._rows.by_key(asked.venue, asked.key)
         if row is None:
             raise Problem("the exchange knows no such leg")
@@ -322,7 +326,7 @@ class VenueAccounts:
     # What time does
 
     def step(self) -> int:
-        """Does everything that is due, oldest first. Returns the number of steps."""
+        """Takes every step that is due, the oldest first. Returns the number of steps."""
         steps = 0
         self.chains.follow()
         while (due := self._rows.next_due(self._clock.moment())) is not None:

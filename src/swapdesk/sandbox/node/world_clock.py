@@ -1,7 +1,7 @@
-"""Two times of the node: sandbox time, and world time, which runs ``speed`` times faster.
+"""The two times of the node: sandbox time, and world time, which runs ``speed`` times faster.
 
-Blocks, confirmations and the work of exchanges follow world time; deadlines follow
-sandbox time. Both are whole milliseconds and never run backward, also over a restart.
+Blocks, confirmations and the work of exchanges follow world time; deadlines follow sandbox time.
+Both are whole milliseconds and never run backward, also across restarts.
 """
 
 from __future__ import annotations
@@ -17,24 +17,28 @@ SLOWEST, FASTEST = Decimal("0.01"), Decimal(10_000)
 
 
 class Moment(Struct, frozen=True):
-    """One instant in both times, in milliseconds."""
+    """A moment in both times, in milliseconds."""
 
     now: int
     world: int
 
 
 class ClockRecord(Struct, frozen=True):
-    """The stored time of the node. ``offset`` is milliseconds ahead of the wall clock."""
+    """The stored time of the node.
+
+    ``offset`` is how many milliseconds sandbox time is ahead of the wall clock. World time is
+    counted from ``anchor``.
+    """
 
     offset: int
     speed: Decimal
     anchor: Moment
     latest: int
-    """The newest sandbox time seen."""
+    """The newest sandbox time that was read, in milliseconds."""
 
 
 class WorldClock:
-    """Time of the node over the wall clock and a stored pace."""
+    """The time of the node, computed from the wall clock and the stored record."""
 
     def __init__(self, clock: SystemClock, pace: ClockRecord | None, speed: Decimal) -> None:
         self._clock = clock
@@ -53,7 +57,7 @@ class WorldClock:
 
     @property
     def pace(self) -> ClockRecord:
-        """Returns the record to store now."""
+        """The record to store now."""
         pace = self._pace
         return ClockRecord(pace.offset, pace.speed, pace.anchor, self.moment().now)
 
@@ -67,18 +71,18 @@ class WorldClock:
         return Moment(now, anchor.world + int(max(0, now - anchor.now) * self._pace.speed))
 
     def now_ms(self) -> int:
-        """Sandbox time alone."""
+        """Returns the sandbox time alone, in milliseconds."""
         return self.moment().now
 
     def advance(self, milliseconds: int) -> None:
-        """Jumps forward; the world lives through the time it skips."""
+        """Moves sandbox time forward; what falls due in the skipped time still happens."""
         pace = self._pace
         offset = pace.offset + milliseconds
         self._pace = ClockRecord(offset, pace.speed, pace.anchor, self.moment().now)
         self._clock.advance_to(offset / 1000)
 
     def set_speed(self, speed: Decimal) -> None:
-        """Changes the speed from now on; the past stays."""
+        """Changes the speed from now on; the world time reached so far stays. Raises ValueError."""
         if not SLOWEST <= speed <= FASTEST:
             raise ValueError(f"speed is {SLOWEST} to {FASTEST}")
         here = self.moment()
@@ -86,7 +90,8 @@ class WorldClock:
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, world: int | None, now: int | None = None) -> Moment:
-        """Returns when something past became ready: at a world time, or a sandbox time."""
+        """Returns the moment at which something past became due, from its world time or else its
+        sandbox time."""
         here, anchor = self.moment(), self._pace.anchor
         if world is not None:
             since = int((world - anchor.world) / self._pace.speed)
@@ -99,7 +104,6 @@ class WorldClock:
         return chain.first_height + at.world // chain.block_ms
 
     def confirmed(self, chain: ChainRow, included: int, confirmations: int) -> int:
-        """Returns the world time at which a transfer in block ``included`` has that many
-        confirmations.
-        """
+        """Returns the world time in milliseconds at which a transfer in block ``included`` has that
+        many confirmations."""
         return (included + confirmations - 1 - chain.first_height) * chain.block_ms

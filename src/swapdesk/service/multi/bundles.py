@@ -1,9 +1,9 @@
-"""Submitted bundles of groups: sent, followed and settled.
+"""Sends the submitted bundles of groups, follows them, and stores their outcome.
 
 After a crash a bundle is sent again from its row. That is harmless, since the hash identifies an
-operation and its nonce counts once (contract 17.2). The outcome is the verdict of the EntryPoint's
-event about the inner calls, never the transaction's status. A bundle whose account is not funded
-yet is retried until its orders expire.
+operation and its nonce counts once (contract 17.2). The outcome is what the EntryPoint's event says
+about the inner calls, never the transaction's status. A bundle whose account is not funded yet is
+retried until its orders expire.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.3
 _IDLE_SECONDS = 1.0
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
-"""Codes that reject the operation itself; others concern the bundler's own state."""
+"""Error codes that reject the operation itself; other codes concern the bundler's own state."""
 _NO_GAS = "AA21"
 
 Intervention = Literal["fail", "withdraw", "hold"]
 Intervene = Callable[[str], Intervention | None]
-"""Decides for the operator about the bundle of a group, by its id."""
+"""A function that returns the operator's decision about the bundle of a group, by the group's
+id."""
 
 _INTERVENED = "The operator of the bundler gave this bundle up before it was sent."
 _EXPIRED = "The orders expired before the smart account could pay"
@@ -46,7 +47,10 @@ def nobody_intervenes(_: str) -> Intervention | None:
 
 
 class BundleWatch:
-    """One per process; ``run`` until cancelled, or ``step`` by hand."""
+    """Follows the submitted bundles; one per process.
+
+    ``run`` works until cancelled, ``step`` works once.
+    """
 
     def __init__(
         self, store: Store, bundler: Bundler | None, clock: Clock, intervene: Intervene
@@ -76,7 +80,7 @@ class BundleWatch:
                 await within(self._clock, seconds, self._woken.wait())
 
     async def step(self) -> int:
-        """Looks at every open bundle; returns the number of those that stay open."""
+        """Looks at every open bundle; returns the number of bundles that stay open."""
         if self._bundler is None:
             return 0
         left = 0
@@ -131,9 +135,9 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits a batch, again if need be.
+        """Submits a batch, even if it was submitted before.
 
-        Returns how it landed, why it never will, or None while it may.
+        Returns how it landed, the reason why it never will, or None while it still may.
         """
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
@@ -145,7 +149,8 @@ class BundleWatch:
         return await bundler.landed(bundle.chain, batch.hash)
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
-        """Returns why a refused operation will never be taken; None while it may be."""
+        """Returns the reason why a refused operation will never be taken; None while it still may
+        be."""
         if refused.code == EXECUTION or _NO_GAS in refused.words:
             if self._clock.now() >= bundle.expires:
                 return f"{_EXPIRED}: {refused.words}"

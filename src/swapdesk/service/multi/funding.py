@@ -1,10 +1,10 @@
-"""Funding of a group: what its sender signs, by the kind of the chain it sells on.
+"""Funding of a group: what its sender signs, by the kind of the chain that the group sells on.
 
-Source: contract 9.9 to 9.19. On an EVM chain a bundle waits as ``pending`` for its signatures
-(EIP-191 or EIP-712). Submitting is a compare-and-set of its state that stores the signatures before
-the bundler gets it, so that a second submission is refused; :class:`BundleWatch` does the rest. On
-Solana the sender signs and sends the deposits, packed by measured size into transactions of at most
-one packet and ten deposits, with the group's id as memo (contract 9.15).
+Source: contract 9.9 to 9.19. On an EVM chain a bundle is ``pending`` until its signatures come
+(EIP-191 or EIP-712). Submitting stores the signatures by compare-and-set before the bundler gets
+the bundle, so that a second submission is refused; :class:`BundleWatch` does the rest. On Solana
+the sender signs and sends the deposits. They are packed by measured size into transactions of at
+most one packet and ten deposits, with the group's id as memo (contract 9.15).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ EVM, SOLANA = "evm", "solana"
 _KIND = "sol"
 
 _UNITS = 450_000
-"""Compute units of ten deposits that each open a token account, with a margin."""
+"""Compute units of ten deposits, each of which opens a token account, with a margin."""
 _MICRO_LAMPORTS = 1_000
 _TRIES = 5
 _SET_UP_SECONDS = 8.0
@@ -88,13 +88,16 @@ _LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
-    """The questions to a Solana chain. Raises NodeError."""
+    """A node of a Solana chain, as far as funding asks it. Methods raise NodeError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
 
 
 class FundingDesk(Room):
-    """``nodes`` are the Solana chains by short name; without a ``bundler`` there are no bundles."""
+    """Builds and submits what pays the deposits of a group.
+
+    ``nodes`` are the Solana chains by short name; without a ``bundler`` there are no bundles.
+    """
 
     def __init__(
         self,
@@ -131,7 +134,8 @@ class FundingDesk(Room):
         return await self._bundled(self._bundler, group, owner, request.service_ids)
 
     async def transactions(self, caller: Caller, multi_id: str, sender: str) -> MultiTransactions:
-        """Returns the transactions of a group that sells on Solana. Raises like :meth:`build`."""
+        """Returns the transactions that fund a group that sells on Solana. Raises like
+        :meth:`build`."""
         group = await self._groups.found(caller, multi_id)
         if self._kind(group) != _KIND:
             raise invalid(
@@ -142,7 +146,7 @@ class FundingDesk(Room):
     async def submit(
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Takes the signatures of the pending bundle.
+        """Takes the signatures of the pending bundle and submits the bundle.
 
         Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP.
         """
@@ -154,11 +158,11 @@ class FundingDesk(Room):
     async def _bundled(
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
-        """Builds an operation for each token, and what its owner has to send before.
+        """Builds an operation for each token, and the calls that its owner has to send before.
 
-        Replaces an earlier build that was not submitted; the nonces are the same, so that at most
-        one of them is ever executed. Raises like ``_payable``, VALIDATION_ERROR when the bundler
-        rejects it, SERVICE_UNAVAILABLE.
+        This replaces an earlier build that was not submitted. Both have the same nonces, so that at
+        most one is ever executed. Raises like ``_payable``, VALIDATION_ERROR if the bundler rejects
+        the bundle, SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
@@ -189,10 +193,10 @@ class FundingDesk(Room):
     ) -> list[StoredOrder]:
         """Returns the orders to pay, in the order of the group.
 
-        ``claimed`` ones are paid by an earlier bundle. Without ``wanted`` these are all that await
-        a deposit; orders still being set up are waited for, a few seconds. Raises ALREADY_SUBMITTED
-        for claimed orders, VALIDATION_ERROR on ``serviceIds`` for others that cannot be paid, and
-        when none can.
+        ``claimed`` are ids of orders that an earlier bundle pays. Without ``wanted`` all orders
+        that await a deposit are returned. Orders that are still being set up are waited for, a few
+        seconds. Raises ALREADY_SUBMITTED for claimed orders, VALIDATION_ERROR on ``serviceIds`` if
+        another wanted order cannot be paid or no order can.
         """
         orders = await self._set_up(group)
         now = self._clock.now()
@@ -282,11 +286,11 @@ class FundingDesk(Room):
         )
 
     async def _submitted(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
-        """Moves the bundle to submitted, which one call alone can do.
+        """Moves the pending bundle to submitted; only one call can succeed.
 
-        Raises NOT_FOUND when no bundle awaits signatures, also when another call was first
-        (contract 9.18), VALIDATION_ERROR for signatures that are not the owner's or not one per
-        batch, INVALID_SWAP when orders ended since it was built.
+        Raises NOT_FOUND if no bundle awaits signatures, also if another call was first (contract
+        9.18); VALIDATION_ERROR if the signatures are not the owner's or not one per batch;
+        INVALID_SWAP if orders have expired since the build.
         """
         for _ in range(_TRIES):
             bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
@@ -340,9 +344,9 @@ class FundingDesk(Room):
         return MultiTransactions(multi_id=group.multi_id, chain=SOLANA, transactions=transactions)
 
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
-        """Returns the instructions that pay an order.
+        """Returns the instructions that pay an order's deposit.
 
-        The sender pays for a token account that the receiver lacks.
+        If the receiver lacks a token account, the sender pays for it.
         """
         token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
@@ -441,7 +445,11 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
 
 
 def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
-    """A stored bundle that is not pending was submitted, whatever its outcome."""
+    """Returns NOT_FOUND for a group without a pending bundle.
+
+    With ``submitted_before`` the message says that its bundle was submitted already, whatever the
+    outcome.
+    """
     words = "No bundle of this group awaits its signatures."
     if submitted_before:
         words = (
@@ -458,9 +466,10 @@ def _unavailable(who: str) -> ServiceError:
 
 
 def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
-    """Returns True if ``owner``, with its checksum, made this signature; both texts are 0x-hex.
+    """Returns True if ``owner``, with its checksum, signed the operation.
 
-    Accepts only the form that contracts take.
+    ``signature`` and ``operation_hash`` are 0x-hex. Only the form of signature that contracts take
+    is accepted.
     """
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature

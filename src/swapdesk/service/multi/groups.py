@@ -1,7 +1,7 @@
 """Groups of orders: created in one commit, opened by the worker, visible to their owner alone.
 
-Each order of a group is checked and priced by itself; a problem of one order is its error and does
-not affect the others. Filters: contract 9.2.
+Each order of a group is checked and priced by itself; if one has a problem, only that one gets an
+error. Filters: contract 9.2.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 5.0
 _DOUBT_SECONDS = 15.0
-"""Time that a database may take to come back, less than callers wait."""
+"""Seconds that a database may take to come back, fewer than callers wait."""
 _DOUBT_POLL_SECONDS = 0.5
 _IN_DOUBT = (
     "It is not known yet whether the group was created. Look for its orders in the list of orders"
@@ -69,8 +69,9 @@ _IN_DOUBT = (
 
 
 def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
-    """Raises VALIDATION_ERROR, with its path, for an unknown provider, or one that does not route
-    where it has to.
+    """Raises VALIDATION_ERROR, with the path of the field, if a filter names an unknown provider.
+
+    ``onlySwaps`` must also name only providers that route.
     """
     if filters is None:
         return
@@ -83,7 +84,7 @@ def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
 
 
 def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
-    """Returns the filters of an order: each its own, else the group's."""
+    """Returns the filters of an order: each its own if it is set, else the group's."""
     base = group or RouteFilters()
     if own is None:
         return base
@@ -136,9 +137,9 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order that will be created from the first of ``quotes``.
+    """An order of a request that will be created from the first of ``quotes``.
 
-    The others are for payout rotation. Nobody was given these quotes.
+    The other quotes are for payout rotation. The caller was given none of these quotes.
     """
 
     request: ExchangeRequest
@@ -161,19 +162,19 @@ def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
 
 
 def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:
-    """Returns a row at -1: priced, not opened, and due at once."""
+    """Returns the order row at status -1: priced, not opened, and due at once."""
     row = draft(accepted.quote, accepted.request, f"multi {multi_id}", now, rng)
     return replace(row, status=int(OrderStatusCode.NEW), due_at=row.created, multi_id=multi_id)
 
 
 _PRICED_AT_ONCE = 25
-"""Orders priced at a time; more would only wait for the same venues."""
+"""Number of orders priced at a time; more would only wait for the same venues."""
 
 _NO_WALLET = "Every payout wallet in reach of the best price was used lately."
 
 
 class GroupDesk(Room):
-    """Everything about groups except their funding. One per process."""
+    """Creates groups and shows them; ``FundingDesk`` funds them. One per process."""
 
     def __init__(
         self, shared: Shared, engine: QuoteEngine, desk: OrderDesk, worker: Worker
@@ -191,9 +192,10 @@ class GroupDesk(Room):
     ) -> MultiExchange:
         """Creates a group of the orders that can be carried out; the others get errors.
 
-        ``call`` counts once, in the commit that begins a group with orders. Raises ServiceError for
-        the group as a whole: VALIDATION_ERROR (orders on several chains, filters), TOKEN_NOT_FOUND,
-        TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED; and what refuses the call.
+        ``call`` is counted once, in the commit that begins the group, and only if it has orders.
+        Raises ServiceError for the group as a whole: VALIDATION_ERROR (orders on several chains,
+        filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED. Also raises what
+        ``call.take`` raises to refuse the call.
         """
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
@@ -232,7 +234,7 @@ class GroupDesk(Room):
         """Checks an order and prices it.
 
         Raises ServiceError for this order alone: VALIDATION_ERROR, AMOUNT_TOO_LOW,
-        QUOTE_OVER_LIMIT, INVALID_SWAP when nothing routes it.
+        QUOTE_OVER_LIMIT, INVALID_SWAP if no venue routes it.
         """
         check_filters(order.filters, self._venues)
         private, fixed = bool(order.anonymous), bool(order.fixed)
@@ -310,11 +312,10 @@ class GroupDesk(Room):
         )
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
-        """Begins a group.
+        """Stores a group, again with the same ids if the commit is in doubt.
 
-        No quote identifies a repeated create: where the commit is in doubt, the same ids are
-        written again, and exist once. Raises SERVICE_UNAVAILABLE where the store stays silent too
-        long.
+        No quote identifies a repeated create of a group, but each id exists only once. Raises
+        SERVICE_UNAVAILABLE if the store does not answer for too long.
         """
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False
@@ -333,10 +334,10 @@ class GroupDesk(Room):
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
-        """Returns the orders once the worker has set them up, or as they are after a few seconds.
+        """Returns the orders once the worker has set them up, or as they are after five seconds.
 
         Clients of the public service look for the deposit addresses in the answer (contract 9.5).
-        The orders exist, even if the store no longer answers.
+        The orders exist even if the store no longer answers.
         """
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
@@ -380,7 +381,7 @@ class GroupDesk(Room):
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
         """Returns a group of the caller.
 
-        Raises NOT_FOUND alike for unknown, foreign and too old.
+        Raises the same NOT_FOUND if it is unknown, another partner's or too old.
         """
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
@@ -388,7 +389,7 @@ class GroupDesk(Room):
         return group
 
     async def status(self, caller: Caller, multi_id: str) -> MultiExchangeStatus:
-        """Returns every order of a group and its newest bundle. Raises NOT_FOUND."""
+        """Returns all orders of a group and its newest bundle. Raises NOT_FOUND."""
         group = await self.found(caller, multi_id)
         orders = await self._store.groups.orders(group.partner_id, group.multi_id)
         bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)

@@ -1,8 +1,8 @@
 """The order desk: creates, looks up and lists the orders of a partner.
 
-A quote is created at most once (contract 7.6): it is consumed and the order written in one commit,
-the venues are asked outside any transaction, the deposit address is committed, and only then is the
-request answered. What a crash leaves, the worker finishes.
+A quote becomes at most one order (contract 7.6). The quote is consumed and the order written in one
+commit, the venues are asked outside any transaction, the deposit address is committed, and only
+then is the request answered. After a crash the worker finishes the order.
 """
 
 from __future__ import annotations
@@ -94,11 +94,11 @@ class OrderDesk(Room):
     ) -> Order:
         """Creates the order of a quote; the same request again returns the same order.
 
-        ``call`` counts in the commit that begins the exchange: a refused or repeated create does
-        not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
+        ``call`` is counted in the commit that begins the exchange, so that a refused or repeated
+        create does not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
         FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
-        PROVIDER_EXCHANGE_FAILED when no venue opened, SERVICE_UNAVAILABLE when the outcome is not
-        known yet, and what refuses the call.
+        PROVIDER_EXCHANGE_FAILED if no venue opened, SERVICE_UNAVAILABLE if the outcome is not known
+        yet. Also raises what ``call.take`` raises to refuse the call.
         """
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
@@ -150,8 +150,10 @@ class OrderDesk(Room):
     async def check_given_out(
         self, request: PrivateSendRequest, token_in: Token, token_out: Token
     ) -> None:
-        """Raises VALIDATION_ERROR naming the field that holds the deposit address of any order, in
-        any spelling (contract 7.15).
+        """Raises VALIDATION_ERROR if an address of the request, in any spelling, is the deposit
+        address of an order.
+
+        The error names the field (contract 7.15).
         """
         since = window_start(self._clock.now())
         named = (
@@ -165,7 +167,8 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """Returns the ``detail`` of a DEX order. Raises ServiceError when its swap would fail."""
+        """Returns the ``detail`` of a DEX order, None for another route. Raises ServiceError if its
+        swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
@@ -175,14 +178,14 @@ class OrderDesk(Room):
     async def get(self, caller: Caller, service_id: str) -> Order:
         """Returns an order of the caller.
 
-        Raises NOT_FOUND alike for unknown, foreign and too old.
+        Raises the same NOT_FOUND if it is unknown, another partner's or too old.
         """
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
-        """Like :meth:`get`, as the JSON of the answer.
+        """Returns the answer of :meth:`get` as JSON.
 
-        The store is asked each time, but only for the version of an order whose JSON is cached.
+        The store is asked each time, but only for the order's version if its JSON is cached.
         """
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
@@ -213,7 +216,8 @@ class OrderDesk(Room):
         """Returns a page of the caller's orders of the last 48 hours as JSON, each like
         :meth:`encoded`.
 
-        ``from`` is clamped to that window. Raises VALIDATION_ERROR for ``from`` after ``to``.
+        An earlier ``from`` is replaced by the start of these 48 hours. Raises VALIDATION_ERROR if
+        ``from`` is after ``to``.
         """
         if query.from_ is not None and query.to is not None and query.from_ > query.to:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
@@ -233,9 +237,10 @@ class OrderDesk(Room):
         call: Counting | None,
         payment: str | None,
     ) -> StoredOrder:
-        """Writes the order, not yet open.
+        """Stores the order before any venue is asked.
 
-        Raises QuoteGone, QuoteConsumed, INVALID_SWAP and what refuses the call.
+        Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to refuse the
+        call.
         """
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
@@ -287,9 +292,11 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Returns what the first request got, waiting for it while it is under way.
+        """Returns the answer that the first create got, and waits while that create is under way.
 
-        An order that is no longer visible is not shown by its quote either.
+        Raises INVALID_SWAP if the order is no longer visible or the request differs,
+        SERVICE_UNAVAILABLE if the outcome is not known in time, and the error that the first create
+        got.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
@@ -328,8 +335,9 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns the digests of a create, and of the same body at the other operation for private
-    sends.
+    """Returns the digests of a create at its own operation and at the other one.
+
+    Both are needed because a private send can be created by either operation.
     """
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)

@@ -1,8 +1,8 @@
 """Checks a create request and drafts the order of its quote (contract 7.3 to 7.9).
 
-Whether the quote may still become an order, what the order has to bring, and its addresses and
-memos: the local decoder decides, narrowed by the chain's own pattern; a kind of chain without a
-decoder is left to the pattern alone (``addressValidation``, contract 5.1).
+The checks are whether the quote may still become an order, what the request has to contain, and its
+addresses and memos. An address has to pass the local decoder and the chain's own pattern; for a
+kind of chain without a decoder the pattern alone decides (``addressValidation``, contract 5.1).
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from swapdesk.wire.tokens import Token
 
 
 def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
-    """Raises VALIDATION_ERROR naming the field that no payout or refund could reach.
+    """Raises VALIDATION_ERROR, which names the field, if a payout or refund could not reach an
+    address or memo.
 
-    A chain that needs a memo does not force one here: an own wallet may have none.
+    A memo may be missing even on a chain that uses memos, because an own wallet may have none.
     """
     _check_address("addressTo", request.address_to, token_out)
     if request.refund_address is not None:
@@ -41,7 +42,7 @@ def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: 
 
 
 def is_address(text: str, token: Token) -> bool:
-    """Returns True if a wallet on the token's chain could have this address."""
+    """Returns True if the text could be the address of a wallet on the token's chain."""
     return _problem(text, token) is None
 
 
@@ -69,14 +70,16 @@ def _problem(text: str, token: Token) -> str | None:
 
 
 def account_of(address: str, token: Token) -> str:
-    """Returns the canonical spelling of an address, the same on all chains of its kind."""
+    """Returns the kind of chain and the canonical spelling of an address, the same on all chains of
+    this kind."""
     kind = token.chain_data.kind
     verdict = check_address(kind, address, chain_name=token.chain_data.name)
     return f"{kind} {verdict.account if verdict.ok else address}"
 
 
 def given_out(field: str, address: str) -> ServiceError:
-    """Why money must not go to a deposit address: the venue would credit that order, or keep it."""
+    """Returns the refusal of a deposit address as a destination: the venue would credit its order,
+    or keep the money."""
     reason = "is the deposit address of an order. Give an address of a wallet"
     code = "ADDRESS_TO_IN_DEPOSIT_LOG"
     vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None
@@ -99,14 +102,15 @@ def _check_memo(field: str, text: str | None, token: Token) -> None:
 Purpose = Literal["exchange", "private_send"]
 
 RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
-"""Message for a fixed rate that ended, by the quote or at the venue."""
+"""Message for a fixed rate that ended, in the quote or at the venue."""
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """Returns the quote if this kind of create can execute it now; a private send works by both.
+    """Returns the quote if a create for ``purpose`` can execute it now.
 
-    Raises INVALID_SWAP for one that is unknown, foreign, filtered, of the other kind of create or a
-    floating one that expired, FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
+    A quote for a private send fits both kinds of create. Raises INVALID_SWAP if the quote is
+    unknown, another partner's, filtered, for the other kind of create, or a floating one that
+    expired; FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
     """
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
@@ -119,7 +123,11 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
 
 
 def unusable(ended: str | None = None) -> ServiceError:
-    """INVALID_SWAP; the public service answers like for a wrong input where the quote ``ended``."""
+    """Returns INVALID_SWAP for a quote that cannot be used.
+
+    ``ended`` is the message for an expired quote, which the public service reports as a wrong
+    ``quoteId``.
+    """
     fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
     return ServiceError(
         ErrorCode.INVALID_SWAP,
@@ -145,10 +153,9 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
 
 
 def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
-    """Returns the same digest for two requests of the same order.
+    """Returns the digest of a create, which is the same for two requests of the same order.
 
-    The digits of a number and the order of filters are a matter of who wrote the JSON; an empty
-    memo is none.
+    The digits of a number, the order of filters and an empty memo do not change it.
     """
     body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
     if not request.destination_tag:
@@ -162,7 +169,7 @@ def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
 
 
 DEPOSIT_TIME = timedelta(minutes=30)
-"""Time from creation to ``expires``, the deposit deadline."""
+"""Time from creation to ``expires``, the deadline of the deposit."""
 
 _HEAD_START = timedelta(seconds=12)
 # A create asks one venue for up to ten seconds; only then does the worker look.
@@ -176,9 +183,9 @@ def draft(
     rng: random.Random,
     notes: Mapping[str, str | bool | None] | None = None,
 ) -> StoredOrder:
-    """Returns the row at -2, before any venue was asked; ``rng`` draws its ids.
+    """Returns the order at status -2, before any venue was asked.
 
-    ``notes`` is the ``detail`` of a DEX order.
+    ``rng`` draws the order's ids. ``notes`` is the ``detail`` of a DEX order.
     """
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
@@ -211,5 +218,6 @@ def draft(
 
 
 def _to_milliseconds(moment: datetime) -> datetime:
-    """Truncates to what the wire shows, so that ``from=created`` finds the order again."""
+    """Truncates a time to the milliseconds that the API shows, so that ``from=created`` finds the
+    order again."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,7 +1,7 @@
-"""The worker: claims orders that are due, asks their venues, commits what changed.
+"""The worker: claims orders that are due, asks their venues, and commits what changed.
 
-The order row is the workflow. Work happens between two commits, never inside one; when a worker
-dies, its lease runs out, and another worker continues from the row.
+The order row is the state of the workflow. Work happens between two commits, never inside one. If a
+worker dies, its lease ends, and another worker continues from the row.
 """
 
 from __future__ import annotations
@@ -35,30 +35,32 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=8)
-"""Short, and renewed while an order is looked at: the orders of a killed worker wait no longer."""
+"""Length of a lease. It is short, and renewed while an order is looked at, so that the orders of a
+killed worker do not wait longer."""
 _RENEW_SECONDS = 2.0
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
 UNPAID_POLL = timedelta(seconds=2)
-"""Longest interval between two looks for a deposit, where the venue may be asked more often."""
+"""Longest interval between two looks for a deposit, unless the venue's own interval is longer."""
 
 SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
-"""Intervals at which an ended order is checked for a late deposit or refund."""
+"""Shortest and longest interval at which an expired or failed order is checked for a late deposit
+or refund."""
 
 RARE_POLL = (timedelta(seconds=30), timedelta(hours=1))
-"""The same for a finished order, which hardly ever gets a second deposit."""
+"""Shortest and longest interval at which a finished order is checked, which hardly ever gets a
+second deposit."""
 
 _USUAL_PACE = 5.0
-"""Report interval, in seconds, that these polls assume; a faster venue shortens those of ended
-orders in proportion.
-"""
+"""Report interval of a venue, in seconds, that SLOW_POLL and RARE_POLL assume; a faster venue
+shortens both in proportion."""
 
 QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
 _ALIVE_SECONDS = 10.0
-"""A round that takes longer hangs."""
+"""Seconds after which a round of the worker counts as hanging."""
 _NO_ANSWER = LegReport(LegStatus.WAITING)
 _HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
@@ -71,9 +73,10 @@ _SECOND_LEG_FROM = (
 
 
 class Worker(Room):
-    """One per process.
+    """The worker of a process.
 
-    ``run`` until cancelled, or ``step`` by hand; ``pass_on`` where others work.
+    ``run`` works until cancelled, ``step`` works once; ``pass_on`` leaves the work to other
+    processes.
     """
 
     def __init__(
@@ -89,19 +92,20 @@ class Worker(Room):
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
         self.runs = False
-        """True if due orders are worked on by themselves, here or elsewhere; False with ``step``.
-        """
+        """True if due orders are worked on without calls of ``step``, by this process or
+        another."""
 
     def hint(self, service_id: str) -> None:
-        """Looks at an order now, or again if it is being looked at.
+        """Lets the worker look at an order now, or again if it is looking at it already.
 
-        A hint is lost with the process; the order is then looked at when it is due.
+        A hint is lost if the process ends; the order is then looked at when it is due.
         """
         self._hinted.add(service_id)
         self._woken.set()
 
     async def run(self) -> None:
-        """Works until cancelled; a store that does not answer is asked again. Raises ClockDiffers.
+        """Works until cancelled; if the store does not answer, it is asked again. Raises
+        ClockDiffers.
 
         An order whose venue does not answer never delays the others.
         """
@@ -172,7 +176,7 @@ class Worker(Room):
             self.runs = False
 
     async def step(self, now: datetime) -> int:
-        """Claims what is due and works on it to the end; returns the number of orders looked at."""
+        """Claims the orders that are due and works on each once; returns their number."""
         await self._hasten({})
         claimed = await self._claim(now, BATCH)
         await asyncio.gather(*(self._look(order) for order in claimed))
@@ -212,9 +216,8 @@ class Worker(Room):
             self._woken.set()
 
     async def sweep(self, now: datetime) -> None:
-        """Deletes quotes 15 minutes after they expired, announcements nobody can see, and payments
-        and events that are too old to be repeated.
-        """
+        """Deletes quotes 15 minutes after they expired, outbox rows after 48 hours, and payments
+        and webhook events that are too old to be repeated."""
         await self._store.quotes.drop(now - QUOTES_KEPT)
         await self._store.outbox.drop(now - _OUTBOX_KEPT)
         await self._store.payments.drop(now - PAYMENTS_KEPT)
@@ -334,7 +337,11 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns when to look next: at the venue's pace, slowly once ended, never after 48 h."""
+        """Returns when to look at an order next; None for never.
+
+        An order under way is looked at in its venue's interval, and every five minutes after 48
+        hours. An ended order is looked at more slowly, and never after 48 hours.
+        """
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
         if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):

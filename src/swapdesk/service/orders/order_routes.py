@@ -1,8 +1,8 @@
 """The routes of an order: its legs and their keys, the next best route, and repricing.
 
-A create with another markup or other leg providers re-prices a floating quote within its route
-type; a fixed quote refuses (contract 7.11). Where a venue refuses before anything was deposited,
-the next best route is tried. A key always identifies one venue (contract 17.5).
+If a create asks for another markup or other leg providers, a floating quote is repriced within its
+route type, and a fixed quote is refused (contract 7.11). If a venue refuses before anything was
+deposited, the next best route is tried. A key always identifies one venue (contract 17.5).
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from swapdesk.wire.orders import PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]
-"""``back`` returns the token originally sent, when a private order fails part-way."""
+"""A leg of an order; ``back`` is the leg that returns the token originally sent if a private order
+fails part-way."""
 
 SECOND_LEG_PATIENCE = timedelta(hours=24)
-"""Time that the second deposit address of a private order stays open longer than the first."""
+"""Time by which the second deposit address of a private order stays open longer than the first."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
-    """Returns the venues that the order has left, in order.
+    """Returns the venues that an order no longer uses, the earliest first.
 
-    ``refusals``: ``in:code`` and ``out:code`` of each refused leg; ``openedInVain``: venues that
-    opened the second leg of a route whose first leg was refused; ``moves``: venues that gave up a
+    ``refusals``: ``in:code`` or ``out:code`` of each refused leg. ``openedInVain``: venues that
+    opened the second leg of a route whose first leg was refused. ``moves``: venues that gave up a
     leg after its deposit arrived.
     """
     listed = order.text(name)
@@ -52,7 +53,7 @@ def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "move
 def leg_key(order: StoredOrder, position: Position) -> str:
     """Returns the key of a leg: ``<serviceId>:in``, followed by ``#2`` on the second route tried.
 
-    A leg that another venue took over has a stored key.
+    If another venue took the leg over, the order stores the key, and that one is returned.
     """
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
@@ -83,11 +84,11 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Returns the routes of ``codes`` that are excluded: over a venue that refused, or that would
-    know both ends.
+    """Returns the routes of ``codes`` that must not be used.
 
-    A venue that was asked for one leg of a private order, whatever its answer, knows that end and
-    is never asked for the other leg. ``opened`` are venues that know the receiver already.
+    They contain a venue that refused, or one that would know both ends of a private order: a venue
+    that was asked for one leg, whatever its answer, is never asked for the other leg. ``opened``
+    are venues that know the receiver already.
     """
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
@@ -122,7 +123,8 @@ def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
 
 
 def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
-    """The leg of a private order that pays the receiver; it stays open longer than the first."""
+    """Returns the leg of a private order that pays the receiver; it stays open longer than the
+    first leg."""
     return LegOrder(
         key=leg_key(order, "out"),
         token_in=middle,
@@ -141,9 +143,9 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Returns where a second leg may return the intermediary.
+    """Returns the address to which a second leg may return the intermediary; None without one.
 
-    The intermediary is secret, so an address on another chain counts as none. A fixed order gets
+    The intermediary is secret, so an address of another chain counts as missing. A fixed order gets
     back the token originally sent, never the intermediary.
     """
     given = order.text("intermediateRefundAddress")
@@ -155,7 +157,7 @@ def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
 def first_leg(
     order: StoredOrder, token_in: Token, middle: Token, second: DepositInstruction
 ) -> LegOrder:
-    """The leg of a private order that takes the deposit and pays it on to the second."""
+    """Returns the leg of a private order that takes the deposit and pays it to the second leg."""
     return LegOrder(
         key=leg_key(order, "in"),
         token_in=token_in,
@@ -187,9 +189,10 @@ async def repriced(
     token_in: Token,
     token_out: Token,
 ) -> StoredQuote:
-    """Returns the quote, or the one that its create asks for.
+    """Returns the quote, repriced if its create asks for another markup or other providers.
 
-    Raises INVALID_SWAP when there is none, VALIDATION_ERROR for an unknown provider code.
+    Raises INVALID_SWAP if the quote cannot be repriced or no route fits, VALIDATION_ERROR for an
+    unknown provider code.
     """
     markup = quote.markup if request.markup is None else request.markup
     choice = _asked(quote, leg_filters(request, venues))
@@ -236,7 +239,10 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the quote's choice with the body's filters over it; standard routes ignore them."""
+    """Returns the quote's route choice, in which filters of the request replace those of the quote.
+
+    A standard route ignores the filters of the request.
+    """
     if quote.route == "standard":
         return quote.choice
     return replace(

@@ -1,7 +1,7 @@
 """Renders an order row as the Order of the API (contract 8.1 to 8.3, 8.18, 8.21).
 
-Private orders name no provider, no intermediary and no hash between the legs, which the route
-hides. A deleted order (status 8) shows nothing but its id.
+A private order shows no provider, no intermediary and no hash between the legs, because the route
+hides them. A deleted order (status 8) shows nothing but its id and that state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ METADATA = "metadata"
 
 
 def metadata_of(order: StoredOrder) -> dict[str, Any]:
-    """Returns the transaction that an on-chain order was created with, as plain JSON values."""
+    """Returns the transaction with which an on-chain order was created, as plain JSON values."""
     metadata = json.loads(str(order.detail[METADATA]))
     if not isinstance(metadata, dict):
         raise ValueError(f"order {order.service_id} has no metadata")
@@ -40,7 +40,7 @@ def metadata_of(order: StoredOrder) -> dict[str, Any]:
 
 
 _KEPT = 1_024
-"""Cached answers, some 4 kB each."""
+"""Number of cached answers, each some 4 kB."""
 
 
 class _Encoded(Struct, frozen=True):
@@ -50,7 +50,8 @@ class _Encoded(Struct, frozen=True):
 
 
 class Presentation:
-    """Renders rows; pure except for the catalogue and the venues it reads."""
+    """Renders order rows; the result depends on nothing but the row, the catalogue and the
+    venues."""
 
     def __init__(self, catalog: ServiceCatalog, venues: Venues) -> None:
         self._catalog = catalog
@@ -61,7 +62,8 @@ class Presentation:
         return service_id in self._encoded
 
     def written(self, service_id: str, version: int) -> bytes | None:
-        """Returns the cached JSON of this version, if its tokens are still the same."""
+        """Returns the cached JSON of this version of an order; None if it is missing or a token has
+        changed."""
         answer = self._encoded.get(service_id)
         if answer is None or answer.version != version:
             return None
@@ -72,11 +74,11 @@ class Presentation:
         return answer.body
 
     def listed(self, order: ListedOrder) -> bytes:
-        """Like :meth:`encoded`; reads the row only on a cache miss."""
+        """Returns the order like :meth:`encoded`; reads the row only if its JSON is not cached."""
         return self.written(order.service_id, order.version) or self.encoded(order.read())
 
     def encoded(self, row: StoredOrder) -> bytes:
-        """Returns :meth:`order` as JSON, cached by version of the row and its tokens."""
+        """Returns :meth:`order` as JSON, cached by the version of the row and its tokens."""
         body = self.written(row.service_id, row.version)
         if body is None:
             deleted = row.status == OrderStatusCode.DELETED
@@ -88,10 +90,10 @@ class Presentation:
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
-        """Returns the object of order details, the list, create and the stream.
+        """Returns the order as the API shows it in order details, the list, create and the stream.
 
-        ``fresh``: the answer to a create, which has ``metadata`` as an object; all others have it
-        as a text (contract 10.8). A deleted order has only its id and that state (contract 8.3).
+        With ``fresh``, for the answer to a create, ``metadata`` is an object; otherwise it is a
+        text (contract 10.8). A deleted order has only its id and that state (contract 8.3).
         """
         if row.status == OrderStatusCode.DELETED:
             return Order(
@@ -198,7 +200,8 @@ def _metadata(row: StoredOrder, *, fresh: bool) -> object:
 def _eta(row: StoredOrder) -> Decimal:
     """Returns minutes from creation to the expected end (contract 8.17).
 
-    The estimate counts from the deposit: once that is seen, the wait for it is added.
+    The venue's estimate counts from the deposit. Once the deposit is seen, the time until then is
+    added.
     """
     deposited = _time(row, "deposited")
     if deposited is None:
@@ -216,7 +219,7 @@ WINDOW = timedelta(hours=48)
 
 
 def visible(created: datetime, now: datetime) -> bool:
-    """True up to and including exactly 48 hours after creation."""
+    """Returns True up to and including exactly 48 hours after creation."""
     return now - created <= WINDOW
 
 
@@ -228,9 +231,9 @@ _TRIES = 5
 
 
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
-    """Deletes an order before its deposit or after it ended unfulfilled; returns False otherwise.
+    """Deletes an order before its deposit, or after it expired or failed; returns False otherwise.
 
-    The table of transitions decides (contract 8.5). Later deposits stay the venue's matter, as
+    The table of transitions decides (contract 8.5). A later deposit is handled by the venue, as
     after any other end.
     """
     current: StoredOrder | None = order

@@ -1,12 +1,12 @@
-"""Recovers a deposit when a venue gives up a leg after it arrived.
+"""Recovers a deposit if a venue gives up a leg after the deposit arrived.
 
-A floating order moves to another venue (contract 8.14): the leg is priced as a swap of its own,
-with the filters asked for it, excluding venues that know the other end of a private order.
+A floating order moves to another venue (contract 8.14). The leg is priced as a swap of its own,
+with the filters asked for it, and without venues that know the other end of a private order.
 Otherwise the deposit is refunded on the input chain; a private fixed order returns the token
-originally sent (contract 8.15). The rest needs an operator (contract 8.13).
+originally sent (contract 8.15). Every other case needs an operator (contract 8.13).
 
-Every step is written down before it is taken, and is safe to repeat: the key of the new leg is in
-the row, and a venue forwards a deposit to one address only.
+Every step is stored before it is taken, and is safe to repeat: the key of the new leg is in the
+row, and a venue forwards a deposit to one address only.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ _UNDER_WAY = (
 _MOVES = 4
 
 _WRITTEN = ("move", "moveFrom", "moveKey", "moveIn", "moveOut")
-"""Members of ``detail`` for a move under way: the leg, its former venue and the amount."""
+"""Members of ``detail`` that describe a move under way: the leg, its former venue and key, and the
+amounts."""
 
 
 def given_up(
     order: StoredOrder, first: LegReport, second: LegReport | None
 ) -> Literal["in", "out"] | None:
-    """Returns the leg whose venue holds money it will not swap, if it can be recovered."""
+    """Returns the leg whose venue holds money that it will not swap; None if there is none or it
+    cannot be recovered."""
     if order.status not in _UNDER_WAY or order.detail.get("stranded") is True:
         return None
     if second is not None and second.status == LegStatus.FAILED and deposit_seen(second):
@@ -71,7 +73,7 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Moves deposits that a venue gave up. The worker calls it while it leases the order."""
+    """Moves deposits that a venue gave up; the worker calls it while it leases the order."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
@@ -80,10 +82,10 @@ class Recovery(Room):
     async def begin(
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
     ) -> StoredOrder | None:
-        """Writes down the leg that takes over; returns the order.
+        """Returns the order with the leg that takes over, for the worker to commit.
 
-        ``report`` is the final report of the venue that gave up. Where the deposit was refunded
-        instead, returns the order unchanged; None when nothing can be done.
+        ``report`` is the final report of the venue that gave up. If the deposit was refunded
+        instead, the order is returned unchanged; None if nothing can be done.
         """
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
@@ -102,10 +104,10 @@ class Recovery(Room):
         return moved or await self._give_back(order, side)
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
-        """Takes one step of a move: opens the new leg and forwards the deposit, or picks another
-        venue.
+        """Takes one step of a move and returns the order, for the worker to commit.
 
-        Raises VenueFailure when a venue does not answer; it is asked again later.
+        The step opens the new leg and forwards the deposit, or picks another venue. Raises
+        VenueFailure if a venue does not answer; the step is repeated later.
         """
         position = moving(order)
         if position is None:
@@ -217,9 +219,11 @@ class Recovery(Room):
         amounts: tuple[Decimal, Decimal],
         second: tuple[str, str | None] | None,
     ) -> LegOrder:
-        """Returns the leg for the venue to open; ``second`` is the deposit of the next leg, if any.
+        """Returns the leg that the new venue has to open; ``second`` is the deposit of the next
+        leg, if any.
 
-        The money is on its way already, so the leg floats and stays open as long as a second leg.
+        The money is on its way already, so the leg has floating terms and stays open as long as a
+        second leg.
         """
         token_in, token_out = self._ends(order, position)
         if position == "back":
@@ -260,9 +264,10 @@ class Recovery(Room):
     async def _give_back(
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
-        """Sends the deposited token to the order's refund address; None without one.
+        """Sends the deposited token to the order's refund address and returns the order.
 
-        A second leg holds the intermediary, which is no refund of the order.
+        None without such an address, if the venue refuses, or for a second leg: it holds the
+        intermediary, which is no refund of the order.
         """
         if side == "out" or order.refund_address is None:
             return None

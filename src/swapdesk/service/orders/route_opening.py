@@ -1,7 +1,8 @@
 """Opens the legs of an order at its venues: from a consumed quote to a deposit address.
 
-Used by the create request, and by the worker that finishes what a crash or a lost answer left. A
-venue returns for a key what it created before, so a second deposit is never opened (contract 7.8).
+This is used by the create request, and by the worker that finishes orders after a crash or a lost
+answer. A venue returns for a key what it created before, so that no second deposit is opened
+(contract 7.8).
 """
 
 from __future__ import annotations
@@ -44,14 +45,15 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 FALLBACK_SECONDS = 10.0
-"""After this long no further venue is tried in one go; the worker continues."""
+"""Seconds after which no further venue is tried in one call; the worker continues."""
 
 CARRY_SECONDS = 24.0
-"""After this long an opening is left to the worker; clients wait a little longer for it."""
+"""Seconds after which an opening is left to the worker; clients wait a little longer for the
+answer."""
 
 
 class OpeningUnknown(Exception):
-    """A venue may have opened a leg; ``find`` by key decides later."""
+    """Raised if a venue may have opened a leg; ``find`` with the leg's key tells later."""
 
 
 class _Refusal(Exception):
@@ -65,7 +67,7 @@ class _Refusal(Exception):
         self.position = position
         self.code = code
         self.failure = failure
-        """Answer for a fixed order, which never falls back."""
+        """Error code for a fixed order, which never falls back to another route."""
 
 
 class Opening(Room):
@@ -75,10 +77,11 @@ class Opening(Room):
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Carries an order at -2 or -1 to waiting, or to failed when no venue opens.
+        """Opens an order at status -2 or -1; returns it as waiting, or as failed if no venue
+        opened.
 
-        ``ask_first``: look the key up at each venue before opening. Raises OpeningUnknown, at the
-        latest after CARRY_SECONDS. Returns the current row, also when another worker was faster.
+        With ``ask_first`` each venue is asked for the key before it opens. If another worker was
+        faster, its result is returned. Raises OpeningUnknown, at the latest after CARRY_SECONDS.
         """
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
@@ -115,7 +118,8 @@ class Opening(Room):
     async def _next_route(
         self, order: StoredOrder, position: Position, code: str
     ) -> StoredOrder | None:
-        """Returns the order on its next best route, at -1 until it is open; None without one.
+        """Returns the order on its next best route, at status -1 until that is open; None if there
+        is no route.
 
         ``code`` is the venue that refused the leg at ``position``.
         """
@@ -165,7 +169,10 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """Returns the deposits of both legs; the leg that pays out is opened first."""
+        """Opens the legs and returns their deposits, the second None on a standard route.
+
+        The leg that pays out is opened first.
+        """
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
@@ -246,7 +253,10 @@ class Opening(Room):
         )
 
     def _ready(self, order: StoredOrder) -> StoredOrder:
-        """A DEX order has no deposit: its transaction was prepared before the order began."""
+        """Returns a DEX order as waiting.
+
+        There is no deposit to open, because its transaction was prepared before the order began.
+        """
         now = self._clock.now()
         return replace(
             moved(order, OrderStatusCode.WAITING, order.in_status, order.out_status, now),

@@ -1,7 +1,7 @@
 """States of an order: allowed transitions, displayed states, and changes by venue reports.
 
-Pure functions of an order row and its legs (contract 8.4 to 8.9). A report never moves an order
-backward, and a missing report never moves it at all (contract 8.7, 17.6).
+The functions are pure, over an order row and its legs (contract 8.4 to 8.9). A report never moves
+an order backward, and a missing report never moves it at all (contract 8.7, 17.6).
 """
 
 from __future__ import annotations
@@ -71,14 +71,15 @@ _BY_FIRST_LEG = {
 
 
 def centralized(route: Route) -> CentralizedRoute:
-    """Returns the route of an order with legs at exchanges. Raises ValueError for a DEX order."""
+    """Returns ``route`` if its legs are at exchanges. Raises ValueError for a DEX order."""
     if route == "dex":
         raise ValueError("a DEX order has no legs at exchanges")
     return route
 
 
 def allowed(before: int, after: int, route: Route) -> bool:
-    """Returns True if ``after`` may directly follow ``before``; 3 belongs to private orders."""
+    """Returns True if status ``after`` may directly follow ``before``; only private orders have
+    status 3."""
     if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
     return OrderStatusCode(after) in TRANSITIONS[OrderStatusCode(before)]
@@ -103,18 +104,18 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """Returns the progress of a displayed state; it never falls."""
+    """Returns the progress of a displayed state as a number; that of an order never falls."""
     return _RANKS[shown]
 
 
 def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
-    """Returns True if the deposited token can no longer be returned; only for orders without a
-    payout.
+    """Returns True if the deposited token can no longer be returned; always False for orders that
+    await a deposit or are finished.
 
-    A private order holds another token from its first payout on; a fixed one returns what was sent
-    until the receiver is being paid (contract 8.15).
+    A private order holds another token from its first payout on; a fixed one returns the token that
+    was sent until the receiver is being paid (contract 8.15).
     """
     if status not in (
         OrderStatusCode.EXCHANGING,
@@ -139,7 +140,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns the order's state by its legs; ``second`` exists on private orders only."""
+    """Returns the order's status by the reports of its legs; only private orders have a ``second``
+    one."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -159,10 +161,11 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the states from ``before`` to ``after``, including the last.
+    """Returns the states that an order passes after ``before`` up to ``after``; empty if it cannot
+    be reached.
 
-    A venue that is asked seldom may report a leg as finished whose steps nobody saw; the order
-    passes them all the same. Empty when ``after`` cannot be reached.
+    A venue that is asked seldom may report a leg as finished without the steps between; the order
+    passes them all the same.
     """
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
@@ -186,11 +189,12 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """Returns the rows to commit one after another; empty when nothing changed.
+    """Returns the rows to commit one after another; empty if nothing changed.
 
-    ``asked`` is when the venues were asked: an answer that left before the deadline and came after
-    it says nothing about a deposit in between. Intermediate rows differ in their state alone, so
-    that every step is announced; hashes, amounts and flags of the reports come with the last one.
+    ``asked`` is when the venues were asked: if that was before the deadline, an answer that came
+    after it says nothing about a deposit in between. All rows but the last differ in their state
+    alone, so that every step is announced. The last one has the hashes, amounts and flags of the
+    reports.
     """
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
@@ -289,10 +293,11 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Returns hashes, refund and flags; what a report omits keeps its value.
+    """Returns the hashes, the refund and the flags for ``detail``; what a report omits keeps its
+    value.
 
-    The refund is the returned deposit; what a second leg returns is another token and stays with
-    the service, for an operator to act on.
+    The refund is the returned deposit. What a second leg returns is another token, which stays with
+    the service for an operator to act on.
     """
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
@@ -336,7 +341,8 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """A finished order has one more flag: a later deposit needs an operator."""
+    """Returns a finished order with ``actionRequired`` set if a venue holds a later deposit, else
+    nothing."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}

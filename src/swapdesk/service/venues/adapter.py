@@ -1,8 +1,8 @@
 """The protocol of every centralized venue, whether simulated or real.
 
-Quotes are free of side effects. ``open`` is the only call that creates something at the venue; it
-carries our own key, and the same key always finds the same deposit, so a crash or a lost answer is
-settled by asking again with ``find`` (contract 7.8). All amounts are Decimal in token units.
+Quotes have no side effects. Only ``open`` creates something at the venue. It carries a key of this
+service, and the same key always finds the same deposit. After a crash or a lost answer, ``find``
+with the key tells what was created (contract 7.8). All amounts are Decimal in token units.
 """
 
 from __future__ import annotations
@@ -19,35 +19,39 @@ from swapdesk.wire.tokens import Token
 
 
 class VenueFailure(Exception):
-    """A venue did not do what was asked. The message is fit for a log, not for a trader."""
+    """Raised if a venue did not do what was asked. The message is fit for a log, not for a
+    trader."""
 
 
 class Transient(VenueFailure):
-    """Nothing happened at the venue; asking again may work."""
+    """Raised if nothing happened at the venue and asking again may work."""
 
 
 class Rejected(VenueFailure):
-    """The venue refused definitely; nothing happened there."""
+    """Raised if the venue refused for good; nothing happened there."""
 
 
 class Ambiguous(VenueFailure):
-    """The outcome is unknown. ``find`` by key decides; ``open`` is never called again blindly."""
+    """Raised if it is unknown what the venue did.
+
+    Only ``find`` with the leg's key tells; ``open`` is not called again before.
+    """
 
 
 class DepositAddressesInUse(Rejected):
-    """All static deposit addresses of the venue on this chain are held by open orders."""
+    """Raised if open orders hold all static deposit addresses of the venue on this chain."""
 
 
 class RateExpired(Rejected):
-    """The fixed rate of the leg ended before it was opened."""
+    """Raised if the fixed rate of the leg ended before the leg was opened."""
 
 
 class VenueTraits(Struct, frozen=True):
-    """Capabilities of a venue besides floating swaps by amount sent.
+    """What a venue can do besides floating swaps by the amount sent.
 
-    ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart.
-    ``fee`` and ``fixed_fee`` are what it keeps of a leg on floating and on fixed terms, in percent
-    of the dollars.
+    ``payout_wallets`` is the number of hot wallets that it pays from, 0 if it does not distinguish
+    them. ``fee`` and ``fixed_fee`` are what it keeps of a leg on floating and on fixed terms, in
+    percent of the dollar value.
     """
 
     fixed: bool = False
@@ -59,10 +63,10 @@ class VenueTraits(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """How a leg is priced.
+    """The terms on which a leg is priced.
 
-    ``receive``: the amount is what shall arrive; ``markup`` in percent of the output (contract
-    6.10, 6.13).
+    ``receive`` is True if the amount asked for is the amount received. ``markup`` is in percent of
+    the output (contract 6.10, 6.13).
     """
 
     fixed: bool = False
@@ -83,8 +87,8 @@ class VenueLimits(Struct, frozen=True):
 class VenueQuote(Struct, frozen=True):
     """What the venue would pay now.
 
-    ``minutes`` is its estimate from deposit to payout. With fixed terms ``rate`` names the promise
-    at the venue and ``valid_until`` its end.
+    ``minutes`` is its estimate from deposit to payout. On fixed terms ``rate`` identifies the fixed
+    rate at the venue, and ``valid_until`` is when that rate ends.
     """
 
     amount_in: Decimal
@@ -96,7 +100,8 @@ class VenueQuote(Struct, frozen=True):
 
 
 class Unavailable(Struct, frozen=True):
-    """Why the venue does not price this leg; ``limits`` when the amount is the reason."""
+    """The reason why the venue does not price this leg; ``limits`` are set if the amount is the
+    reason."""
 
     reason: str
     limits: VenueLimits | None = None
@@ -105,9 +110,9 @@ class Unavailable(Struct, frozen=True):
 class LegOrder(Struct, frozen=True):
     """One leg of an order, to be opened.
 
-    ``amount_out`` is what was quoted for the leg; on floating terms the venue may answer with less
-    or more, on fixed terms it keeps both amounts or refuses. ``rate`` repeats the quote's.
-    ``payout_wallet`` asks for one of the venue's hot wallets, by index; None for the first.
+    ``amount_out`` is what was quoted for the leg. On floating terms the venue may answer with less
+    or more; on fixed terms it keeps both amounts or refuses. ``rate`` is that of the quote.
+    ``payout_wallet`` is the index of the venue's hot wallet that shall pay, None for the first.
     """
 
     key: str
@@ -126,7 +131,7 @@ class LegOrder(Struct, frozen=True):
 
 
 class DepositInstruction(Struct, frozen=True):
-    """Where and what to pay. ``amount_in`` may be restated with the venue's rounding."""
+    """The deposit that a venue expects for a leg. ``amount_in`` may be rounded by the venue."""
 
     address: str
     tag: str | None
@@ -147,13 +152,14 @@ class LegReport(Struct, frozen=True):
     confirmations_needed: int | None = None
     deposit_arrived: bool = False
     declined: bool = False
-    """The venue will not swap what arrived, holds it, and forwards it where ``send_on`` says."""
+    """True if the venue will not swap what arrived: it holds the deposit, and forwards it where
+    ``send_on`` says."""
     held: bool = False
-    """A deposit beyond what the leg takes is at the venue, which cannot return it."""
+    """True if the venue has a deposit beyond what the leg takes and cannot return it."""
 
 
 class CentralizedVenue(Protocol):
-    """One centralized exchange. ``provider`` is its public record, also in ``GET /swaps``."""
+    """A centralized exchange. ``provider`` is its public record, also shown by ``GET /swaps``."""
 
     @property
     def provider(self) -> SwapProvider: ...
@@ -165,17 +171,18 @@ class CentralizedVenue(Protocol):
     def poll_seconds(self) -> float: ...
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        """Returns whether the venue trades the pair at all. Pure, no I/O."""
+        """Returns True if the venue trades the pair at all. Pure, no I/O."""
         ...
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        """Returns current bounds; None for a pair that is not traded."""
+        """Returns the current bounds; None if the pair is not traded."""
         ...
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg for ``amount`` of the side ``terms`` names. Raises VenueFailure."""
+        """Prices one leg; ``amount`` is received if ``terms.receive``, otherwise sent. Raises
+        VenueFailure."""
         ...
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
@@ -183,7 +190,7 @@ class CentralizedVenue(Protocol):
         ...
 
     async def find(self, key: str) -> DepositInstruction | None:
-        """Returns what ``open`` created under this key; None for nothing. Raises VenueFailure."""
+        """Returns what ``open`` created under this key; None if nothing. Raises VenueFailure."""
         ...
 
     async def report(self, key: str) -> LegReport | None:
@@ -191,8 +198,9 @@ class CentralizedVenue(Protocol):
         ...
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
-        """Forwards a failed leg's deposit to this address; an earlier forwarding stands.
+        """Forwards the deposit of a failed leg to this address; does nothing if it was sent there
+        before.
 
-        Raises Rejected when the venue holds no deposit of the leg, or sent it elsewhere.
+        Raises Rejected if the venue holds no deposit of the leg, or sent it elsewhere.
         """
         ...

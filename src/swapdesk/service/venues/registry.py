@@ -1,7 +1,8 @@
-"""The venues of a service, found by code, and the guards around every call of one.
+"""The venues of a service, found by code, and the guards around every call of a venue.
 
-Capability, circuit breaker, single flight, timeout. ``open`` creates something, so it has a timeout
-alone: an answer missing after ten seconds is Ambiguous.
+The guards are a capability check, a circuit breaker, single flight and a timeout. ``open`` creates
+something, so it has a timeout alone: if the answer is missing after ten seconds, it raises
+Ambiguous.
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ BreakerState = Literal["closed", "open", "half_open"]
 
 
 class Breaker:
-    """Opens after 5 failures in a row; 30 calls with under 20 % success always contain 5 in a row.
+    """A circuit breaker, which admits no calls of a venue after 5 failures in a row.
 
-    Open for 5 s, doubling with every failed probe up to 10 minutes; then one probe at a time
-    decides. Times are seconds of ``clock.monotonic``.
+    30 calls with under 20 % success always contain 5 failures in a row. The breaker stays open for
+    5 s, then admits one call at a time as a probe. A success closes it; each failed probe doubles
+    the pause, up to 10 minutes. Times are seconds of ``clock.monotonic``.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -68,7 +70,8 @@ class Breaker:
         return "open"
 
     def admits(self) -> bool:
-        """Returns True if a call may go out now; when open, this takes the one probe."""
+        """Returns True if a call may be made now; while the breaker is open, that call is the one
+        probe."""
         if self._open_until is None:
             return True
         if self._probing or self._clock.monotonic() < self._open_until:
@@ -105,11 +108,13 @@ _Answer = asyncio.Future[VenueQuote | Unavailable]
 
 
 class TimedOut(Transient):
-    """The venue did not answer in time; for a quote that means nothing happened."""
+    """Raised if the venue did not answer in time; if a quote was asked for, nothing happened
+    there."""
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of ``call``; cancels it after ``seconds`` of the clock: TimeoutError."""
+    """Returns the result of ``call``; cancels it after ``seconds`` of the clock and raises
+    TimeoutError."""
     work = asyncio.ensure_future(call)
     # Also when it fails in the moment in which its caller is cancelled.
     work.add_done_callback(_seen)
@@ -127,15 +132,16 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
 
 
 def _seen(work: asyncio.Future[Any]) -> None:
-    """Retrieves an abandoned outcome, so that the loop does not report it as lost."""
+    """Retrieves the exception of an abandoned call, so that the event loop does not report it as
+    lost."""
     if not work.cancelled():
         work.exception()
 
 
 class Deadlines:
-    """Calls with a timeout by the clock.
+    """Runs calls with a timeout by the clock.
 
-    One task watches all of them, because a timer for each costs more than most calls.
+    One task watches all of them, because a timer for each would cost more than most calls.
     """
 
     def __init__(self, clock: Clock, seconds: float) -> None:
@@ -145,7 +151,8 @@ class Deadlines:
         self._watch: asyncio.Task[None] | None = None
 
     def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """Returns a future of the result or TimeoutError; cancelling it ends the call."""
+        """Returns a future of the call's result or TimeoutError; cancelling the future ends the
+        call."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(call)
         work.add_done_callback(partial(_hand_on, answer))
@@ -193,7 +200,7 @@ class GuardedVenue:
         self._breaker = Breaker(clock)
         self._pricing = Deadlines(clock, QUOTE_SECONDS)
         self._flying: dict[_Question, _Answer] = {}
-        """Questions for prices under way; equal ones share one call."""
+        """Questions for prices that are under way; equal ones share one call."""
         self._openings = Deadlines(clock, OPEN_SECONDS)
         self._questions = Deadlines(clock, ASK_SECONDS)
 
@@ -214,7 +221,7 @@ class GuardedVenue:
         return self._venue.poll_seconds
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        """As the venue says; a disabled provider supports nothing."""
+        """Returns True if the venue is enabled and trades the pair."""
         return self._venue.provider.enabled and self._venue.supports(token_in, token_out)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
@@ -225,7 +232,7 @@ class GuardedVenue:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg; equal questions in flight share one call. Raises Transient, Rejected."""
+        """Prices one leg; equal questions under way share one call. Raises Transient, Rejected."""
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
         if terms.fixed and not self.traits.fixed:
@@ -258,7 +265,7 @@ class GuardedVenue:
             raise self._defect("quote", defect) from defect
 
     def _settled(self, answer: _Answer) -> None:
-        """Records the outcome, also where nobody waits for it any more."""
+        """Tells the circuit breaker the outcome, even if nobody waits for it any more."""
         if answer.cancelled():
             return
         if answer.exception() is None:
@@ -267,7 +274,10 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Creates the leg. Transient: it never went out. Ambiguous: the outcome is unknown."""
+        """Creates the leg.
+
+        Raises Transient if the request was never sent, Ambiguous if the outcome is unknown.
+        """
         try:
             return await self._openings.start(self._venue.open(leg))
         except TimeoutError:
@@ -298,14 +308,15 @@ class GuardedVenue:
             raise self._defect(what, defect) from defect
 
     def _defect(self, what: str, defect: Exception) -> Transient:
-        """Logs an exception outside the protocol of adapters; it counts as transient."""
+        """Logs an exception that is not part of the protocol of venues; returns a Transient in its
+        place."""
         code = self.provider.short_name
         logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")
 
 
 class Venues:
-    """Every venue of the service, in the order of their codes."""
+    """All venues of the service, in the order of their codes."""
 
     def __init__(
         self,
@@ -319,7 +330,7 @@ class Venues:
             for venue in sorted(guarded, key=lambda venue: venue.provider.short_name)
         }
         self.onchain = sorted(onchain, key=lambda venue: venue.provider.short_name)
-        """Venues that trade on chains; everything else here is about centralized ones."""
+        """The venues that trade on chains; iteration yields the centralized ones."""
         self._dex = {venue.provider.short_name: venue for venue in self.onchain}
         codes = {**self._by_code, **self._dex}
         if len(codes) != len(guarded) + len(self.onchain):
@@ -332,7 +343,7 @@ class Venues:
         return self._by_code.get(code)
 
     def asked(self, code: str) -> GuardedVenue:
-        """Returns the venue of an order's leg. Raises Transient where it is not configured now."""
+        """Returns the venue of an order's leg. Raises Transient if it is not configured now."""
         venue = self.by_code(code)
         if venue is None:
             raise Transient(f"venue {code} is not configured")
@@ -350,7 +361,8 @@ class Venues:
         return None if venue is None else venue.provider
 
     def providers(self, query: ProviderQuery) -> list[SwapProvider]:
-        """Returns the public records that match every filter, by code, also of disabled venues."""
+        """Returns the public records that match every filter, ordered by code; disabled venues are
+        included."""
         providers = [
             *(venue.provider for venue in self),
             *(venue.provider for venue in self.onchain),

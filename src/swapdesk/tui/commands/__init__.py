@@ -1,7 +1,8 @@
-"""Verbs of the desk: one row each, from which key, footer, palette and help are made.
+"""The verbs of the desk. A verb is one row from which its key, footer entry, palette entry and help
+are made.
 
-One module a page; nothing here needs a screen, so commands check a keymap with them. A row is
-registered by standing in a module of this folder.
+There is one module for each page. A verb is registered if it is a name in a module of this folder.
+Nothing here needs a screen, so a keymap can be checked without one.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 @cache
 def pages_of_verbs() -> Mapping[Verb, str]:
-    """Every verb with the page whose module has it; those of everywhere first, in the order of the
-    help."""
+    """Returns every verb with the name of its module, which is its page. Verbs that work on every
+    page come first, in the order of the help."""
     from swapdesk.tui.commands.command import Verb
 
     pages: dict[Verb, str] = {}

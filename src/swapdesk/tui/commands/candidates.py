@@ -1,4 +1,4 @@
-"""Verbs of settling a create of unknown outcome."""
+"""Verbs of the page that settles a create of unknown outcome."""
 
 from swapdesk.tui.commands.command import Verb
 

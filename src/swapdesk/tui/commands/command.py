@@ -1,7 +1,7 @@
-"""One verb is one row: its key, its words, its help.
+"""The row of a verb: its key, its words and its help.
 
-A page lists its verbs; the framework derives the binding (with an id for keymaps), the footer
-entry, the palette entry and the help row, and calls ``do_<name>`` of the page.
+A page lists its verbs. From them the framework makes the binding (with an id for keymaps), the
+footer entry, the palette entry and the help row, and it calls ``do_<name>`` of the page.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class CommandState(Struct, frozen=True):
-    """One key as it is now and as it is shown: ``r`` ``refresh`` ``1 quote``.
+    """The present state of a verb, as the footer shows it: ``r`` ``refresh`` ``1 quote``.
 
-    ``key`` is the one of the keys that works now. ``cost``, or ``locked``, why it does not work,
-    follows the verb after a comma; a locked verb is drawn without accent. A ``hidden`` verb has no
-    key at this moment.
+    ``key`` is the key that works now. ``verb`` replaces the verb's words. ``cost``, or ``locked``
+    (why the verb does not work), follows the words after a comma; a locked verb is drawn without
+    accent. A ``hidden`` verb has no key at this moment.
     """
 
     key: str = ""
@@ -42,7 +42,7 @@ READY = CommandState()
 HIDDEN = CommandState(hidden=True)
 
 Standings = Mapping["Verb", CommandState | bool]
-"""How verbs stand now: False has no key at this moment, True works."""
+"""The states of verbs: True if a verb works, False if it has no key at this moment."""
 
 
 def state_of(standing: CommandState | bool) -> CommandState:
@@ -52,43 +52,47 @@ def state_of(standing: CommandState | bool) -> CommandState:
 
 
 class Verb(Struct, frozen=True, eq=False):
-    """What one key does on the pages that list it."""
+    """What one key does on the pages that list this verb."""
 
     id: str
-    """The name in keymaps, ``copy-address``; a page does it in ``do_copy_address``."""
+    """The name in keymaps, as ``copy-address``; the page's method is then ``do_copy_address``."""
     key: str
-    """Textual's key name; several joined by commas, the first one is shown."""
+    """Textual's name of the key. Several keys are joined by commas; the first is shown."""
     words: str
-    """Two or three for the footer: ``copy address``."""
+    """Two or three words for the footer, as ``copy address``."""
     sentence: str
-    """What the help says."""
+    """The sentence of the help."""
     shown: str = ""
-    """How the key is written when it is not its name: ``↑↓``."""
+    """How the key is written, if that is not its name: ``↑↓``."""
     act: str = ""
-    """Of verbs that one method does its name, ``step`` for ``do_step``."""
+    """The name of the method if several verbs share one, as ``step`` for ``do_step``; empty if the
+    id names the method."""
     given: tuple[object, ...] = ()
-    """What the method is called with: the way of a step, the kind of routes to keep."""
+    """The arguments of the method, such as the direction of a step or the kind of routes to
+    keep."""
     current: bool = False
-    """Acts on what the page stands on, its ``current``: absent while that is None, and its method
-    is called with it."""
+    """True if the verb acts on the page's ``current``. The method is called with it, and the verb
+    is hidden while it is None."""
     footer: bool = True
     money: bool = False
-    """Counts only on a still screen and for the step that was shown."""
+    """True if the key works only on a screen that was still for a moment, and only for the step
+    that was shown."""
     writes: bool = False
-    """Creates, signs or spends, or leads where only that is done: absent on a desk that only
-    reads."""
+    """True if the verb creates, signs or spends, or leads to a page only for that. A desk that only
+    reads does not have the verb."""
     sandbox_only: bool = False
-    """Whether a live desk has no such verb."""
+    """True if a live desk does not have the verb."""
     when_too_small: bool = False
-    """Works also while the terminal is too small to show what would happen."""
+    """True if the verb works also while the terminal is too small to show what would happen."""
     place: int = 0
-    """Of a verb of everywhere its place in help and palette, in steps of ten: it works on every
-    page, is listed apart in the help and never in the footer."""
+    """The place in help and palette, in steps of ten, of a verb that works on every page; 0 for
+    other verbs. Verbs that work on every page are listed apart in the help and never in the
+    footer."""
     opens: str = ""
-    """The page that it opens, as its class with its module, which is imported when the key is
-    pressed. Without it the application or the page has a method of its name."""
+    """The page that the verb opens, as the path of its class, which is imported when the key is
+    pressed. If it is empty, a method of the page or of the application is called."""
     before_opened: bool = False
-    """Whether the page opens while the desk is still starting."""
+    """True if the page can be opened while the desk is still starting."""
 
     @property
     def everywhere(self) -> bool:
@@ -100,7 +104,7 @@ class Verb(Struct, frozen=True, eq=False):
 
     @property
     def method(self) -> str:
-        """The method of the page that does it: ``do_copy_address``."""
+        """The name of the method that does it, as ``do_copy_address``."""
         return f"do_{self.act or self.id.replace('-', '_')}"
 
     @property
@@ -109,11 +113,11 @@ class Verb(Struct, frozen=True, eq=False):
 
     @property
     def text(self) -> str:
-        """The entry of the palette: the words with a capital letter."""
+        """The words with a capital letter, for the palette."""
         return self.words[:1].upper() + self.words[1:]
 
     def help(self, standing: CommandState = READY) -> str:
-        """The help sentence, and the cost where the verb works now."""
+        """Returns the help sentence, followed by the cost if the verb works now."""
         said, cost = self.sentence, "" if standing.locked else standing.cost
         return f"{said.rstrip('.')}; {cost}." if cost else said
 
@@ -131,7 +135,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """The entry of the footer in its present state; ``key`` when a keymap changed it."""
+        """Returns the footer entry in its present state. ``key`` is given if a keymap changed the
+        key."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

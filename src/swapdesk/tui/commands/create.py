@@ -1,4 +1,4 @@
-"""Verbs of the form and its locked intent."""
+"""Verbs of the create form and its locked intent."""
 
 from swapdesk.tui.commands.command import Verb
 
@@ -14,7 +14,7 @@ NEW_QUOTE = Verb(
     "new-quote", "r,ctrl+r", "new quote", "Ask again for this route and keep what was typed."
 )
 IN_FIELDS = "ctrl+r"
-"""The one of its keys that is not typed while a field has the focus."""
+"""The key of :data:`NEW_QUOTE` that works while a field has the focus, since it types nothing."""
 EDIT = Verb("edit", "e", "edit", "Unlock the intent and go back to its fields.")
 NEXT_FIELD = Verb(
     "next-field",

@@ -1,6 +1,8 @@
-"""Verbs that work on every screen outside text and open no page of their own: the application
-or the screen does them, in a method of their name. Verbs that open a page stand in the module of
-that page."""
+"""Verbs that work on every screen outside text fields and open no page.
+
+The application or the screen has a method for each. A verb that opens a page is in the module of
+that page.
+"""
 
 from swapdesk.tui.commands.command import Verb
 

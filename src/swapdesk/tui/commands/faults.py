@@ -1,4 +1,4 @@
-"""Verbs of the page that lets things go wrong in the sandbox."""
+"""Verbs of the page that sets faults in the sandbox."""
 
 from swapdesk.tui.commands.command import Verb
 

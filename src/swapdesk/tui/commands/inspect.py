@@ -1,4 +1,4 @@
-"""Verbs of the page that finds an order and answers for it."""
+"""Verbs of the page that finds an order and explains it."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,4 +1,5 @@
-"""Keys by name: as a person writes them in a file, as the toolkit calls them, as they are shown."""
+"""The names of keys: as a person writes them in a file, as the toolkit calls them, and as they are
+shown."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ FORBIDDEN: Mapping[str, str] = {
     "ctrl+m": "enter",
     "ctrl+left_square_bracket": "escape",
 }
-"""What a terminal sends as another key."""
+"""Keys that a terminal sends as another key, by the toolkit's name, with the name of that other
+key."""
 
 TAKEN: Mapping[str, str] = {
     **dict.fromkeys(("up", "down", "j", "k", "home", "end", "pageup", "pagedown"), "lists"),
@@ -26,7 +28,8 @@ TAKEN: Mapping[str, str] = {
     "f8": "the mouse",
     **dict.fromkeys((*"0123456789", "equals_sign"), "the line of the first screen"),
 }  # fmt: skip
-"""Keys that have a meaning of their own, and where; a command keeps one it has by itself."""
+"""Keys that have another meaning, and where they have it. A verb cannot get such a key by a keymap
+unless the key is its default."""
 
 _SHOWN = {"escape": "esc", "up": "↑", "down": "↓", "left": "←", "right": "→", "space": "space"}
 _REPLACED = {
@@ -47,7 +50,7 @@ _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
 def character_key(character: str) -> str:
-    """The toolkit's name of the key that writes this character."""
+    """Returns the toolkit's name of the key that types this character."""
     if character.isalnum():
         return character
     name = unicodedata.name(character, "").lower().replace("-", "_").replace(" ", "_")
@@ -59,8 +62,8 @@ KNOWN_KEYS = (*sorted(_NAMED), *_MARKS)
 
 
 def key_name(written: str) -> str | None:
-    """The toolkit's name of a key written as ``y``, ``?``, ``ctrl+t``, ``f3``, ``slash``;
-    None when there is no such key."""
+    """Returns the toolkit's name of a key written as ``y``, ``?``, ``ctrl+t``, ``f3`` or ``slash``;
+    None if there is no such key."""
     written = written.strip()
     if len(written) == 1:
         return character_key(written) if written.isascii() and written.isprintable() else None
@@ -77,11 +80,12 @@ def key_name(written: str) -> str | None:
 
 
 def shown_key(name: str) -> str:
-    """How a key stands in a footer: ``question_mark`` as ``?``, ``escape`` as ``esc``."""
+    """Returns how a key is shown in the footer: ``question_mark`` as ``?``, ``escape`` as
+    ``esc``."""
     *modifiers, key = name.split("+")
     return "+".join([*modifiers, _MARKS.get(key, _SHOWN.get(key, key))])
 
 
 def split_keys(keys: str) -> list[str]:
-    """The keys of a binding: several are joined by commas."""
+    """Returns the keys of a binding, which are joined by commas."""
     return [key.strip() for key in keys.split(",") if key.strip()]

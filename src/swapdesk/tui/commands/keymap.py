@@ -1,4 +1,5 @@
-"""Keys of the user's choice: checked before the toolkit would silently drop another verb's key."""
+"""The check of a user's keymap. Without it the toolkit would silently drop the key of another
+verb."""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ from swapdesk.tui.commands.key_names import (
 )
 
 Refuse = Callable[[str, str, str | None], ConfigProblem]
-"""(command, message, nearest) to a problem with its file and line."""
+"""A function of command, message and nearest known name. It returns a problem with its file and
+line."""
 
 
 def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
-    """A problem of a keymap that stands in no file."""
+    """Returns a problem of a keymap that does not come from a file."""
     return ConfigProblem(None, None, f"keys.{command}", message, near)
 
 
@@ -30,11 +32,12 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Returns the entries that can be used (command id to keys) and a problem for each other one.
+    """Returns the usable entries of a keymap (command id to keys) and a problem for each other
+    entry.
 
-    An id stands for the verb of that name on every screen. Refused are unknown ids and keys, keys a
-    terminal sends as another one, keys that lists, fields and leaving need, and a key that another
-    verb of the same screen or of everywhere has.
+    An id means the verb of that name on every screen. Refused are: unknown ids and keys, keys that
+    a terminal sends as another key, keys that lists, fields or leaving need, and keys of another
+    verb that works on the same screen.
     """
     by_id: dict[str, list[Verb]] = {}
     for command in commands:
@@ -80,9 +83,10 @@ def _keys_of(
 def _clash(
     keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
-    """The first wanted entry whose key another verb has, that verb, and the key.
+    """Returns the first wanted entry whose key another verb has, that verb's id, and the key; None
+    if there is no such entry.
 
-    Of two wanted entries the later one loses.
+    If two wanted entries have the same key, the later one is returned.
     """
     order = list(keymap)
     for at in reversed(range(len(order))):
@@ -98,7 +102,7 @@ def _clash(
 
 
 def _apart(verb: Verb, other: Verb) -> bool:
-    """True if both verbs may have one key: they are of different screens, and neither is of
-    everywhere."""
+    """Returns True if both verbs may have the same key, since they are on different screens and
+    neither works on every screen."""
     pages = pages_of_verbs()
     return not (verb.everywhere or other.everywhere) and pages.get(verb) != pages.get(other)

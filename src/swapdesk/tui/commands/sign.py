@@ -1,4 +1,4 @@
-"""Verbs of the screen that signs."""
+"""Verbs of the page that signs."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,4 +1,4 @@
-"""Verbs of the waterfall where it takes the body."""
+"""Verbs of the waterfall on a page of its own."""
 
 from swapdesk.tui.commands.command import Verb
 

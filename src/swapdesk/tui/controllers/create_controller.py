@@ -1,7 +1,8 @@
-"""Creates of orders: of one exchange, of the groups of a batch; and payments by the faucet.
+"""Controllers that create orders, of one exchange or of the groups of a batch, and that pay by the
+faucet.
 
-One of each is in flight at a time, and leaving a page cancels none of them. The batch that is
-open, one at a time, outlives its page too.
+At most one of each runs at a time, and leaving a page cancels none. The open batch, at most one, is
+kept when its page is left.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class CreateController(Controller):
-    """``creating`` is the id of the intent whose create is in flight."""
+    """The controller that creates the order of one exchange and pays deposits by the faucet.
+    ``creating`` is the id of the intent whose create is in flight, else None."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -30,7 +32,8 @@ class CreateController(Controller):
         self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
-        """Posts the intent; False while another create is in flight."""
+        """Begins to create the order of ``intent``. Returns False, and does nothing, while another
+        create is in flight."""
         if self.creating is not None:
             return False
         self.creating = intent.id
@@ -48,7 +51,8 @@ class CreateController(Controller):
         self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
-        """Pays a deposit from the sandbox's faucet; False while one is being paid."""
+        """Begins to pay a deposit from the sandbox's faucet. Returns False, and does nothing, while
+        another payment by the faucet is in flight."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
@@ -65,7 +69,8 @@ class CreateController(Controller):
         self._app.call_later(self._deposit_paid, tracked.service_id, outcome)
 
     def _waits(self) -> None:
-        """Called when the create got no answer; the desk looks for the order."""
+        """Called when the create got no answer; tells the create page that the desk looks for the
+        order."""
         from swapdesk.tui.screens.create import CreateScreen
 
         for screen in self._app.screen_stack:
@@ -124,8 +129,8 @@ class CreateController(Controller):
 
 
 class BatchController(Controller):
-    """The batch of this run: a file that was loaded, a batch that an earlier run left open, or none
-    yet."""
+    """The controller of this run's batch: a file that was loaded, a batch that an earlier run left
+    open, or none yet."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -133,27 +138,30 @@ class BatchController(Controller):
         self.plan: BatchPlan | None = None
         self.means: tuple[Means, ...] = ()
         self.batch_id: str | None = None
-        """Set once the rows were written down to be created."""
+        """The id of the batch in the journal; None before its rows are written there."""
         self.creating = False
-        """Whether their groups are on their way."""
+        """True while the groups are being created."""
         self.unpaid: str | None = None
-        """The batch whose failed rows these are, as long as its other rows are to be paid."""
+        """The id of the batch whose failed rows are loaded, if its other rows are still to be paid;
+        else None."""
 
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Begins with another file, another written batch, or rows of one."""
+        """Begins with another file, another batch of the journal, or the failed rows of one."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
-        """Writes the rows of a plan down and creates them; ``agreed``: its doubts were agreed to.
-        Raises NotCreatable, ClaimTaken and JournalUnavailable before anything is sent."""
+        """Writes the rows of a plan to the journal and begins to create their orders. ``agreed``
+        says that the user agreed to the plan's doubts. Raises NotCreatable, ClaimTaken and
+        JournalUnavailable before anything is sent."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 
     def go_on(self) -> None:
-        """Creates the groups that wait, and looks for those that may have been created."""
+        """Creates the groups that are not created yet, and looks for those whose outcome is
+        unknown."""
         batch_id = self.batch_id
         if batch_id is None or self.creating:
             return
@@ -185,7 +193,8 @@ class BatchController(Controller):
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """Called when a group was created or not; ``failure`` says why not, in sentences."""
+        """Called when a group was created or its creation failed. ``failure`` is why it failed, in
+        sentences, else empty."""
         from swapdesk.tui.screens.batch import BatchScreen
 
         shown = isinstance(self._app.screen, BatchScreen)

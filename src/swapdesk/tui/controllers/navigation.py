@@ -1,4 +1,4 @@
-"""What works on every page: opening pages, the way back, hidden amounts, the released mouse."""
+"""What works on every page: opening pages, going back, hiding amounts, releasing the mouse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ STARTING = "The desk is starting. This is open in a moment."
 
 
 class Navigation:
-    """Goes from page to page; ``first`` is never left for good."""
+    """The controller that goes from page to page. ``first`` is the page that always stays open
+    below the others."""
 
     def __init__(self, app: App[Any], session: Session, first: SwapScreen) -> None:
         self.app = app
@@ -29,13 +30,13 @@ class Navigation:
 
     @property
     def page(self) -> Page | None:
-        """The page in view, under an overlay if one is open."""
+        """The page in view, which may be under an overlay; None if there is none."""
         pages = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tells the page in view that orders with these ids changed, and where funds are with them;
-        an empty set stands for the state of the stream, and for creates."""
+        """Tells the page in view which orders changed, and has it show again where the money is. An
+        empty set means that the state of the stream or a create changed."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
                 page.refresh_frame()
@@ -43,8 +44,8 @@ class Navigation:
             page.see_moves()
 
     def open(self, verb: Verb) -> None:
-        """Opens the page that a verb names, once the desk is open or where the page does not need
-        it."""
+        """Opens the page of ``verb``. If the page needs the desk and the desk is not open, a notice
+        says so instead."""
         if not (self.session.opened or verb.before_opened):
             session = self.session
             failed = session.phase == "failed"
@@ -55,26 +56,27 @@ class Navigation:
         self.app.push_screen(page(self.session))
 
     async def back(self) -> None:
-        """Goes to the page before; the first page stays."""
+        """Goes to the page before; does nothing on the first page."""
         if len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
 
     async def home(self) -> SwapScreen:
-        """Goes to the first page, which keeps its line, and returns it."""
+        """Closes all pages above the first one and returns it; its line is kept."""
         while len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
         return self.first
 
     async def begin_with(self, line: str) -> None:
-        """Opens the first page with this line of a swap; asks nothing."""
+        """Goes to the first page and writes this line of a swap there; makes no call."""
         (await self.home()).begin_with(line)
 
     async def write_token(self, spec: str) -> None:
-        """Writes a token that was chosen on another page into the line of the first one."""
+        """Goes to the first page and writes a token into its line."""
         (await self.home()).write_token(spec)
 
     async def finish_with(self, page: Page) -> None:
-        """Empties the first page, whose request is done, and shows the result on ``page``."""
+        """Goes to the first page and empties it, since its request is done; then opens ``page``
+        with the result."""
         (await self.home()).begin(private=False)
         await self.app.push_screen(page)
 
@@ -89,7 +91,7 @@ class Navigation:
         self.app.push_screen(DemoScreen(self.session, choice))
 
     def open_orders(self, filter_line: str) -> None:
-        """Opens the tracker with this filter line."""
+        """Opens the tracker with this filter."""
         from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
@@ -97,7 +99,7 @@ class Navigation:
 
 
 class Controller:
-    """What goes on whatever page is in view."""
+    """The base of the controllers, whose work continues whichever page is in view."""
 
     def __init__(self, navigation: Navigation) -> None:
         self._navigation = navigation
@@ -113,8 +115,8 @@ NO_MOUSE = "This terminal gives the desk no mouse."
 
 
 class PrivacyMode:
-    """Hides amounts and releases the mouse. ``painting`` reads ``hides_amounts`` in the last step
-    before the cells."""
+    """The controller that hides amounts and releases the mouse. ``painting`` reads
+    ``hides_amounts`` when it makes the cells of the screen."""
 
     def __init__(self, app: App[Any], session: Session) -> None:
         self._app = app
@@ -123,12 +125,13 @@ class PrivacyMode:
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
-        """True if the word is a token's symbol, so that a whole number before it is an amount."""
+        """Returns True if the word is a token's symbol, so that a whole number before it is an
+        amount."""
         catalog = self._session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
-        """Draws amounts as ``•••`` everywhere, or as they are again."""
+        """Draws all amounts as ``•••``, or shows them again."""
         self.hides_amounts = not self.hides_amounts
         for screen in self._app.screen_stack:
             screen.refresh()
@@ -137,7 +140,7 @@ class PrivacyMode:
         self._app.notify(HIDDEN if self.hides_amounts else SHOWN)
 
     def toggle_mouse(self) -> None:
-        """Gives the mouse to the terminal for its own selection, or takes it back."""
+        """Gives the mouse to the terminal, so that text can be selected, or takes it back."""
         name = "_enable_mouse_support" if self._mouse_released else "_disable_mouse_support"
         switch = getattr(self._app._driver, name, None)
         if switch is None:

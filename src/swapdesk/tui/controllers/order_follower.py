@@ -1,7 +1,7 @@
 """Hands changes of orders to the page in view, and announces that an order ended.
 
-An end is announced once, by the bell and by the terminal's notice (OSC 9: some terminals show it
-outside the window, others show nothing).
+An end is announced once, by the bell and by a notice of the terminal (OSC 9). Some terminals show
+that notice outside their window, others do not show it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 
 class OrderFollower(Controller):
-    """``ends`` tells the terminal of orders that ended."""
+    """The controller that follows the orders of the connected desk. ``ends`` announces in the
+    terminal that orders ended."""
 
     def __init__(self, navigation: Navigation, ends: EndBell) -> None:
         super().__init__(navigation)
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Announces changes of the orders of a connected desk; first what the start found out."""
+        """Shows what the start found out, and from then on announces changes of the orders."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
@@ -37,7 +38,8 @@ class OrderFollower(Controller):
         self._tell_unfinished()
 
     def _tell_unfinished(self) -> None:
-        """Shows what the start found out; only as a notice if another page is open."""
+        """Shows what the start found out about unfinished business: on its page if the first page
+        is in view, else in a notice."""
         report = self._session.report
         if report is None or report.empty:
             return
@@ -49,7 +51,7 @@ class OrderFollower(Controller):
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
-        """Called when every order of the journal is in view."""
+        """Called when all orders of the journal are loaded."""
         if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
         if (page := self._navigation.page) is not None:
@@ -57,7 +59,8 @@ class OrderFollower(Controller):
             page.session_changed()
 
     def _settled(self, report: ResumeReport) -> None:
-        """Called when a later look settled creates of unknown outcome."""
+        """Called when the desk found out, after the start, what became of creates of unknown
+        outcome."""
         from swapdesk.flows.tracking.open_business import settled_words
 
         for words in settled_words(report):
@@ -80,24 +83,26 @@ LONGEST = 120
 
 
 class EndBell:
-    """``tell`` writes to the terminal: the bell, and a sequence with the sentence. ``choice`` is
-    the setting: ``away`` (unless the terminal is known to have the focus), ``always`` or
-    ``off``."""
+    """Rings the bell of the terminal when orders end, and sends it a sentence.
+
+    ``tell`` writes both to the terminal. ``choice`` is the setting: ``off``, ``always``, or
+    ``away``, which rings unless the terminal said that it has the focus.
+    """
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
         self._tell = tell
         self._told: dict[str, str] = {}
         self.focused = False
-        """Whether the terminal said that it has the focus; not every one says."""
+        """True if the terminal said that it has the focus. Not every terminal says so."""
 
     def begin(self, orders: Iterable[TrackedOrder]) -> None:
-        """Notes the orders that ended before: they are no news."""
+        """Notes that these orders ended before, so that their end is not announced."""
         self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Rings for the orders that ended since; returns the sentences, also when no bell was
-        rung."""
+        """Announces the orders that ended since the last call. Returns their sentences, even if the
+        bell was not rung."""
         ended = (order for order in orders if order.ended)
         news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)
@@ -110,7 +115,8 @@ class EndBell:
 
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
-    """``Order m1Xc7D, BTC to ETH: completed.`` Amounts stay on the screen."""
+    """Returns a sentence such as ``Order m1Xc7D, BTC to ETH: completed.`` It has no amounts, since
+    it leaves the screen."""
     # Orders and their models load after the first frame.
     from swapdesk.flows.orders.order_status import order_status
 
@@ -120,7 +126,8 @@ def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
 
 
 def terminal_notice(text: str) -> str:
-    """The bell and the sequence OSC 9, in which no character can end it early."""
+    """Returns the bell and a notice by OSC 9. Characters that could end the notice early are
+    removed."""
     safe = "".join(char for char in printable(text) if char.isprintable())[:LONGEST]
     return f"\a\x1b]9;{safe}\x1b\\"
 

@@ -1,5 +1,5 @@
-"""What the running desk signs, swaps on chains, deposits, groups of a batch, what the wallet does
-for itself: it goes on whatever is in view."""
+"""The controller of everything that is signed in this run: swaps on chains, deposits, groups of a
+batch, and what the wallet does for itself. The work continues whichever page is in view."""
 
 from __future__ import annotations
 
@@ -25,31 +25,32 @@ log = logging.getLogger(__name__)
 
 
 class SigningController(Controller):
-    """Keeps signing sessions going; the wallet starts with the first."""
+    """The controller that keeps signing sessions running. The wallet is started by the first
+    session."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
-        """The transaction that a session waits for, as it stood when the page was told of it
-        last."""
+        """Hash and state of the transaction that each session waits for, by the session's id, as
+        last told to the page."""
 
     @property
     def begun(self) -> bool:
-        """True if something was signed in this run."""
+        """True if a signing session was begun in this run."""
         return self._begun is not None
 
     @property
     def open_sessions(self) -> list[SigningSession[Any]]:
-        """The sessions that are not over, swaps first. One that rests until a key is pressed is not
-        among them."""
+        """The sessions that have not ended, swaps first. A session that rests until a key is
+        pressed is left out."""
         if self._begun is None:
             return []
         return [session for session in self._begun.open if not session.rests]
 
     @property
     def open_counts(self) -> tuple[int, int]:
-        """How many swaps, and how many payments of deposits and groups, are not over."""
+        """How many swaps, and how many payments of deposits and groups, have not ended."""
         nouns = [session.kind.noun for session in self.open_sessions]
         return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
@@ -63,13 +64,14 @@ class SigningController(Controller):
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
-        """Ends an allowance; shows what is to be signed."""
+        """Begins to end an allowance and opens the page that signs."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
 
     def withdraw(self, account: Account, link: ChainLink) -> None:
-        """Withdraws what the smart account of an account holds; shows what is to be signed."""
+        """Begins to withdraw what the smart account of ``account`` has, and opens the page that
+        signs."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
         self._carry_out(begin_withdrawal(self.running, account.address, link, account.name))
@@ -79,14 +81,14 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
-        """Pays the deposit of an order that was confirmed here; shows what is to be signed, or the
-        payment that was begun."""
+        """Begins to pay the deposit of an order that was confirmed here, or takes the payment that
+        was begun. Opens the page that signs."""
         from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
-        """Begins a swap that was confirmed; shows what is to be signed."""
+        """Begins a swap that was confirmed, and opens the page that signs."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -95,8 +97,9 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Continues the payment of a group that was created, by the id of its act; returns its
-        session. Raises Stopped, KeyError for no such group, and JournalUnavailable."""
+        """Continues the payment of a group that was created and returns its session. ``group_id``
+        is the id of its act in the journal. Raises Stopped, KeyError if there is no such group, and
+        JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
@@ -113,8 +116,8 @@ class SigningController(Controller):
             self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
-        """Pays more gas for the transaction that the session waits for, or cancels it; the session
-        goes on meanwhile."""
+        """Pays more gas for the transaction that the session waits for, or cancels that
+        transaction. The session continues meanwhile."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk
@@ -141,8 +144,8 @@ class SigningController(Controller):
         self._app.push_screen(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
-        """Continues what an earlier run left open, and what stopped when the service or the wallet
-        was gone."""
+        """Continues the sessions that an earlier run left open, and those that stopped when the
+        service or the wallet was gone."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -175,8 +178,8 @@ class SigningController(Controller):
                 self.go_on(session)
 
     def _take_on_groups(self) -> None:
-        """A group that was signed and not submitted rests until its key is pressed; the others go
-        on."""
+        """Takes up the groups that an earlier run left open. A submitted group is followed until it
+        is settled; a signed one that was not submitted waits for its key."""
         from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 
@@ -191,7 +194,7 @@ class SigningController(Controller):
             session.about.until = Until.SETTLED if under_way else Until.SIGNED
 
     def moved(self, signing_id: str) -> None:
-        """Called when a session has something to show: a step, a review, a confirmation."""
+        """Called when a session has something new to show: a step, a review or a confirmation."""
         if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
             signing = self.running.get(signing_id)
@@ -200,7 +203,7 @@ class SigningController(Controller):
         self._tell_page(signing_id)
 
     async def _ended(self, signing: SigningSession[Any]) -> None:
-        """Announces how a session ended, unless the page in view does."""
+        """Announces how a session ended, unless the page in view shows it."""
         from swapdesk.tui.screens.order import OrderScreen
         from swapdesk.tui.screens.sign import SignScreen, subject_of
 
@@ -228,8 +231,8 @@ class SigningController(Controller):
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
-        """Tells the page in view that a session moved. Where it ended, or a transaction of it came
-        further, money of the wallet moved."""
+        """Tells the page in view that a session changed. If it ended, or its transaction has a new
+        state, balances are marked as changed."""
         transactions = (
             session.transaction for session in self.open_sessions if session.id == signing_id
         )

@@ -1,1 +1,2 @@
-"""One module a page: its class, and below it the pure functions that make its rows."""
+"""The pages of the desk, one module for each: its class, then the pure functions that make its
+rows."""

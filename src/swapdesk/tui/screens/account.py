@@ -1,4 +1,5 @@
-"""The own account: limits with what is used of them, commissions, volume and weeks."""
+"""The account page: limits and what is used of them, commissions, volume per day and the last
+weeks."""
 
 from __future__ import annotations
 
@@ -49,16 +50,18 @@ from swapdesk.wire.account import ChartPoint, WeeklyVolume
 
 FEW_WEEKS, MANY_WEEKS = 3, 12
 MANY_FROM = 50
-"""Rows of the screen."""
+"""Rows that a screen needs before it shows :data:`MANY_WEEKS` weeks in place of
+:data:`FEW_WEEKS`."""
 BAR_ROWS = 6
 TWO_MONTHS = 150
-"""Cells from which the month before stands beside the one that is shown."""
+"""Cells that a screen needs before it shows the bars of two months side by side."""
 SUMS, NARROW_SUMS = 40, 30
 _NARROW = 90
 
 
 class AccountScreen(Page):
-    """Opened again within a minute it reads nothing."""
+    """The page of the own account. If it is opened again within a minute, it shows what was read
+    before and makes no call."""
 
     NAME = "Account"
     SPENDS = "read"
@@ -99,7 +102,8 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """Shows at once what was read within a minute."""
+        """Shows the account as it was read within the last minute, else asks the service. ``anew``
+        asks the service in any case."""
         link = self.link
         if link is None:
             return
@@ -197,8 +201,8 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """A gauge for each window, what is counted for who ``pays`` each call, and a forecast where a
-    limit would not last."""
+    """Returns a gauge for each window of calls and a warning if a limit is being used up too fast.
+    ``pays`` adds a line about which calls a paying account has counted."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -215,7 +219,7 @@ def limit_lines(
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Commissions in dollars; those of the month first."""
+    """Returns the rows of the commissions in USD, this month first."""
     commissions = reading.commissions
     rows = (
         ("this month", commissions.this_month_earnings),
@@ -234,7 +238,7 @@ def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
 
 
 def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) -> list[Line]:
-    """A bar for each day of a month, the newest in accent."""
+    """Returns a bar for each day of a month; the newest bar has the accent colour."""
     days = reading.days_of(month)
     count = f"{len(days)} {'day' if len(days) == 1 else 'days'}"
     name = month_name(month, now)
@@ -262,7 +266,7 @@ def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) 
 
 
 def _ends(days: Sequence[ChartPoint], width: int) -> Line:
-    """The first and the last day below their bars."""
+    """Returns the labels of the first and the last day, which stand below their bars."""
     first, last = (
         f"{day.day} {day:%b}" for day in (datetime.fromisoformat(days[at].date) for at in (0, -1))
     )
@@ -272,7 +276,8 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Sums and bars; where there is room the month before as well."""
+    """Returns the commissions beside the bars of the month. From :data:`TWO_MONTHS` cells on, the
+    bars of the month before are included."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

@@ -1,4 +1,4 @@
-"""The address book, and the page that writes one entry of it."""
+"""Two pages: the address book, and the form that adds or renames one entry."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ PANE = 74
 
 
 class AddressBookScreen(Page):
-    """The address book: who has a name, where it is, how often and when it was paid.
+    """A page with the address book: each name with its chain, its address, how often it was paid
+    and when last.
 
-    The whole address of the entry under the cursor stands below.
+    The whole address of the entry under the cursor is shown below the table.
     """
 
     NAME = "Address book"
@@ -133,7 +134,8 @@ class AddressBookScreen(Page):
         self._change(lambda book: book.mark_own(entry.name, not entry.own))
 
     def _change(self, change: Callable[[AddressBook], object]) -> bool:
-        """True if the book was written; else a notice says why not."""
+        """Changes the book. Returns True if the book was written; else a notice shows why it was
+        not."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:
@@ -189,9 +191,9 @@ def _sentence(error: Exception) -> str:
 
 
 class BookEntryScreen(Page):
-    """A new name for an address, or another name for an old one.
+    """A form that gives an address a name, or an entry another name.
 
-    ``renamed``: only the name is asked for.
+    If ``renamed`` is an entry, the form asks only for its new name.
     """
 
     NAME = "Address book"
@@ -226,7 +228,7 @@ class BookEntryScreen(Page):
 
     @property
     def counting(self) -> bool:
-        """Somebody is at work here: the ages above go on."""
+        """True, so that the ages in the frame are kept up to date while somebody types."""
         return True
 
     @on(TextField.Changed)
@@ -304,7 +306,8 @@ class BookEntryScreen(Page):
             self._compare(check.entry)
 
     def _compare(self, entry: BookEntry) -> None:
-        """A name is trusted afterwards, so its address is compared once, here."""
+        """Asks the user to compare characters of the address if it was never paid, then adds the
+        entry."""
         paid = paid_addresses(self.desk.journal)
         seen = RecipientCheck(
             entry.address, entry.address, None, True, (), first_use=not paid.get(entry.address)
@@ -322,7 +325,7 @@ class BookEntryScreen(Page):
         )
 
     def _write(self, change: Callable[[AddressBook], object]) -> None:
-        """Changes the book and leaves; a notice says why it was not changed."""
+        """Changes the book and leaves the page. A notice shows why a change was refused."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:

@@ -1,7 +1,8 @@
 """The batch page: a file of recipients becomes orders, and the orders are paid.
 
-A batch is drawn as rows, the line above them, the facts below and the money line. Which key is due
-follows from the journal; the work itself is the application's.
+It shows the rows, a summary above them, facts below them and where the money is. The journal
+decides which key comes next. The creation and the payment are run by the controllers, so they
+continue without this page.
 """
 
 from __future__ import annotations
@@ -135,11 +136,12 @@ if TYPE_CHECKING:
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
-"""Changes of orders within this time are drawn together."""
+"""Seconds within which changes of orders are drawn together."""
 SCREENFUL = 60
-"""Rows that are shown before the rest is judged."""
+"""Once this many rows are checked, they are shown while the others are still being checked."""
 MOST_DOUBTS = 4
-"""So many are read before they are agreed to; the others are read row by row."""
+"""Largest number of doubts that are listed in the question before orders are created; of more
+doubts only the number is given."""
 CREATING = "creating"
 FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
 FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
@@ -153,11 +155,11 @@ _DOING = {
     Until.SETTLED: "submitting",
 }
 ROOMY = 100
-"""Cells from which the route has a column of its own."""
+"""Cells that a screen needs before the route has a column of its own."""
 NAMED = 120
-"""Cells from which a name and its address have one each."""
+"""Cells that a screen needs before a recipient's name and address have a column each."""
 WIDE = 160
-"""Cells from which addresses stand whole."""
+"""Cells that a screen needs before addresses are shown in full."""
 LEVELS: Mapping[RowWord, tuple[str, str, str]] = {
     "ready": (DONE, "status-done", "ready"),
     "look": (TROUBLE, "status-waiting", "to look at"),
@@ -165,7 +167,8 @@ LEVELS: Mapping[RowWord, tuple[str, str, str]] = {
     "skipped": (ENDED, "muted", "skipped"),
 }
 LONGEST_ADDRESS = 78
-"""Cells of the longest address of a chain, in groups; what is longer is none."""
+"""Cells of the longest valid address of a chain, in groups. A longer text is no address and is not
+shown in full."""
 _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "created": (DONE, "status-done", "created", "created"),
     "planned": (WAITING, "status-waiting", "waits to be created", "waiting"),
@@ -173,27 +176,30 @@ _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "failed": (REFUSED, "status-trouble", "failed", "failed"),
     "differs": (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
-"""What became of a row: its words, and those of the head line after a number of them."""
+"""For each outcome of a row: glyph, colour role, the words in the row, and the words after a count
+in the head line."""
 LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
-"""Characters of what is written for an amount and is none."""
+"""Largest number of characters that are shown of a text that is no amount."""
 EMPTY = (
     f"The columns of a file are: {', '.join(TEMPLATE)}. Outside the field, l loads a file"
     " and x writes a template."
 )
 LABEL = 9
 TWO_COLUMNS = 72
-"""Cells from which facts stand beside one another."""
+"""Cells that the pane needs before two facts can share a row."""
 MOST = 3
-"""Groups that are named; of more only the number."""
+"""Largest number of groups or coins that are named in a line; of more groups only the number is
+given."""
 LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
-"""Tokens that are named: so many on the lowest screen, and one more for each few rows beyond."""
+"""Number of screen rows above :data:`LOWEST` after which the totals name one more token."""
 LOWEST = 24
 
 
 class BatchScreen(Page):
-    """A batch: a file of recipients, checked row by row, corrected in place, created, paid."""
+    """The page of a batch: a file of recipients that is checked row by row, corrected in place,
+    created and paid."""
 
     NAME = "Batch"
     SPENDS = "exchange"
@@ -211,9 +217,9 @@ class BatchScreen(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.busy = ""
-        """What the planner does; empty when nothing."""
+        """What the planner is doing, such as ``planning``; empty if it is idle."""
         self.progress: BatchProgress | None = None
-        """How far what was created is; None before that."""
+        """Progress of the batch as the journal has it; None before its rows are written there."""
         self._drawn_size = Size(0, 0)
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
@@ -224,13 +230,14 @@ class BatchScreen(Page):
         self._pane = FittedLines(id="pane")
         self._cell: SheetColumn | None = None
         self.writing = False
-        """Whether the field takes what is typed."""
+        """True while the field above the table takes what is typed."""
         self._recent = RecentFiles(session.settings.places.batch_files)
         self._files: tuple[str, ...] = ()
         self._file = -1
-        """Which of the files that are offered stands in the field."""
+        """Index in ``_files`` of the offered file that is in the field; -1 for none."""
         self._written = 0
-        """The row of which a cell was written anew, until it is judged."""
+        """Number of the row in which a cell was just changed, until that row is checked; 0 for
+        none."""
 
     def compose_body(self) -> Iterable[Widget]:
         return (
@@ -265,7 +272,8 @@ class BatchScreen(Page):
             self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """Called when the creation of a group ended, with the reason where it failed."""
+        """Called when the creation of a group ended; ``failure`` is the reason if it failed, else
+        empty."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -280,7 +288,7 @@ class BatchScreen(Page):
 
     @property
     def work(self) -> Batches:
-        """The batch of this run; it outlives the page."""
+        """The controller that has the batch of this run and outlives the page."""
         return self.controls.batches
 
     @property
@@ -289,12 +297,11 @@ class BatchScreen(Page):
 
     @property
     def made(self) -> Batch | None:
-        """The created batch as the journal had it at the last reading; None before it was
-        created."""
+        """The batch as last read from the journal; None before its rows are written there."""
         return None if self.progress is None else self.progress.batch
 
     def read_on(self) -> None:
-        """Reads the progress of the batch from the journal and draws it."""
+        """Reads the progress of the batch from the journal and draws the page."""
         batch_id = self.work.batch_id
         self.progress = None
         if batch_id is not None:
@@ -311,26 +318,26 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """The orders of the batch by id: from the tracker, or from the journal while not
-        connected."""
+        """Returns the orders of the batch by id: from the tracker, or from the journal if the desk
+        is not connected."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
 
     @property
     def group(self) -> GroupStanding | None:
-        """The group to be paid next."""
+        """The group that is to be paid next; None if there is none."""
         return None if self.progress is None else self.progress.current
 
     @property
     def signing(self) -> GroupSession | None:
-        """The signing session of the next group, where one was begun in this run."""
+        """The signing session of the next group; None if none was begun in this run."""
         group = self.group
         return None if group is None else self.controls.signing.running.get(group.group.act.id)
 
     @property
     def doing(self) -> str:
-        """What is being done with the next group; empty for nothing."""
+        """What is being done with the next group, such as ``building``; empty for nothing."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
@@ -340,8 +347,8 @@ class BatchScreen(Page):
         return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
-        """Opens an earlier batch with unfinished business, unless this run loaded a file; asks for
-        a file where nothing is unfinished."""
+        """Opens an earlier batch with unfinished business, or asks for a file if there is none.
+        Does nothing while this run has a batch that is not finished."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         batch = None
@@ -359,7 +366,7 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """True if the batch shown has nothing left to do and no failed row."""
+        """True if the batch on the page has nothing left to do and no failed row."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
@@ -393,7 +400,8 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """Draws the row under the table, where the table does not show all rows."""
+        """Draws how many rows are below the visible part of the table; hides that line if all rows
+        are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -401,7 +409,7 @@ class BatchScreen(Page):
             self._below.show(*rows_below(plan, int(keys[-1])))
 
     def facts(self, plan: BatchPlan) -> list[Fact]:
-        """The facts of the pane."""
+        """Returns the facts of the pane below the table."""
         budget, made = self.link.api.budget if self.link is not None else None, self.made
         progress, means = self.progress, self.work.means
         built = gas = paid = stopped = ""
@@ -457,13 +465,13 @@ class BatchScreen(Page):
 
     @on(LineTable.Highlighted)
     def show_row(self) -> None:
-        """Draws in the pane what concerns the row under the cursor."""
+        """Draws the pane again for the row under the cursor."""
         if self.plan is not None:
             self._pane.show(partial(laid, self.facts(self.plan)))
         self.refresh_keys()
 
     def done(self) -> str:
-        """The progress in words, at the right of the label."""
+        """Returns the progress of the batch in words, for the right end of the pane's label."""
         if self.work.creating:
             return CREATING
         progress = self.progress
@@ -495,7 +503,7 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Who acts next before all orders are created."""
+        """Returns who acts next, as long as the orders are not all created."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -507,7 +515,8 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """Names what the money key of the page acts on."""
+        """Returns a text for what the money key would act on. Another text means that the key would
+        do something else."""
         group = self.group
         if group is None:
             return f"plan {id(self.plan)}"
@@ -614,8 +623,8 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """Hides the field once nothing is typed in it. For a file it stays until the first rows are
-        there, so that both are laid out once."""
+        """Hides the field if nothing is typed in it. After a file is chosen, the field is kept
+        until the first rows are there, so that the layout changes once."""
         if not self.writing:
             self.remove_class("-writing")
 
@@ -676,13 +685,13 @@ class BatchScreen(Page):
         self.run_worker(work, group="batch", exclusive=True, exit_on_error=False)
 
     def judge(self, sheet: Sheet) -> None:
-        """Plans these rows."""
+        """Checks these rows and plans their orders, in a worker."""
         planner = self.work.planner or self.planner()
         self.work.planner = planner
         self._begin(self._judge(planner, sheet))
 
     def planner(self) -> BatchPlanner:
-        """Returns a planner that has asked for no limits yet."""
+        """Returns a new planner that knows no limits yet."""
         desk = self.desk
         return BatchPlanner(
             desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
@@ -710,8 +719,8 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a callback for the rows judged so far: it shows the first problem at once, and
-        the first screenful of rows; the plan has all of them."""
+        """Returns a callback that gets the rows checked so far. It shows them at the first problem
+        and once :data:`SCREENFUL` rows are checked; the finished plan follows later."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -726,14 +735,15 @@ class BatchScreen(Page):
         return rows_so_far
 
     def _not_planned(self, failure: str, written: str) -> None:
-        """Shows why the file named in ``written`` has no plan."""
+        """Shows why ``written``, the path that was typed, gave no plan, and asks for a file
+        again."""
         self._put_away()
         self.busy = ""
         self.do_load_file(written)
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
-        """``part``: more rows are to come."""
+        """Shows a plan. ``part``: more rows of the same file are still to be checked."""
         self._put_away()
         if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
@@ -752,8 +762,9 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """Goes from a corrected row to the next cell with a problem. A row that is still wrong
-        keeps the cursor; what the wallet lacks is seldom corrected by another amount."""
+        """Moves from a corrected row to the next row with a problem and opens its cell. Does not
+        move if the corrected row is still wrong. The cell is not opened if its problem is that the
+        wallet has too little."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -790,8 +801,8 @@ class BatchScreen(Page):
             self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
-        """Takes what the wallet has. Once the rows were written down, the payment asks the wallet
-        itself."""
+        """Stores what the wallets have and draws the page. Once the rows are written to the
+        journal, the plan is not changed, since the payment asks the wallet itself."""
         self.work.means = means
         if self.plan is not None and self.work.batch_id is None:
             self.work.plan = against_means(self.plan, means)
@@ -831,7 +842,7 @@ class BatchScreen(Page):
             return
 
         def agreed() -> None:
-            """The answer counts for this plan, as long as it is shown."""
+            """Creates the orders if the same plan is still on the page."""
             if self.plan is plan and self.work.batch_id is None:
                 self._create(plan, agreed=True)
 
@@ -899,8 +910,8 @@ class BatchScreen(Page):
     # paying
 
     def do_pay(self, until: str) -> None:
-        """Continues with the next group up to the stage ``until``, and shows what is to be
-        signed."""
+        """Continues the payment of the next group up to the stage ``until``. Opens the page that
+        signs if that stage is signing."""
         group = self.group
         if group is None:
             return
@@ -943,7 +954,7 @@ class BatchScreen(Page):
         }
 
     def _row_standings(self) -> Standings:
-        """States of the verbs that need a file and its rows."""
+        """Returns the states of the verbs that need the rows of a file."""
         plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
@@ -968,7 +979,7 @@ class BatchScreen(Page):
 
     @property
     def cut_off(self) -> str:
-        """Why the service cannot be used now; empty where it can."""
+        """Why the service cannot be used now, such as ``read only``; empty if it can."""
         if self.link is None:
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
@@ -994,7 +1005,7 @@ class BatchScreen(Page):
         return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
-        """The state of one of the three verbs that pay a group."""
+        """Returns the state of ``verb``, one of the three verbs that pay a group."""
         progress, group = self.progress, self.group
         if self.work.creating or progress is None or progress.creating or group is None:
             return HIDDEN
@@ -1030,10 +1041,14 @@ def _doubted(plan: BatchPlan) -> Question:
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
-    """Columns on a screen of ``width`` cells, both sides of a row in all of them. Below
-    :data:`ROOMY` there is no route, below :data:`NAMED` a recipient has one column; from
-    :data:`WIDE` on addresses are whole, and the refund address has a column where the file names
-    one. The state, which says what is wrong, has what room is left."""
+    """Returns the columns of the table on a screen of ``width`` cells. What is sold and what
+    arrives is always included.
+
+    The route has a column from :data:`ROOMY` cells on. A recipient has two columns, name and
+    address, from :data:`NAMED` cells on. Addresses are whole from :data:`WIDE` cells on; refund
+    addresses then have a column if the file has any. The state, which names what is wrong, takes
+    the remaining width.
+    """
     rows = plan.rows if plan is not None else ()
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
@@ -1063,7 +1078,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """The symbol of what is sold where all rows sell one token with a short symbol, else empty."""
+    """Returns the symbol of the token sold if all rows sell the same one and the symbol is short,
+    else an empty text."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
@@ -1081,8 +1097,8 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """``batch`` holds what became of the rows, once they were created; ``orders`` the states of the
-    followed orders by id."""
+    """Returns the rows of the table. ``batch`` has the outcome of each row once the orders are
+    created; ``orders`` has the states of the followed orders by id."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1113,8 +1129,8 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns how many rows of the file stand below row ``last`` and where the first problem among
-    them is; empty where none do."""
+    """Returns how many rows of the file are below row ``last``, and where the first problem among
+    them is. The first text is empty if no row follows, the second if none has a problem."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1128,7 +1144,8 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """All findings of a row; of a row that is or can become an order also both of its sides."""
+    """Returns all findings of a row. If the row is or can become an order, what it sells and buys
+    follows."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1139,7 +1156,8 @@ def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
 
 
 def _sides(order: PlannedOrder) -> str:
-    """``Sells 250 USDC on Ethereum; ≈ 107.9 XRP on XRP Ledger arrive at @rita rJMd 7zSS …``."""
+    """Returns what an order sells and buys: ``Sells 250 USDC on Ethereum; ≈ 107.9 XRP on XRP Ledger
+    arrive at @rita rJMd 7zSS …``."""
     sold, bought = order.token_in, order.token_out
     memo = f", memo {order.memo}" if order.memo is not None else ""
     return (
@@ -1192,7 +1210,8 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
 
 
 def _arrives(row: BatchRow) -> str:
-    """``≈ 107.9 XRP``; of a row with a problem, the token to buy as it was written."""
+    """Returns what arrives, as ``≈ 107.9 XRP``; for a row with a problem, the token to buy as the
+    file has it."""
     order = row.order
     if order is None:
         return row.cell("buy")[:LONGEST_UNIT]
@@ -1200,8 +1219,8 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """The amount of a row with a problem elsewhere; a text that is no amount stands as it was
-    written."""
+    """Returns the amount of a row that has no order. A text that is no amount is returned as the
+    file has it."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1212,7 +1231,7 @@ def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
 
 
 def _recipient(row: BatchRow) -> str:
-    """The address of the recipient; empty for a name that nobody has."""
+    """Returns the recipient's address; empty if the row has a name whose address is not known."""
     address = row.order.recipient if row.order is not None else row.cell("to")
     return "" if address.startswith("@") else address
 
@@ -1228,13 +1247,14 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 def tokens_named(height: int) -> int:
-    """How many tokens the totals name on a screen of this height."""
+    """Returns how many tokens the totals name on a screen with this many rows."""
     return LEAST_TOKENS + max(0, height - LOWEST) // ROWS_A_TOKEN
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``; once the rows
-    were created, their outcomes. The tokens are left out where they do not fit."""
+    """Returns a summary of the rows, as ``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at
+    ✗ 3 problems``. If ``made`` is given, their outcomes are counted instead. The tokens are left
+    out if they do not fit."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1275,14 +1295,17 @@ def plan_facts(
     tokens: int = LEAST_TOKENS,
     asks: bool = True,
 ) -> list[Fact]:
-    """Totals and what the wallet has of them, orders, groups, calls, signatures, gas.
+    """Returns totals, arrivals, orders, groups, calls, signatures and gas of a plan, as labelled
+    facts.
 
-    ``exchanges`` and ``reads`` are what the service still allows, None where it does not tell.
-    ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by what it was
-    paid; ``stopped`` is why the work on it stopped. ``heads`` says how amounts are read where the
-    file does not. ``row`` is the label of the row under the cursor and what is to be said of it.
-    ``tokens`` are named in the totals, of more only the number; ``asks``: what the wallet has says
-    whether they can be paid."""
+    ``exchanges`` and ``reads`` are what the service still allows, None if unknown. ``built`` and
+    ``gas`` describe a built bundle and its cost, ``paid`` says how it was paid, ``stopped`` why the
+    work stopped.
+
+    ``heads`` says how amounts are read if the file does not. ``row`` is a label and a text for the
+    row under the cursor. At most ``tokens`` tokens are named. ``asks`` is True if the wallet has to
+    have the totals, so that an unknown balance is mentioned.
+    """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.
@@ -1302,8 +1325,8 @@ def plan_facts(
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
-    """Puts two facts in a row where each fits into half of it; a longer one wraps under its
-    label."""
+    """Returns the lines of the facts. Two facts share a line if each fits into half of it; a longer
+    fact wraps beside its label."""
     half = width // 2
     rest = list(facts)
     rows: list[Line] = []
@@ -1324,7 +1347,8 @@ def _labelled(fact: Fact) -> Line:
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
-    """Totals with something missing stand first, so that no other one hides them."""
+    """Returns the totals. Those for which the wallet has too little come first, so that they are
+    never left out."""
     by_chain = {payer.chain: payer for payer in means}
     totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
     totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
@@ -1337,7 +1361,8 @@ def _more_tokens(count: int) -> str:
 
 
 def _arrivals(plan: BatchPlan, tokens: int) -> str:
-    """``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP Ledger``."""
+    """Returns what arrives of each token, as ``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP
+    Ledger``."""
     text = ", ".join(
         f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
         for arrival in plan.arrivals[:tokens]
@@ -1346,7 +1371,8 @@ def _arrivals(plan: BatchPlan, tokens: int) -> str:
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
-    """``18,011.25 of 18,420.75 USDC on Ethereum in wallet trading``."""
+    """Returns a total beside what the wallet has: ``18,011.25 of 18,420.75 USDC on Ethereum in
+    wallet trading``."""
     amount = exact_amount(total.amount)
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:
@@ -1377,27 +1403,30 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """``2: 50 on Ethereum, 12 on Base``; a group sells on one chain and has at most 50 rows."""
+    """Returns the number of groups and the rows of each, as ``2: 50 on Ethereum, 12 on Base``. A
+    group sells on one chain and has at most 50 rows."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names
 
 
 def _named(names: Iterable[str]) -> str:
-    """The first few, and how many more there are; a dash for none."""
+    """Returns the first :data:`MOST` names and how many more there are; a dash if there are
+    none."""
     first = list(names)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
 
 
 def _signatures(plan: BatchPlan) -> str:
-    """``3 times: 1 bundle of 20 transfers, 2 transactions of 12 transfers``."""
+    """Returns how often the user signs and what, as ``3 times: 1 bundle of 20 transfers, 2
+    transactions of 12 transfers``."""
     kinds = _named(map(_how, plan.groups))
     total = sum(group.signatures for group in plan.groups)
     return f"{total} times: {kinds}" if len(plan.groups) > 1 else kinds
 
 
 def _how(group: Group) -> str:
-    """``1 bundle of 20 transfers``."""
+    """Returns how a group is paid, as ``1 bundle of 20 transfers``."""
     means = "1 bundle" if group.paid == "bundle" else counted(group.signatures, "transaction")
     return f"{means} of {counted(len(group.rows), 'transfer')}"
 
@@ -1412,7 +1441,8 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """The coins that pay gas, until a built bundle has its own figure."""
+    """Returns which coins the wallets have to pay gas. A built bundle has a figure of its own, so
+    this is shown only before the build."""
     funded = [payer for payer in means if payer.coin is not None]
     if not funded:
         return ""

@@ -1,7 +1,7 @@
-"""Whom to pay, then exactly what is about to be confirmed; ``c`` acts on that alone.
+"""The create page: who is paid, and exactly what the create key confirms.
 
-The form has the fields, ``CreateState`` what is known of the route and of the account that pays.
-The wallet is started by the first question to it; the form is there meanwhile.
+The form has the fields; ``CreateState`` has what is known of the route and of the account that
+pays. The form is shown at once, while the first question to the wallet starts the wallet.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
-"""What a failure asks for that the key of this screen does."""
+"""Next steps of a failure that this page's key for a new quote carries out."""
 FUNDS = "in your wallet."
 CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 NOT_SENT = "Another order is being created. This one was not sent: press c again later."
@@ -87,7 +87,8 @@ NOT_WHOLE = "enlarge the window"
 
 
 class CreateScreen(Page):
-    """Whom to pay, then exactly what is about to be confirmed; `c` acts on that alone."""
+    """The page that asks who is paid and shows exactly what would be confirmed. Only the key ``c``
+    creates the order or starts the signing."""
 
     NAME = "Create"
     SPENDS = "exchange"
@@ -97,7 +98,8 @@ class CreateScreen(Page):
     def __init__(
         self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
-        """``typed`` is what the form begins with; it is kept up to date for the next form."""
+        """Makes the page. ``typed`` has the first values of the fields. It is updated with each
+        change, so that the next form can begin with the same values."""
         super().__init__(session, context=_what(result))
         self.state = CreateState(result, row)
         self._seen_whole = False
@@ -131,8 +133,9 @@ class CreateScreen(Page):
         return self.state.row.expired(self.now())
 
     def consent(self) -> Consent:
-        """The consent that the quote needs, and the doubts about addresses and memos. The part of
-        the quote is kept: looking for imitations reads the whole list of tokens."""
+        """Returns what the user has to agree to, because of the quote or of doubts about addresses
+        and memos. The part for the quote is cached, since the search for imitated tokens reads the
+        whole token list."""
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
@@ -143,7 +146,7 @@ class CreateScreen(Page):
         return consent
 
     def _typing(self) -> bool:
-        """True while a field has the focus; else the panel has it."""
+        """Returns True while a field has the focus, False while the panel has it."""
         return self.focused is not self._panel
 
     # drawing
@@ -169,7 +172,7 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """The last line of the panel."""
+        """Returns the last line of the panel: why the create key does not work, or what it does."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -198,15 +201,16 @@ class CreateScreen(Page):
 
     @property
     def _asks(self) -> bool:
-        """True while the answer to a new quote is waited for."""
+        """True while the answer to a new quote is awaited."""
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """When the desk repeats the question by itself; empty when it does not."""
+        """Returns when the desk repeats a refused question by itself; empty if it does not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """The key that asks for a new quote; in a field a letter would be typed."""
+        """Returns the key that asks for a new quote. While a field has the focus it is a key that
+        types nothing."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
@@ -232,7 +236,7 @@ class CreateScreen(Page):
         self.set_money(where, next_, urgent=urgent)
 
     def _hide(self, positions: frozenset[int]) -> None:
-        """Draws dots in place of the characters that are asked for."""
+        """Draws dots in place of the characters at ``positions`` of the recipient's address."""
         self.state.hidden = positions
         self._form.hide(positions)
         self.show()
@@ -274,7 +278,7 @@ class CreateScreen(Page):
         }
 
     def _locked(self) -> str:
-        """Why the create key does not work; empty when it does."""
+        """Returns why the create key does not work; empty if it does."""
         state = self.state
         if lack := state.lack():
             return lack
@@ -313,8 +317,8 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """A value changed, so nothing is locked any more. The form reports a value that it filled
-        in by itself perhaps after the lock: that changes nothing."""
+        """Unlocks the intent if the changed fields no longer match it. The form may report a value
+        that it filled in itself after the lock; that changes nothing."""
         if self.state.busy:
             return
         if not self._stands():
@@ -332,7 +336,8 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Locks the intent: what the fields hold now is what would be confirmed."""
+        """Locks the intent with the present values of the fields. The create key then confirms
+        these values."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
@@ -364,7 +369,8 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """The terms of a swap on chains; None for a route of an exchange."""
+        """Returns the terms of a swap on chains; None for a route of an exchange, or while the
+        account is unknown."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
@@ -381,8 +387,8 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """Unlocks an intent that the fields no longer say: a name may mean another address
-        since."""
+        """Unlocks the intent if the fields no longer match it, for example because a name now means
+        another address."""
         self._form.check()
         if self.state.step != "ready" or self._stands():
             return
@@ -393,7 +399,7 @@ class CreateScreen(Page):
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self.subject())
 
     def _stands(self) -> bool:
-        """True if an intent is locked and the fields still say it."""
+        """Returns True if an intent is locked and the fields still match it."""
         intent, checked = self.state.intent, self._form.checked
         return (
             self.state.step == "ready"
@@ -406,7 +412,7 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        """Asks one question after the other; the intent is sent once all phrases were typed."""
+        """Asks the questions that this intent needs, one after the other, then sends the intent."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
@@ -428,8 +434,8 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Asks the first question, then the others, as long as the same intent is locked; sends it
-        after the last."""
+        """Asks the first question and, once it is answered, the others; after the last one the
+        intent is sent. Stops if the locked intent changed meanwhile."""
         if not asked:
             self._send(intent)
             return
@@ -447,7 +453,7 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Hands the intent to what creates it, once."""
+        """Hands the intent once to the controller that creates the order or begins the signing."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -465,7 +471,7 @@ class CreateScreen(Page):
             self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
 
     def waiting(self) -> None:
-        """Called when the create got no answer; the desk looks for the order."""
+        """Called when the create got no answer. The desk then looks for the order."""
         state = self.state
         if state.step == "sent":
             state.step = "looking"
@@ -502,7 +508,8 @@ class CreateScreen(Page):
     # a new quote
 
     def do_new_quote(self) -> None:
-        """Asks again, keeps the fields, and shows what changed."""
+        """Asks for a new quote of the same route. The fields are kept, and what changed is
+        shown."""
         self._ask()
 
     def _ask(self, *, by_itself: bool = False) -> None:
@@ -553,8 +560,8 @@ class CreateScreen(Page):
     # the wallet
 
     def _find_account(self) -> None:
-        """Asks the wallet for the account that pays a swap on chains; for other routes for the
-        accounts that can be paid."""
+        """Asks the wallet, for a swap on chains, which account pays. For other routes it asks for
+        the accounts that can receive and for the balance."""
         if self.link is not None:
             on_chain = self.state.row.on_chain
             if on_chain:
@@ -590,7 +597,8 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Shows the accounts of the wallet; returns the balance of the token sold."""
+        """Shows the accounts of the wallet; returns the balance of the token sold, None if
+        unknown."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         result = self.state.result
@@ -601,7 +609,8 @@ class CreateScreen(Page):
         return None if isinstance(balance, str) else balance.amount
 
     async def _swap_account(self) -> SwapAccount:
-        """Shows the account as far as it is known; returns it with its plan."""
+        """Shows the account that pays as soon as parts of it are known; returns it with its
+        plan."""
         from swapdesk.flows.dex.swap_account import find_account, with_plan
 
         result, quote_id = self.state.result, self.state.row.quote_id
@@ -615,14 +624,17 @@ class CreateScreen(Page):
         self.show()
 
     def _own_read(self, accounts: tuple[Account, ...]) -> None:
-        """Takes the accounts that recipient and refund address may name."""
+        """Stores the accounts that can be named as recipient and refund address."""
         self._form.own(accounts)
         self.show()
 
     def _account_read(self, account: SwapAccount) -> None:
-        """Takes what is known of the account. Where nothing is left to type, because the own
-        account pays and is paid, the intent is locked once the plan is known. The key that starts
-        the signing waits for a still screen as ever."""
+        """Stores what is known of the account that pays.
+
+        If the own account pays and receives, so that nothing has to be typed, the intent is locked
+        once the plan is known. The key that starts the signing still works only after the screen
+        was unchanged for a moment.
+        """
         state = self.state
         state.account, state.problem = account, ""
         self._form.own(account.own, account.payee)
@@ -634,7 +646,7 @@ class CreateScreen(Page):
             self._lock()
 
     def _no_account(self, error: Exception) -> None:
-        """Takes the reason why no account can pay."""
+        """Stores the reason why no account can pay."""
         from swapdesk.flows.wallet.wallet_words import failure_of_wallet
         from swapdesk.wallet.protocol import WalletError
 
@@ -660,7 +672,8 @@ def _next_input(checked: Checked) -> str:
 
 
 def _what(result: QuoteResult) -> str:
-    """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
+    """Returns the swap in short, as ``0.5 BTC → ETH``. The amount is beside the token for which it
+    was given."""
     sold, bought = result.token_in.symbol, result.token_out.symbol
     amount = copied_amount(result.amount)
     if result.private_send:

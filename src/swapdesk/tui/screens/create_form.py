@@ -1,7 +1,7 @@
-"""The two halves of a create: its fields, checked while typing, offline, and the panel with exactly
-what would be confirmed.
+"""The two parts of the create page: the form, whose fields are checked offline while somebody
+types, and the panel with exactly what would be confirmed.
 
-Names of the address book and own accounts that fit the chain stand below the field that takes one.
+Below an address field are the names of the address book and the own accounts that fit its chain.
 """
 
 from __future__ import annotations
@@ -78,22 +78,23 @@ if TYPE_CHECKING:
 
 MOST = 6
 BookRow = tuple[LineLike, LineLike]
-"""What stands left and right in a row."""
+"""The left and the right part of a row."""
 Named = tuple[str, str, str]
-"""A name, its address, and what stands beside them."""
+"""A name, its address, and a note beside them."""
 BookPart = tuple[str, int, list[BookRow]]
-"""A head, how many names there are, and the rows of the first of them."""
+"""A heading, how many names there are, and the rows of the first names."""
 LABEL = 11
 BAR = 12
 SIDES = ("You send", "You get", "They get")
-"""The labels of the two amounts."""
+"""The labels of the facts that have an amount sent or received."""
 HAVE = "You have"
 LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class IntentFacts(Struct, frozen=True):
-    """``locked`` is the time of the lock; ``facts`` have ``was`` where a new quote changed a value;
-    ``verdict`` is the last line."""
+    """What the panel shows. ``locked`` is the time of the lock, empty if nothing is locked.
+    ``facts`` that a new quote changed have their former value in ``was``. ``verdict`` is the last
+    line, ``validity`` the time left."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -102,7 +103,7 @@ class IntentFacts(Struct, frozen=True):
 
 
 CreateStep = Literal["open", "ready", "failed", "sent", "looking", "unknown"]
-"""Where the form is. From ``sent`` on nothing can be edited or sent again."""
+"""How far a create is. From ``sent`` on nothing can be edited or sent again."""
 
 
 BUSY = ("sent", "looking", "unknown")
@@ -110,11 +111,14 @@ ASKING = "the wallet is asked for its account"
 
 
 class CreateState(Struct):
-    """One chosen route on its way to an order. ``intent`` is what the create key acts on,
-    ``sent_intent`` the id of the one that was sent. ``failed`` is why nothing was created; ``said``
-    replaces the verdict. ``was`` is the figure of the former quote; ``hidden`` are positions of the
-    recipient drawn as dots. ``account`` pays a swap on chains, None until the wallet named one, and
-    ``problem`` says why none can."""
+    """The state of one chosen route until it becomes an order.
+
+    ``intent`` is what the create key acts on, ``sent_intent`` the id of the intent that was sent.
+    ``failed`` is why nothing was created; ``said`` replaces the last line of the panel. ``was`` is
+    the figure of the former quote, if it differs. ``hidden`` are positions of the recipient that
+    are drawn as dots. ``account`` is what pays a swap on chains, None until the wallet named it;
+    ``problem`` is why no account can pay.
+    """
 
     result: QuoteResult
     row: RankedQuote
@@ -131,12 +135,12 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """True once the intent was sent: nothing can be edited."""
+        """True once the intent was sent, so that nothing can be edited."""
         return self.step in BUSY
 
     @property
     def balance(self) -> Decimal | None:
-        """The balance of the token sold, where it is known."""
+        """The balance of the token sold; None if unknown."""
         return self.own_balance if self.account is None else self.account.balance
 
     def unlock(self) -> None:
@@ -145,7 +149,7 @@ class CreateState(Struct):
             self.step = "open"
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """Takes the outcome of a create that is no order."""
+        """Stores the outcome of a create that made no order."""
         self.failed = outcome.failure
         if isinstance(outcome, CreateUnknown):
             then = "It is not known yet. Nothing was paid. o shows the orders."
@@ -160,7 +164,8 @@ class CreateState(Struct):
         self.said = CheckLine("refuse", cause, second)
 
     def requoted(self, result: QuoteResult) -> bool:
-        """Takes the same route of another answer; False when it is gone."""
+        """Replaces the route by the same route of a new answer. Returns False if the answer does
+        not have it."""
         before, row = self.row, follow_route(result, self.row)
         if row is None:
             self.step = "failed"
@@ -172,7 +177,7 @@ class CreateState(Struct):
         return True
 
     def lack(self) -> str:
-        """Why the wallet cannot pay this now, in a few words; empty when it can."""
+        """Returns in a few words why the wallet cannot pay this now; empty if it can."""
         if not self.row.on_chain:
             return ""
         if self.problem or self.account is None:
@@ -181,7 +186,7 @@ class CreateState(Struct):
         return self.account.lack(result.amount_in(self.row), result.token_in.symbol) or ""
 
     def lack_check(self) -> CheckLine | None:
-        """The same as the last line of the panel."""
+        """Returns :meth:`lack` as the last line of the panel; None if the wallet can pay."""
         lack = self.lack()
         if not lack:
             return None
@@ -190,9 +195,12 @@ class CreateState(Struct):
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
-    """The intent in the rows that the panel has, 36 cells wide beside a form (class ``side``) or in
-    the whole body. Rate, duration, fees and balance go where there is no room; amounts, markup,
-    addresses, memos and cost never do: missing rows are counted instead."""
+    """A panel with the intent, beside the form (class ``side``, 36 cells) or in the whole body.
+
+    If there is too little room, rate, duration, fees and balance are left out. Amounts, markup,
+    addresses, memos and cost are never left out. If they do not fit, the last row says how many
+    rows are missing.
+    """
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -203,11 +211,11 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
     """
 
     class Laid(Message):
-        """The panel has another size: what it shows may be complete now, or no longer."""
+        """Posted when the size of the panel changed, since its rows may fit now or fit no more."""
 
     @property
     def whole(self) -> bool:
-        """True if everything that is confirmed stands on the screen in its present size."""
+        """True if everything that is confirmed is visible at the present size."""
         width, height = self.size
         return 0 < len(fitting_lines(self.state, width, height)) <= height
 
@@ -222,7 +230,7 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """A head with the chain and the number of names, then the names of each list."""
+    """Returns the rows of each list of names, below a heading with the number of names."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -233,7 +241,8 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns how many names begin with ``typed``, and the rows of the first of them."""
+    """Returns how many names fit ``typed``, and the rows of the first :data:`MOST` of them. A name
+    fits if it begins with what follows the ``@``; without an ``@`` all names fit."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -249,7 +258,8 @@ def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
 
 
 def entry_words(entry: BookEntry, times: int) -> str:
-    """The note beside a name of the address book that was paid ``times`` times."""
+    """Returns the note beside a name of the address book. ``times`` is how often its address was
+    paid."""
     if entry.own:
         return "own wallet"
     if times:
@@ -258,18 +268,19 @@ def entry_words(entry: BookEntry, times: int) -> str:
 
 
 class CreateForm(Vertical):
-    """Posts :class:`Edited` after every change and :class:`Completed` behind the last field."""
+    """The fields of a create. It posts :class:`Edited` after every change and :class:`Completed`
+    when the last field is confirmed."""
 
     class Edited(Message):
-        """A value changed."""
+        """Posted when a value changed."""
 
     class Completed(Message):
-        """``enter`` in the last field, with nothing wrong in any of them."""
+        """Posted when ``enter`` was pressed in the last field and no field has a problem."""
 
     def __init__(
         self, desk: Desk, result: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
-        """``typed``: what the fields begin with."""
+        """Makes the form. ``typed`` has the first values of its fields."""
         super().__init__(**place)
         self._book_of_names = desk.book
         self._checks = checks = CreateChecks(desk, result, row)
@@ -280,14 +291,15 @@ class CreateForm(Vertical):
             "recipient": _address_field("Recipient", gets, typed.recipient, id="recipient"),
             "memo": _memo_field(bought, "", brought, on_chain=row.on_chain, id="memo"),
         }
-        """By the names of what was typed."""
+        """The fields by their names in ``TypedBefore``."""
         self._tokens = {"recipient": bought, "refund": sold}
-        """What each address is for."""
+        """The token that each address has to fit."""
         self._filled = {
             "memo": "" if _is_address(typed.recipient) else brought,
             "refund_memo": "" if _is_address(typed.refund) else typed.refund_memo,
         }
-        """The memo that came with a name or a link, and belongs to it."""
+        """The memos that came with a name or a link, by field. They are removed together with that
+        name."""
         if checks.asks_refund:
             why = "required: this rate is fixed" if checks.fixed else "required on this route"
             note = f"{why}. On {sold.chain_data.name}"
@@ -306,10 +318,10 @@ class CreateForm(Vertical):
         self._book = FittedLines(id="book")
         self._hidden: frozenset[int] = frozenset()
         self._payee = ""
-        """The own account that was filled in."""
+        """Address of the own account that was filled in as recipient; empty for none."""
         self._touched = typed.recipient != ""
         self.checked = self.check()
-        """The fields as they stood when one of them last changed, each with its result."""
+        """The result of the last check of all fields."""
 
     def compose(self) -> ComposeResult:
         yield from self._inputs.values()
@@ -320,8 +332,8 @@ class CreateForm(Vertical):
         return self._inputs["recipient"]
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """Takes the wallet's accounts; ``payee`` is filled in as long as nobody typed in the
-        field."""
+        """Stores the wallet's accounts. ``payee`` is filled in as recipient if nobody typed
+        there."""
         self._checks.own = {account.address: account.name for account in accounts}
         if payee is not None and not self._recipient.value and not self._touched:
             self._payee = payee.address
@@ -332,18 +344,18 @@ class CreateForm(Vertical):
 
     @property
     def complete(self) -> bool:
-        """True if nothing is left to type: the own account is filled in, and there is no other
+        """True if nothing is left to type: the own account is filled in and the form has no other
         field."""
         filled_in = self._payee != "" and self.values == (self._payee,)
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """Shows what the empty field of the recipient waits for."""
+        """Shows ``check`` under the empty recipient field."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:
-        """Copies the fields into ``typed``; those that this route does not have stay as they
-        were."""
+        """Copies the fields into ``typed``. Values for which this route has no field are not
+        changed."""
         for name, field in self._inputs.items():
             setattr(typed, name, field.value)
 
@@ -352,8 +364,8 @@ class CreateForm(Vertical):
         return tuple(field.value for field in self._fields().values())
 
     def check(self) -> Checked:
-        """Checks every field again: after a change, and where a name may mean another address
-        since. No tick does."""
+        """Checks all fields and returns the result. Called after a change and when a name may mean
+        another address; no timer calls it."""
         typed = TypedBefore()
         self.keep_in(typed)
         self.checked = self._checks.all(typed)
@@ -363,7 +375,8 @@ class CreateForm(Vertical):
         self._recipient.field.focus()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draws these positions of the recipient's address as dots; an empty set ends it."""
+        """Draws dots at these positions of the recipient's address; an empty set shows the address
+        again."""
         self._hidden = positions
         value = self._recipient.value
         # Of a link nothing is shown: its address may stand in any place of it.
@@ -371,7 +384,7 @@ class CreateForm(Vertical):
         self._recipient.field.hide(frozenset(range(len(value))) if whole else positions)
 
     def show(self) -> None:
-        """Draws the results under their fields."""
+        """Draws the results of the last check under their fields."""
         checked = self.checked
         _show_address(self._recipient, checked.recipient, self._hidden)
         asked = bool(self._inputs["memo"].value) or checked.recipient.ok
@@ -382,7 +395,7 @@ class CreateForm(Vertical):
         self.show_book()
 
     def show_book(self) -> None:
-        """Shows the names that fit the field with the focus."""
+        """Shows the names that fit the address field with the focus."""
         name = self._named_field()
         chain, typed = self._tokens[name].chain_data, self._inputs[name].value
         paid = self._checks.paid
@@ -398,37 +411,39 @@ class CreateForm(Vertical):
         self._book.show(partial(book_lines, [part for part in parts if part[1]]))
 
     def _own_names(self, name: str) -> Mapping[str, str]:
-        """The wallet's accounts that this field can name, with their addresses."""
+        """Returns the wallet's accounts that can be named in the field ``name``, with their
+        addresses."""
         if name == "intermediate":
             return {}
         return self._checks.own_names(refund=name == "refund")
 
     def _named_field(self) -> str:
-        """The address field with the focus, else the recipient."""
+        """Returns the name of the address field with the focus, else ``recipient``."""
         focused = self._focused()
         return focused if focused in self._tokens else "recipient"
 
     # keys
 
     def next_field(self) -> None:
-        """Does what ``enter`` does in a field."""
+        """Does what ``enter`` does in the field with the focus."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
 
     @property
     def at_end(self) -> bool:
-        """True if ``enter`` completes the form now: nothing is wrong and no field follows."""
+        """True if ``enter`` would complete the form: no field has a problem and none follows."""
         last = list(self._fields())[-1]
         return self._focused() in ("", last) and self._wrong(self.checked) is None
 
     def step(self, by: int) -> None:
-        """Moves the focus up or down, round the form."""
+        """Moves the focus by ``by`` fields; after the last field comes the first."""
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Completes ``@b`` to a name that fits the chain, or begins with the first name in an empty
-        field. Returns a sentence where no name fits."""
+        """Completes ``@b`` to a name that fits the chain, or replaces a complete name by the next
+        one. An empty field gets the first name. Otherwise the focus moves to the next field.
+        Returns a sentence if no name fits, else None."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -463,8 +478,8 @@ class CreateForm(Vertical):
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """Fills in the memo of a name, and takes it out with the name: another recipient never
-        keeps it."""
+        """Fills in the memo that belongs to a name, or removes it if the name is gone, so that no
+        other recipient gets it. A memo that the user typed is kept."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -482,7 +497,9 @@ class CreateForm(Vertical):
         self._go_on(self._name_of(event.field))
 
     def _go_on(self, name: str) -> None:
-        """Checks this field; goes to the next one, or to the first with a problem."""
+        """Checks the field ``name`` and shows its problem, or moves the focus to the next field.
+        After the last field the focus moves to the first one with a problem; if there is none, the
+        form is complete."""
         checked, fields = self.check(), self._fields()
         check = self._result(name, checked)
         following = list(fields)[list(fields).index(name) + 1 :]
@@ -498,7 +515,7 @@ class CreateForm(Vertical):
             self.post_message(self.Completed())
 
     def _wrong(self, checked: Checked) -> TextField | None:
-        """The first field with a problem."""
+        """Returns the first field with a problem; None if there is none."""
         results = ((self._result(name, checked), field) for name, field in self._fields().items())
         return next((field for result, field in results if result and not result.ok), None)
 
@@ -525,12 +542,12 @@ class CreateForm(Vertical):
         return next(name for name, labelled in self._inputs.items() if labelled.field is field)
 
     def _focused(self) -> str:
-        """The name of the field that has the focus; empty for none."""
+        """Returns the name of the field with the focus; empty for none."""
         return next((name for name, field in self._fields().items() if field.has_focus), "")
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
-    """The question for the characters of an address that are hidden on the screen."""
+    """Returns the question for the characters of an address that are hidden on the screen."""
     return Question(
         title,
         challenge.question,
@@ -550,7 +567,8 @@ def _address_field(label: str, note: str, value: str, **place: Any) -> LabelledF
 def _memo_field(
     token: Token, prefix: str, value: str, *, on_chain: bool = False, **place: Any
 ) -> LabelledField:
-    """The field of a memo under the chain's own name for it, disabled where the chain has none."""
+    """Returns the field of a memo, labelled with the chain's own word and disabled if the chain has
+    no memos."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
@@ -563,7 +581,7 @@ def _memo_field(
 
 
 def _is_address(value: str) -> bool:
-    """True for a value that is drawn in groups: neither a name nor a link."""
+    """Returns True if the value is drawn in groups, since it is neither a name nor a link."""
     return not value.startswith("@") and not is_link(value)
 
 
@@ -593,7 +611,8 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
 def intent_state(
     state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
 ) -> IntentFacts:
-    """``cost`` is what the create takes of the budget; ``verdict`` the last line."""
+    """Returns what the panel shows. ``cost`` says what the create takes of the budget; ``verdict``
+    is the last line."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
     total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
@@ -645,7 +664,8 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """The balance of the token sold. A deposit may come from elsewhere, so it locks nothing."""
+    """Returns the balance of the token sold. A low balance does not lock the create key, since a
+    deposit may come from another wallet."""
     have = state.balance
     if have is None:
         return []
@@ -656,7 +676,8 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 
 
 def _least(state: CreateState) -> Fact:
-    """The least that can arrive, of the locked intent or the route, and who promises it."""
+    """Returns the least that can arrive, from the locked intent or else from the route, and who
+    guarantees it."""
     intent, row = state.intent, state.row
     least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
@@ -668,7 +689,7 @@ def _least(state: CreateState) -> Fact:
 
 
 def _wallet(account: SwapAccount | None) -> list[Fact]:
-    """The account that pays a swap on chains, and its steps."""
+    """Returns the account that pays a swap on chains, and its steps; nothing for other routes."""
     if account is None:
         return []
     facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
@@ -680,12 +701,12 @@ def _wallet(account: SwapAccount | None) -> list[Fact]:
 
 
 def same(result: QuoteResult) -> bool:
-    """True if both sides are one token, so that a rate says nothing."""
+    """Returns True if both tokens are the same, so that a rate says nothing."""
     return result.token_in.id == result.token_out.id
 
 
 def summary(state: CreateState, now: datetime) -> list[LineLike]:
-    """Two lines for screens without a panel."""
+    """Returns two lines that replace the panel on small screens."""
     result, row = state.result, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
@@ -711,12 +732,13 @@ def _fees(row: RankedQuote) -> str:
 
 
 def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
-    """What arrives: the amount that was stated, else that of the quote."""
+    """Returns the amount that arrives: the amount that the user gave, else that of the quote."""
     return result.amount if result.request.receive else row.key
 
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """The markup that was asked for or that the service applied."""
+    """Returns the markup that the service applied, else the one that was asked for; nothing if it
+    is 0."""
     applied = row.quote.applied_api_markup
     percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
@@ -759,8 +781,9 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
-    """The rows of the panel, reduced until they fit ``height`` (0: no limit). More than ``height``
-    rows are returned when even what must be seen does not fit."""
+    """Returns the rows of the panel, reduced by the steps of :data:`LESS` until they fit ``height``
+    (0: no limit). The result has more than ``height`` rows if even the necessary ones do not
+    fit."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows
@@ -773,7 +796,7 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
 
 
 def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
-    """The first rows, and in the last one how many are missing."""
+    """Returns the first rows; the last one says how many rows are missing."""
     shown = rows[: height - 1]
     missing = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
     return [*shown, cut([Span(missing, "status-waiting")], width)]
@@ -788,15 +811,16 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """Beside the amount stands whether the rate is fixed or floats; only of a swap on chains
-    nothing else says the least."""
+    """Shortens the fact with the least amount and returns other facts unchanged. For a route of an
+    exchange the least amount is dropped (None), since the amount received already says whether the
+    rate is fixed."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
 def _chain_beside(fact: Fact) -> Fact:
-    """Puts the chain of an amount into its row, where no former value stands there."""
+    """Puts the chain of an amount into the same row, unless a former value is shown there."""
     if fact.label not in SIDES or fact.was:
         return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]
@@ -819,6 +843,6 @@ LESS: tuple[Callable[[Fact], Fact | None], ...] = (
     _brief_least,
     _chain_beside,
 )
-"""What goes for want of room, in this sequence."""
+"""The steps that save rows, in the order in which they are tried."""
 ROOMY_STEPS = 2
-"""So many of these steps keep the empty rows."""
+"""Number of steps at the beginning of :data:`LESS` that keep the empty rows."""

@@ -1,4 +1,4 @@
-"""A demonstration on the screen: what Alice did, what the chains show, what the service knows."""
+"""The page of a demonstration: what Alice did, what the chains show and what the service knows."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ BEGINS = (
 ALONE = "Alice begins in a moment."
 FASTEST, SLOWEST = Decimal(10_000), Decimal(1)
 TIMED = 28
-"""Cells from which on a pane has room for times."""
+"""Cells that a pane needs before it shows times."""
 WITH_SECONDS = 32
 _GLYPHS = {
     "done": (DONE, "status-done"),
@@ -75,13 +75,13 @@ _GLYPHS = {
     "trouble": (TROUBLE, "status-trouble"),
 }
 _LONGEST_PATH = 60
-"""Cells of all edges of the drawn path."""
+"""Largest number of cells that all edges of the drawn path take together."""
 _COMPARED = 110
-"""Cells from which on there is a table of what can be compared."""
+"""Cells that a screen needs before it shows a table of what can be compared."""
 
 
 class PaneColumns(VerticalScroll, can_focus=False):
-    """The three panes side by side, equally high; the page scrolls them together."""
+    """The three panes of a stage, side by side and equally high. They scroll together."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """
@@ -111,7 +111,7 @@ class PaneColumns(VerticalScroll, can_focus=False):
 
 
 class DemoScreen(Page):
-    """The stages of a demonstration, one by one; those that came can be seen again."""
+    """The page of a demonstration, stage by stage. Earlier stages can be seen again."""
 
     NAME = "Demo"
     SPENDS = "quote"
@@ -144,7 +144,7 @@ class DemoScreen(Page):
         self._record: list[Stage] = []
         self._at = -1
         self._waits = True
-        """Whether the next stage is shown as soon as it comes."""
+        """True if the next stage is shown as soon as it is reached."""
         self._more = self._linking = False
         self._begun = False
         self._said = ""
@@ -179,7 +179,8 @@ class DemoScreen(Page):
     # the demonstration
 
     async def _carry_out(self) -> None:
-        """Runs beside the page and ends with it; the world is then as fast as before."""
+        """Runs the demonstration until the page is left. Then the sandbox gets its former speed
+        back."""
         shown: Demonstration | None = None
         try:
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
@@ -203,7 +204,7 @@ class DemoScreen(Page):
         self.call_later(self.reached, stage)
 
     def reached(self, stage: Stage) -> None:
-        """Takes a stage that came, or more about an earlier one."""
+        """Stores a new stage, or a newer state of an earlier one, and draws the page."""
         place = stage.number - 1
         if place < len(self._record):
             self._record[place] = stage
@@ -366,8 +367,8 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """``7 of 9  Second exchange in progress``, with its time; ``come`` is how many stages came so
-    far."""
+    """Returns the title, as ``7 of 9  Second exchange in progress``, with its time on the sandbox
+    clock. ``come`` is how many stages were reached so far."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -388,8 +389,8 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
 
 
 def path_lines(stage: Stage, width: int) -> list[Line]:
-    """Who pays whom over the exchanges, and below it the edge from Alice to Bob that a search of
-    the chains does not find::
+    """Returns who pays whom over the exchanges. If the chains were searched for a path from Alice
+    to Bob, a second line shows the result::
 
         Alice ━━━━━━→ Pell ━━━━━━→ ETH ━━━━━━→ Halyard ──────→ Bob
         Alice ╌╌╌╌╌╌╌╌╌╌ ✗ no path on the chains ╌╌╌╌╌╌╌╌╌╌╌╌╌→ Bob
@@ -425,7 +426,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """The lines at the top of a pane, and those at its bottom."""
+    """Returns the lines at the top of a pane and the lines at its bottom."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:
@@ -464,7 +465,8 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """A table where there is room, else one sentence."""
+    """Returns what a watcher can still compare: a table from :data:`_COMPARED` cells on, else one
+    sentence."""
     if not rows:
         return []
     if width < _COMPARED:

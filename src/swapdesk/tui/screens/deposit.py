@@ -1,7 +1,7 @@
-"""The deposit card of an order and the screen of its code.
+"""The page of an order's deposit card, and the page of its code to scan.
 
-Both are pages about one order with the same copy keys. Where the screen is too low for the card,
-the arrows scroll it.
+Both are about one order and have the same copy keys. If the screen is too low for the card, the
+arrow keys scroll it.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 
 STEP = 3
-"""Rows one key scrolls."""
+"""Rows that one key scrolls."""
 ACCEPT = "accept"
 FACTS = 34
-"""Cells beside the code for what it was made of."""
+"""Cells that are kept free beside the code for the facts about it."""
 NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at this rate."
 COMPARED = "recipient, amount, tokens are as confirmed"
 FLOATING_NOTE = "for the deposit; the rate may still move"
@@ -86,11 +86,13 @@ FIXED_NOTE = "for the deposit; the fixed rate holds for a deposit in time"
 SETTING_UP = "The service sets up the deposit address."
 CODE_FACTS = 30
 CODE_LABEL = 10
-"""Cells for the facts beside a code and for their labels."""
+"""Cells for the labels of the facts beside a code; :data:`CODE_FACTS` cells are for the facts with
+their labels."""
 
 
 class DepositPage(OneOrderPage):
-    """Subclasses draw in :meth:`show`, which is called whenever something may have changed."""
+    """The base of the pages about a deposit. Subclasses draw in :meth:`show`, which is called
+    whenever something may have changed."""
 
     SPENDS = "exchange"
     NAMES_PAYER = True
@@ -110,19 +112,20 @@ class DepositPage(OneOrderPage):
         )
 
     def payment(self) -> Payment | None:
-        """What may be sent now; None when nothing may."""
+        """Returns what may be sent now; None if nothing may be sent."""
         tracked = self.current
         return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
-        """The codes that can be scanned now, the fullest first."""
+        """Returns the codes that can be scanned now; the code that holds most comes first."""
         tracked = self.current
         if tracked is None:
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
     def copied(self, part: str) -> tuple[str, str] | None:
-        """Label and value for a copy key; None where there is no such part now."""
+        """Returns label and value for the copy key of ``part``; None if there is no such part
+        now."""
         payment = self.payment()
         if payment is None or (part == "memo" and payment.memo is None):
             return None
@@ -144,20 +147,22 @@ class DepositPage(OneOrderPage):
 
 
 def memo_word(label: str) -> str:
-    """``tag`` for ``Destination tag``."""
+    """Returns the last word of a memo's label, as ``tag`` for ``Destination tag``."""
     return label.split()[-1].lower()
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Whether a scrolled body has more rows further down, or further up."""
+    """Returns the states of the two keys that scroll ``body``: each works if there are more rows in
+    its direction."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
 
 class DepositScreen(DepositPage):
-    """What to send, where and until when; it folds when the deposit is seen.
+    """The page that says what to send, to which address and until when. Once the deposit is seen,
+    only its state and the order are shown.
 
-    The code to scan stands beside the card where there is room.
+    If the screen has room, the code to scan is beside the card.
     """
 
     NAME = "Deposit"
@@ -255,9 +260,9 @@ class DepositScreen(DepositPage):
 
 
 class DepositCodeScreen(DepositPage):
-    """The code of a deposit on a screen of its own, with what it holds and what it does not.
+    """The page of a deposit's code, with what the code holds and what has to be typed by hand.
 
-    ``v`` goes from the payment link to the plain address and back.
+    The key ``v`` switches between the payment link and the plain address.
     """
 
     NAME = "Deposit code"
@@ -270,7 +275,7 @@ class DepositCodeScreen(DepositPage):
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, service_id)
         self._wanted = ""
-        """The name of the code that the key went to."""
+        """Name of the code that was chosen by the key; empty for none."""
         self._code = QrCode()
         self._facts = TextRows()
 
@@ -286,7 +291,7 @@ class DepositCodeScreen(DepositPage):
 
     @property
     def shown(self) -> str:
-        """The text of the code in view, empty for none."""
+        """The text of the code in view; empty for none."""
         return self._code.text
 
     def show(self) -> None:
@@ -307,14 +312,15 @@ class DepositCodeScreen(DepositPage):
         self.refresh_keys()
 
     def _room(self) -> Size:
-        """Cells that a code may take: the body without the facts beside it."""
+        """Returns the cells that a code may take: the body without the facts beside it."""
         size = self.app.size
         around = 4 if size.height < 28 else 6
         return Size(size.width - FACTS - 2, size.height - around)
 
     @property
     def _ordered(self) -> list[DepositCode]:
-        """The codes, first the one to show: the chosen one, else the fullest one that fits."""
+        """The codes, beginning with the one to show: the chosen code, else the first that fits the
+        screen."""
         codes, room = self.codes(), self._room()
         fitting = [code for code in codes if self._code.fits(code.text, room)]
         chosen = [code for code in codes if code.name == self._wanted]
@@ -332,7 +338,8 @@ class DepositCodeScreen(DepositPage):
 
 
 def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False) -> Payment | None:
-    """What to pay and where; None unless the card may show it."""
+    """Returns what to pay and to which address; None unless the order waits for its deposit and its
+    address may be shown."""
     order = tracked.order
     if deposit_phase(tracked, now) is not DepositPhase.WAITING:
         return None
@@ -352,13 +359,13 @@ def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False)
 
 
 def memo_label_of(tracked: TrackedOrder) -> str:
-    """What the chain of the deposit calls a memo."""
+    """Returns what the chain of the deposit calls a memo."""
     label = memo_label(tracked.intent.token_in.kind if tracked.intent else "")
     return label[:1].upper() + label[1:]
 
 
 def network_of(tracked: TrackedOrder) -> str:
-    """The name of the chain to pay on."""
+    """Returns the name of the chain to pay on; ``?`` if unknown."""
     token = token_to_pay(tracked)
     return token.chain_name if token is not None else "?"
 
@@ -366,8 +373,8 @@ def network_of(tracked: TrackedOrder) -> str:
 def deposit_state(
     tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
 ) -> DepositState:
-    """``simulated``: the chain exists in the sandbox's ledger alone. ``lack``: why the wallet
-    cannot pay."""
+    """Returns what the deposit card shows. ``simulated`` says that the chain exists only in the
+    sandbox's ledger; ``lack`` is why the wallet cannot pay."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
@@ -408,7 +415,7 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """The lines above and below the code on the card."""
+    """Returns the line above and the lines below the code on the card."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -422,7 +429,8 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """The lines beside the code: what it was made of, its deadline, what it holds."""
+    """Returns the lines beside the code: what is to be paid, the deadline, and what the code holds.
+    Empty if nothing may be sent."""
     payment, state = (
         payment_of(tracked, now),
         reported_status(tracked.order, tracked.intent, now=now),
@@ -463,7 +471,8 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
-    """Shown when the code does not fit."""
+    """Returns the sentences that replace a code too large for the screen. ``needs`` is its width
+    and height in cells."""
     text = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
         Span(f"{text}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
@@ -472,7 +481,7 @@ def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> li
 
 
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Shown in place of the code once nothing may be sent any more."""
+    """Returns the sentences that replace the code once nothing may be sent any more."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
@@ -484,7 +493,7 @@ def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
 
 
 def _held(code: DepositCode) -> list[Line]:
-    """Two parts a row, each with its mark."""
+    """Returns the parts of a payment, two in a line, each marked as held by the code or not."""
     marks: list[Line] = []
     for word, inside in code.holds:
         glyph, role = (VALID, "status-done") if inside else (REFUSED, "status-waiting")
@@ -493,8 +502,8 @@ def _held(code: DepositCode) -> list[Line]:
 
 
 def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
-    """What a wallet does not learn from the code. The memo stands with its value: it is never
-    lost."""
+    """Returns what is not in the code and has to be typed by hand. The memo is given with its
+    value, so that nobody forgets it."""
     memo = tracked.order.deposit_tag or ""
     word = short_memo_label(memo_label_of(tracked)).lower()
     parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]
@@ -502,7 +511,7 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """An order whose deposit came back is over for this card."""
+    """Returns the mark of the stage line; an order whose deposit came back is marked as ended."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 
@@ -560,7 +569,7 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
 
 
 def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
-    """What arrives or arrived; what came back of a deposit that was refunded."""
+    """Returns what arrives or arrived, or what came back if the deposit was refunded."""
     order, intent, proceeds = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
     if proceeds.outcome == "came back":

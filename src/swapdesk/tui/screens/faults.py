@@ -1,4 +1,4 @@
-"""Let something go wrong in the sandbox: a fault, then the order, provider or chain it meets."""
+"""The page that sets a fault in the sandbox for an order, a provider or a chain."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ TARGET_COLUMNS = (
 NOTHING_TO_MEET = "This desk knows nothing that it could meet: make an order first."
 PLAY_MONEY = "with the sandbox; nothing here is real money."
 MOST_TOLD = 3
-"""Active faults that are named; of others only the number."""
+"""Largest number of active faults that are named; of more faults only the number is given."""
 
 
 class FaultsScreen(Page):
-    """What can go wrong in the sandbox, set by keys."""
+    """A page whose keys set what goes wrong in the sandbox."""
 
     NAME = "Faults"
     SPENDS = "read"
@@ -77,8 +77,8 @@ class FaultsScreen(Page):
         self._meets = LineTable(TARGET_COLUMNS, id="targets", empty=NOTHING_TO_MEET)
         self._notes = FittedLines(id="notes")
         self._done: Span | None = None
-        """What was done last. It stays until the next: orders that meet a fault have notices of
-        their own."""
+        """What was done last. It is shown until something else is done, since an order that meets a
+        fault has a notice of its own."""
         self._active: list[str] = []
 
     def compose_body(self) -> Iterable[Widget]:
@@ -104,8 +104,8 @@ class FaultsScreen(Page):
     # asking the sandbox
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
-        """Carries ``work`` out, reads what is set, and says ``said``, in which {} is the result of
-        the work."""
+        """Carries ``work`` out, reads which faults are set, and shows ``said``. In ``said``, ``{}``
+        is replaced by the result of ``work``."""
         work_and_look = self._carry_out(triggers, said, work)
         self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()
@@ -161,8 +161,8 @@ class FaultsScreen(Page):
 
     @on(LineTable.Highlighted)
     def _show_notes(self) -> None:
-        """Shows what was done last, what is set, and the whole description of the fault under the
-        cursor."""
+        """Shows what was done last, which faults are set, and the whole description of the fault
+        under the cursor."""
         active, chosen = self._active, self.current
         active_names = "; ".join(active[:MOST_TOLD])
         more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
@@ -176,7 +176,7 @@ class FaultsScreen(Page):
 
     @property
     def current(self) -> Fault | None:
-        """The chosen fault, else the one under the cursor."""
+        """The chosen fault, else the fault under the cursor; None if there is neither."""
         return self._setting or FAULTS.get(self._table.cursor_key)
 
     def _members(self, fault: Fault) -> dict[str, object]:

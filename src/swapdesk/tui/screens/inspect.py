@@ -1,6 +1,7 @@
-"""Find any order by whatever names it, see why it is where it is, and copy what to write.
+"""The page that finds an order by any text that identifies it, explains its state, and copies a
+reply for the customer.
 
-What a file about it will hold is shown before it is written.
+What a file about the order will contain is shown before it is written.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ WHAT = (
     " costs nothing; what costs something is asked before."
 )
 SHOWN = 200
-"""Characters of what was pasted that stand in the field."""
+"""Largest number of characters of a pasted text that are shown in the field."""
 LABEL = 10
 _MARKS: dict[Answer, tuple[str, str]] = {
     "found": (VALID, "status-done"),
@@ -101,7 +102,8 @@ NOT_PUBLIC = "What is not masked is for those alone whom you send the file to: d
 
 
 class PasteField(TextField):
-    """Takes a paste of any size: it is read, not kept."""
+    """A text field that reports a paste of any size in :class:`Pasted` and does not keep the
+    text."""
 
     @dataclass
     class Pasted(Message):
@@ -114,7 +116,8 @@ class PasteField(TextField):
 
 
 class InspectScreen(Page):
-    """``service_id``: an order to begin with, else the field is empty."""
+    """The page that finds and explains an order. ``service_id`` is an order to begin with; if it is
+    empty, the user types or pastes a text."""
 
     NAME = "Inspect"
     SPENDS = "read"
@@ -245,12 +248,12 @@ class InspectScreen(Page):
         return search
 
     def _was_searched(self, search: OrderSearch) -> None:
-        """A place answered, or nothing more is asked."""
+        """Called when a place answered and when the search ended; draws what was found."""
         if search is self._search:
             self._took_in()
 
     def _took_in(self) -> None:
-        """Moves the focus to what was found, so that letters are keys again."""
+        """Draws what was found and moves the focus there, so that letters are keys again."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
@@ -261,7 +264,8 @@ class InspectScreen(Page):
 
     @property
     def current(self) -> CaseSheet | None:
-        """The case of the order that is answered for."""
+        """The case of the order that is explained; None if none or several are found and none is
+        chosen."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
@@ -296,14 +300,14 @@ class InspectScreen(Page):
 
     @property
     def _verdict(self) -> str:
-        """Why nothing was found; empty while somebody is still asked."""
+        """Returns why nothing was found; empty while the search goes on."""
         if self._search is None or self.fetching:
             return "Asking …" if self.fetching and not self._sheets else ""
         return self._search.verdict
 
     @property
     def _ready_reply(self) -> str:
-        """The reply to the customer; empty for none."""
+        """Returns the reply to the customer; empty if there is none."""
         if (sheet := self.current) is not None:
             return "\n".join(sheet.reply)
         if self._pasted.secret:
@@ -312,7 +316,7 @@ class InspectScreen(Page):
 
     @property
     def _nothing(self) -> bool:
-        """True if every place was asked and nothing was found."""
+        """True if every place was asked and no order was found."""
         return self._search is not None and not self.fetching and bool(self._search.verdict)
 
     @property
@@ -328,7 +332,7 @@ class InspectScreen(Page):
         return reading_lines(self._pasted, width)
 
     def _take_sheets(self) -> None:
-        """Takes the cases that were found, as they are now."""
+        """Reads the present state of the orders that were found."""
         search = self._search
         if search is None:
             return
@@ -404,7 +408,7 @@ class InspectScreen(Page):
         return CommandState(verb="order", hidden=self.current is None)
 
     def do_inspect(self) -> None:
-        """Empties the field for another order."""
+        """Empties the field, so that another order can be searched."""
         self._field.set_value("")
         self._pasted = PastedText()
         self._search, self._sheets, self._opened = None, {}, None
@@ -432,7 +436,7 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self, sheet: CaseSheet) -> None:
-        """Opens the first page with the line of this order; asks nothing."""
+        """Opens the first page with the line of this order; makes no call."""
         await self.controls.navigation.begin_with(self._line_again(sheet))
 
     def _line_again(self, sheet: CaseSheet) -> str:
@@ -450,8 +454,8 @@ class InspectScreen(Page):
 
 
 class BundleScreen(Page):
-    """Lists what is in the file; addresses, amounts, memos, hashes and names are shown on demand
-    alone."""
+    """The page that lists what the file about an order contains. Addresses, amounts, memos, hashes
+    and names are masked in the file unless the user asks to show them."""
 
     NAME = "Bundle"
     SPENDS = "read"
@@ -474,7 +478,7 @@ class BundleScreen(Page):
         say_money(self, sheet_of(self._facts))
 
     def _masked(self) -> CaseFile:
-        """The file that would be written."""
+        """Returns the file that would be written."""
         settings, link = self.session.settings, self.link
         return case_file(
             self._facts,
@@ -506,7 +510,7 @@ class BundleScreen(Page):
 
     @property
     def current(self) -> Shown | None:
-        """The kind of text that the row under the cursor masks or shows."""
+        """The kind of text that the row under the cursor masks or shows; None in other rows."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -536,7 +540,7 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """What the text was taken for: ``a Tron address``, ``an order id, and 2 more``."""
+    """Returns what the text was taken for, as ``a Tron address`` or ``an order id, and 2 more``."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
@@ -546,7 +550,7 @@ def read_as(pasted: PastedText) -> str:
 
 
 def reading_lines(pasted: PastedText, width: int) -> list[Line]:
-    """Every reading where there are several, and the warnings about them."""
+    """Returns all readings of the text if there are several, then the warnings about it."""
     rows: list[Line] = []
     if len(pasted.readings) > 1:
         for at, reading in enumerate(pasted.readings):
@@ -563,7 +567,7 @@ def reading_lines(pasted: PastedText, width: int) -> list[Line]:
 
 
 def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
-    """A row for each place that was searched, with its answer."""
+    """Returns a row with the answer of each place that was searched."""
     rows: list[Line] = []
     for at, place in enumerate(searched):
         glyph, role = _MARKS[place.answer]
@@ -575,7 +579,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
 
 
 def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
-    """A row for each order that was found."""
+    """Returns a row for each order that was found."""
     rows = []
     for service_id, sheet in sheets.items():
         _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)

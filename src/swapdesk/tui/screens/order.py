@@ -1,7 +1,7 @@
 """The page of one order: its stages, what happened when, and every fact.
 
-A deposit address that must not be paid is never part of the facts. Where the chains are real, a
-transaction has a link to its chain's explorer; nothing opens it by itself.
+A deposit address that must not be paid is never among the facts. If the chains are real, a
+transaction has a link to the explorer of its chain; the desk opens no link by itself.
 """
 
 from __future__ import annotations
@@ -107,9 +107,10 @@ _HARD = (DepositRelease.DIFFERS, DepositRelease.CONTRADICTS)
 
 
 class OrderScreen(OneOrderPage):
-    """One order: how far it is, what happened when, every fact; its deposit card is a key away.
+    """The page of one order: its state, what happened when, and every fact. A key opens its deposit
+    card.
 
-    ``service_id`` may be an order that only the service knows: it is read first.
+    If only the service knows the order ``service_id``, the order is read from there first.
     """
 
     NAME = "Order"
@@ -169,7 +170,7 @@ class OrderScreen(OneOrderPage):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """The open signing session of this order at this desk."""
+        """The open signing session of this order at this desk; None if there is none."""
         mine = (
             session
             for session in self.controls.signing.open_sessions
@@ -222,7 +223,7 @@ class OrderScreen(OneOrderPage):
         self.step_is(step)
 
     def _look_into_journal(self, tracked: TrackedOrder, now: datetime) -> None:
-        """Reads the journal once for every state of the order, not every second."""
+        """Reads the journal if the order changed since the last call, not every second."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.history.of(self.service_id)
@@ -286,7 +287,8 @@ class OrderScreen(OneOrderPage):
         }
 
     def do_copy_fact(self, tracked: TrackedOrder) -> None:
-        """Copies the fact under the cursor, or the id where it has nothing to copy."""
+        """Copies the value of the fact under the cursor, or the order's id if that fact has
+        none."""
         fact = self._facts.current
         if fact is not None and fact.copied:
             self.controls.copy_value(fact.label.lower(), fact.copied)
@@ -301,7 +303,7 @@ class OrderScreen(OneOrderPage):
 
     @on(DetailRows.Chosen)
     def do_open_link(self) -> None:
-        """Opens nothing: the link is shown in full, and copied."""
+        """Copies the link and shows it in full. Opens no browser."""
         if link := self._link:
             self.controls.copy_value("link", link)
             self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
@@ -336,8 +338,9 @@ class OrderScreen(OneOrderPage):
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """What this desk sent for the order, each with its page; and the deposit's transaction by the
-    service, where it names another one or has none in its link."""
+    """Returns the transactions that this desk sent for the order, each with its explorer page. The
+    deposit's transaction as the service reports it follows if it is another one, or if this desk
+    sent none and the order's link does not show it."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(
@@ -361,15 +364,19 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """A transaction on the chain of ``token``, with its page where an explorer has one."""
+    """Returns a transaction on the chain of ``token``, with its explorer page if ``live`` and an
+    explorer has one."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)
 
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """The link of the order as text: nothing opens it by itself (contract 8.1). In the sandbox no
-    explorer knows the transaction; the facts of payout and refund say so beside their hashes."""
+    """Returns the link of the order as text; the desk opens no link by itself (contract 8.1).
+
+    In the sandbox no explorer has the transaction: the hash or a sentence about that replaces the
+    link. Nothing is returned if another fact shows the transaction.
+    """
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
@@ -389,7 +396,7 @@ def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) ->
 
 
 def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
-    """Why the address is hidden, which is read before anything else; empty otherwise."""
+    """Returns why the deposit address is hidden; empty if it is not hidden or the order ended."""
     if tracked.withheld is None or summary.ended:
         return []
     hard = tracked.standing in _HARD
@@ -404,7 +411,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 
 def told_line(summary: OrderStatus) -> Line:
-    """What happened to an order that did not go its plain way; empty otherwise."""
+    """Returns what happened to an order that did not run as planned; empty for any other order."""
     plain = summary.level in ("waiting", "moving") or summary.reported is COMPLETED
     if plain and not summary.notes:
         return []
@@ -413,7 +420,8 @@ def told_line(summary: OrderStatus) -> Line:
 
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
-    """What is swapped for whom; at the right the state with its time."""
+    """Returns two parts of the head line: what is swapped and for whom, and the state with its
+    time."""
     left = pair_spans(tracked)
     if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
@@ -433,7 +441,8 @@ def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> t
 
 
 def stage_names(tracked: TrackedOrder, summary: OrderStatus) -> tuple[list[str], list[str]]:
-    """The names under the dots and their short forms; a named recipient stands at the end."""
+    """Returns the names of the stages and their short forms. The recipient's name replaces the
+    second last one if it is short enough."""
     names = list(summary.stages)
     short = [SHORT_STAGES.get(name, name) for name in names]
     label = tracked.recipient_label
@@ -450,8 +459,8 @@ def order_facts(
     *,
     live: bool,
 ) -> list[Fact]:
-    """Labels and values of an order. ``made``: its transactions in the journal. ``live``: the
-    chains are real, so that an explorer knows the transactions."""
+    """Returns the facts of an order, each with a label. ``made`` are its transactions in the
+    journal. ``live`` says that the chains are real, so that an explorer has the transactions."""
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary, made)
@@ -502,7 +511,8 @@ def _deposit(
 
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
-    """A deposit that was sent is a fact, not an offer to pay."""
+    """Returns the address and the memo that a deposit was sent to. The label says that it was sent,
+    so that nobody pays again."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
     if place.memo:
@@ -511,7 +521,7 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
 
 
 def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
-    """The exact amounts that were sent, where the line above has another or a rounded one."""
+    """Returns the exact amounts that were sent; empty if the only amount is shown exactly above."""
     sent = sent_amounts(tracked, made)
     if len(sent) == 1 and tracker_amount(sent[0][1], "pay") == exact_amount(sent[0][1]):
         return []
@@ -565,7 +575,8 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
-    """What was quoted beside what the order says, or executed, where they differ."""
+    """Returns the quoted amount beside the one that the order reports or that was executed; empty
+    if they are the same or one of them is unknown."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

@@ -1,7 +1,7 @@
 """Actions on orders that the tracker and the page of an order share.
 
-An order that failed is reviewed again or put away, a deposit is paid from the wallet or the
-sandbox's faucet, and the orders shown are exported to a file.
+A failed order is reviewed again or put away, a deposit is paid from the wallet or by the sandbox's
+faucet, and orders are exported to a file.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 class OrderActions(Page, bare=True):
-    """A page with an order that can be paid, asked for again or put away: the one under the cursor,
-    or the one that the page is about."""
+    """A page whose ``current`` order can be paid, asked for again or put away. It is the order
+    under the cursor, or the order that the page is about."""
 
     NAMES_PAYER: ClassVar[bool] = False
-    """Whether the footer has room to say who pays."""
+    """True if the footer has room to say who pays."""
 
     def __init__(self, session: Session, **place: Any) -> None:
         super().__init__(session, **place)
         self.paying: set[str] = set()
-        """Orders that the faucet pays from here."""
+        """Ids of the orders for which this page asked the faucet to pay."""
 
     @property
     def current(self) -> TrackedOrder | None:
@@ -77,7 +77,8 @@ class OrderActions(Page, bare=True):
         return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
 
     def do_again(self, tracked: TrackedOrder) -> None:
-        """Asks for quotes with the same input; the form that follows has what was typed."""
+        """Asks for quotes with the same input. The create form that follows has the values typed
+        before."""
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         try:
@@ -91,7 +92,7 @@ class OrderActions(Page, bare=True):
         )
 
     def do_put_away(self, tracked: TrackedOrder) -> None:
-        """Puts the order away, or takes it back."""
+        """Puts the order away; an order that was put away needs attention again."""
         tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
@@ -106,7 +107,8 @@ class OrderActions(Page, bare=True):
         self.show_notice(notice)
 
     def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
-        """``payable``: the order may be paid now."""
+        """Returns the state of the key that pays the deposit. ``payable`` says that the order may
+        be paid now."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked):
             return CommandState(verb=GO_ON if self.NAMES_PAYER else "")
@@ -126,7 +128,8 @@ class OrderActions(Page, bare=True):
         return CommandState(verb=payer if self.NAMES_PAYER else "")
 
     def do_fund(self, tracked: TrackedOrder) -> None:
-        """From the wallet nothing is paid yet: the page that signs opens."""
+        """Pays the deposit by the faucet, or opens the page that signs if the wallet pays. From the
+        wallet nothing is paid before the signature."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked) or ways.of(tracked) == "wallet":
             self.controls.signing.pay_from_wallet(tracked)
@@ -161,7 +164,8 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """The file to write. Raises UnknownForm."""
+    """Returns the file to write; in a directory it gets the name of ``offered``. Raises
+    UnknownForm."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path
@@ -170,7 +174,7 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Offers a path, and writes to the one that is chosen."""
+    """Asks for a path, beginning with an offered one, and writes the orders there."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return
@@ -188,7 +192,7 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
 
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
-    """Writes the orders and says where, with the whole path however long it is."""
+    """Writes the orders to a file and shows its whole path."""
     made = page.desk.journal.orders.transactions()
     try:
         written = write_export(path, export_bytes(orders, now, form_of(path), made))

@@ -1,4 +1,5 @@
-"""The time line of one order: updates, pauses and requests, and the order as it stood then."""
+"""The page with the history of one order: its updates, pauses and requests, and the order as it was
+at the chosen moment."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ UNTOLD = "Answers that told nothing new are not listed. Times are UTC."
 
 
 class OrderHistoryScreen(Page):
-    """Every update of one order that the journal kept, newest first, with the requests of this
-    run that concerned it."""
+    """A page with every update of one order that the journal has, newest first, and with the
+    requests of this run about that order."""
 
     NAME = "History"
     SPENDS = "read"

@@ -1,4 +1,5 @@
-"""The tracker: every order this desk knows, and a pane about the one under the cursor."""
+"""The tracker: a page with every order that this desk knows, and a pane about the order under the
+cursor."""
 
 from __future__ import annotations
 
@@ -67,13 +68,15 @@ if TYPE_CHECKING:
 
 
 UPDATE_SECONDS = 0.1
-"""Changes within this time are drawn together."""
+"""Seconds within which changes of orders are drawn together."""
 SETTLE_SECONDS = 0.06
-"""How long the cursor rests on a row before the pane speaks of it."""
+"""Seconds that the cursor rests on a row before the pane shows that order."""
 AT_ONCE = 2 * STEP
-"""Orders that are laid out without a breath between."""
+"""Largest number of orders that are laid out in one go; with more orders the desk pauses in
+between, so that keys are still read."""
 AGES = 5
-"""Seconds after which a filter by age is asked again."""
+"""Number of seconds after which a filter is applied again, since the result of a filter by age
+changes with time."""
 ROOMY = 120
 NARROW = 100
 WIDE = 160
@@ -81,14 +84,14 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """Stands beside a line that is no filter: which rows are shown."""
+    """Returns the note beside a line that is no filter: which rows are shown meanwhile."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
 class OrdersScreen(OrderActions):
-    """The tracker: every order this desk knows, open ones first.
+    """A page with every order that this desk knows, open orders first.
 
-    Rows keep their place while their cells change; the cursor stays on its order.
+    A row keeps its place while its cells change; the cursor stays on its order.
     """
 
     NAME = "Orders"
@@ -105,7 +108,7 @@ class OrdersScreen(OrderActions):
     """
 
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
-        """``kept``: the filter it begins with."""
+        """Makes the page. ``kept`` is its first filter."""
         super().__init__(session, context=CONTEXT)
         self._table = OrderList(self.service_time)
         self._field = FilterField(id="filter")
@@ -145,7 +148,8 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """Takes the form for this size; True when the rows have to be drawn again."""
+        """Adapts the table and the pane to the size of the screen. Returns True if the rows have to
+        be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -157,7 +161,8 @@ class OrdersScreen(OrderActions):
         return self._table.running
 
     def on_tick(self) -> None:
-        """Draws the times of the open orders in view, the labels and the pane."""
+        """Draws the times of the open orders in view, the labels and the pane. If a filter is set,
+        all rows are drawn every :data:`AGES` ticks."""
         self._ticks += 1
         if not self._filter.empty and self._ticks % AGES == 0:
             self.show()
@@ -172,7 +177,8 @@ class OrdersScreen(OrderActions):
     # the table
 
     def _flush(self) -> None:
-        """Draws what changed: in place, or all rows when an order came, ended or moved."""
+        """Draws the orders that changed. All rows are drawn if a filter is set, or if an order
+        came, ended or moved."""
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
             self.soon("orders", UPDATE_SECONDS, self._flush)
@@ -184,8 +190,8 @@ class OrdersScreen(OrderActions):
             self._redraw(changed)
 
     def _redraw(self, keys: Collection[str]) -> None:
-        """Draws these orders, the label, and the pane if it speaks of one of them or of none; all
-        rows when one of them changes its group."""
+        """Draws these orders and the label; also the pane if it shows one of them or no order. All
+        rows are drawn if an order changes its group."""
         changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
         if self._filling is None and not self._table.redraw(changed, skipped):
@@ -250,7 +256,7 @@ class OrdersScreen(OrderActions):
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
     def _show_pane(self) -> None:
-        """Pane and money line speak of the order under the cursor."""
+        """Shows the order under the cursor in the pane and in the money line."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
@@ -358,7 +364,7 @@ class OrdersScreen(OrderActions):
             self.show()
 
     def _understood(self) -> FilterLine:
-        """The line as a filter. Raises FilterProblem."""
+        """Returns the filter that the line says. Raises FilterProblem."""
         kept = read_filter(self._field.text)
         try:
             return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())

@@ -1,4 +1,4 @@
-"""The form of quote options: rates, routes, markup, providers, legs, presets."""
+"""The form of quote options: rates, routes, markup, providers, legs and presets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ HINTS = (
 
 
 class QuoteOptionsOverlay(Overlay[QuoteOptions]):
-    """Dismisses with the options that were typed; asks for nothing."""
+    """An overlay with the options of quotes. It is dismissed with the options that were typed and
+    makes no call."""
 
     DEFAULT_CSS = """
     QuoteOptionsOverlay > .panel { max-height: 85%; }
@@ -87,7 +88,8 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         step_focus(self._all, steps)
 
     def action_choice(self) -> None:
-        """Goes to the next of the words that the field accepts, where there are a few."""
+        """Puts the next accepted word into the field with the focus; does nothing if that field
+        takes free text."""
         for name, field in self._fields.items():
             choices = OPTIONS[name].choices
             if field.has_focus and choices:
@@ -141,7 +143,8 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         return read_options({name: field.value for name, field in self._fields.items()})
 
     def _say(self, notice: str = "", *, good: bool = False) -> None:
-        """Says what the texts mean, or what is wrong with them."""
+        """Shows what the texts of the fields mean or what is wrong with them, and below that
+        ``notice``."""
         try:
             words = options_in_words(self._read(), self._named) or "floating rates of every route"
             line: LineLike = [Span("Asks for  ", "muted"), Span(words)]
@@ -157,8 +160,8 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Opens the panel; ``took`` is called with the options once they are confirmed. The session
-    keeps them for the next question."""
+    """Opens the overlay. Once the options are confirmed, the session keeps them for the next
+    question and ``took`` is called with them."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

@@ -1,7 +1,8 @@
-"""Every route for one amount in one table; nothing is asked again unless a key says so.
+"""The comparison page: every route for one amount in one table. Quotes are asked for again only if
+a key is pressed.
 
-Why a route pays what it pays stands beside the rows, or on a page of its own where the screen is
-narrow: over the body it has four columns, in a side panel each step has two rows.
+The waterfall explains what a route pays. It is drawn beside the rows, or on a page of its own if
+the screen is narrow: in four columns there, in two rows for each step beside the table.
 """
 
 from __future__ import annotations
@@ -116,9 +117,9 @@ MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
 PANEL = 44
 BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
-"""Keys in the footer while the explanation stands beside the rows."""
+"""The verbs in the footer while the waterfall is drawn beside the rows."""
 SAY_ASKING_AFTER = 0.3
-"""Seconds before a table says that it asks."""
+"""Seconds after a question before the table says that it waits."""
 _LEVELS = {
     "note": "foreground",
     "amber": "status-waiting",
@@ -131,10 +132,9 @@ _ROUTES = frozenset({"standard", "private", "dex"})
 
 
 class QuotesScreen(Page):
-    """Every route for one amount in one table; nothing is asked again unless a key says so.
-
-    ``recipient`` is what the line already named; the form begins with it.
-    """
+    """A page with every route for one amount in one table. Quotes are asked for again only if a key
+    is pressed. ``recipient`` is what the line on the first page named; the create form begins with
+    it."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -171,7 +171,7 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """``typed``: what the create form begins with."""
+        """Makes the page. ``typed`` has the first values of the create form."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -211,9 +211,9 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks once for each kind of rate; the rows in view stay until the answer comes.
-        ``only_fixed`` adds fixed rates to the answer in view; ``by_itself`` repeats a question that
-        was refused."""
+        """Asks for quotes, once for each kind of rate. The rows in view stay until the answer
+        comes. ``only_fixed`` adds fixed rates to the answer in view; ``by_itself`` says that the
+        desk repeats a refused question."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -234,7 +234,8 @@ class QuotesScreen(Page):
         return await quotes.ask(self.request, repeats)
 
     async def _name_sender(self) -> None:
-        """Names the chosen account as the sender, so that the quotes are made for it."""
+        """Adds the address of the chosen account to the request, so that the quotes are made for
+        that sender."""
         from swapdesk.flows.wallet.own_accounts import account_address
 
         request = self.request
@@ -256,7 +257,8 @@ class QuotesScreen(Page):
             self.show_failure(result.refused, "warning")
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
-        """``beside``: the question was for fixed rates beside an answer, which stays."""
+        """Shows why a question was refused. ``beside`` says that only fixed rates were missing, so
+        that the answer in view is kept."""
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
             self.show_failure(error, "warning")
@@ -265,7 +267,8 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """While the explanation stands beside the rows, the keys are its own."""
+        """Returns the verbs of the footer; only those of :data:`BESIDE` while the waterfall is
+        drawn beside the rows."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -273,11 +276,12 @@ class QuotesScreen(Page):
 
     @property
     def _beside(self) -> bool:
-        """Whether the explanation was opened beside the rows."""
+        """True if the waterfall is drawn beside the rows."""
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows another answer; the cursor follows its route, not its row number."""
+        """Shows another answer. The cursor moves to the route that it was on, wherever its row is
+        now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -308,7 +312,7 @@ class QuotesScreen(Page):
 
     @property
     def composed(self) -> bool:
-        """True while the widgets are mounted: before and after, an answer is kept and nothing is
+        """True while the widgets are mounted. At other times an answer is kept and nothing is
         drawn."""
         return self.is_running and self._table.is_attached
 
@@ -319,7 +323,7 @@ class QuotesScreen(Page):
         return bool(self.ranking.rows)
 
     def _said_again(self) -> str:
-        """When the desk repeats the question by itself; empty when it does not."""
+        """Returns when the desk repeats a refused question by itself; empty if it does not."""
         return self._again.words(self.session.clock.monotonic())
 
     @on(LineTable.Highlighted)
@@ -356,7 +360,7 @@ class QuotesScreen(Page):
         self.refresh_keys()
 
     def _set_heads(self, result: QuoteResult) -> None:
-        """Sets the columns that this answer needs, in the order of its rows."""
+        """Sets the columns that this answer needs."""
         note = note_width(self.arrangement.arrange(result.ranking, self.now()))
         heads = quote_columns(result.request, all_in=self.arrangement.all_in, note=note)
         if heads != self._heads:
@@ -408,7 +412,8 @@ class QuotesScreen(Page):
         self._fit()
 
     def _show_record(self) -> None:
-        """Shows this desk's record with the provider under the cursor, on wide screens."""
+        """Shows, on wide screens, how this desk's orders with the provider under the cursor
+        went."""
         row, link = self.row, self.link
         shown = self._panel_open and link is not None and link.tracker.past_known
         if row is None or row.quote.swap is None or link is None or not shown:
@@ -419,8 +424,8 @@ class QuotesScreen(Page):
         self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
-        """Gives the table the height of its rows; what does not fit scrolls, and the sentences
-        stay."""
+        """Gives the table the height of its rows, or less if the sentences below need the room. The
+        table then scrolls."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
@@ -431,7 +436,8 @@ class QuotesScreen(Page):
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Rows of the screen that these sentences leave for the table; 0 before the layout."""
+        """Returns how many rows of the screen are left for the table beside these sentences; 0
+        before the layout."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -470,11 +476,12 @@ class QuotesScreen(Page):
 
     @property
     def ranking(self) -> Ranking:
-        """The routes of the answer in view; none before the first answer."""
+        """The routes of the answer in view; empty before the first answer."""
         return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """The waterfall of the route under the cursor, for a width."""
+        """Returns a function that draws the waterfall of the route under the cursor for a width in
+        cells."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -488,7 +495,7 @@ class QuotesScreen(Page):
 
     @property
     def _columns(self) -> int:
-        """Cells of a row beside the side panel."""
+        """Cells of a row without the side panel."""
         return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
 
     def _wait(self) -> float | None:
@@ -528,12 +535,12 @@ class QuotesScreen(Page):
 
     @property
     def _folds(self) -> bool:
-        """True if routes that are alike are hidden, or can be."""
+        """True if similar routes are hidden, or can be hidden."""
         folded = self.arrangement.unfolded(False)
         return bool(folded.left_out(folded.arrange(self.ranking, self.now())))
 
     def _locked_asking(self) -> str:
-        """Why no quotes can be asked for now; empty where they can."""
+        """Returns why no quotes can be asked for now; empty if they can."""
         if self.fetching:
             return "asked already"
         wait = self._wait()
@@ -569,12 +576,12 @@ class QuotesScreen(Page):
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Applies another order or filter; the cursor stays on its quote."""
+        """Applies another order or filter of the rows; the cursor stays on its quote."""
         self.arrangement = arrangement
         self.show()
 
     def do_step(self, steps: int) -> None:
-        """Moves the cursor by so many usable routes."""
+        """Moves the cursor by ``steps`` usable routes."""
         keys = [row.key for row in self._table.rows]
         usable = [key for key in keys if self.ranking.find(key)]
         key = self._table.cursor_key
@@ -596,7 +603,7 @@ class QuotesScreen(Page):
         open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
-        """Takes other options: the answer in view stays until the question is repeated."""
+        """Stores other options. The answer in view stays until the user asks again."""
         try:
             request = self.request.with_options(options)
         except WishRefused as refused:
@@ -636,9 +643,10 @@ class QuotesScreen(Page):
 
 
 class WaterfallScreen(Page):
-    """The waterfall of one route where the screen is too narrow for it beside the table.
+    """A page with the waterfall of one route, for screens that are too narrow to draw it beside the
+    table.
 
-    It follows the cursor of the comparison it was opened from.
+    It shows the route under the cursor of the comparison that opened it.
     """
 
     NAME = "Quotes"
@@ -726,7 +734,7 @@ def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
 
 
 def _count_below(table: LineTable) -> Line:
-    """How many routes the table has below those on the screen."""
+    """Returns how many routes are below those on the screen; empty for none."""
     first = len(table.rows) - table.below
     count = sum(row.selectable for row in table.rows[first:])
     return [Span(f"{count} below · ", "muted")] if count else []
@@ -754,8 +762,8 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """What the rows are ranked by, with the time of the answer and without it. ``failed``: a later
-    answer did not come."""
+    """Returns two texts about how the rows are ranked: with the time of the answer, and without it.
+    ``failed`` says that a later question got no answer."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -771,8 +779,8 @@ def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) ->
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """The sentence of an empty table. ``asking``: seconds since the question; ``turn``: which of
-    several questions it is."""
+    """Returns the sentence of an empty table. ``asking`` is the number of seconds since the
+    question, None if nothing is asked; ``turn`` says which repetition of the question this is."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -793,8 +801,8 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """The sentences under the table: a failure, a reason, what the route returns, and what the
-    ``notes`` of the rows mean."""
+    """Returns the sentences under the table: a failure, why the entry under the cursor cannot be
+    used, what the route returns, and what the ``notes`` of the rows mean."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -812,7 +820,8 @@ def rows_below(
 def value_rows(
     result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """How much of the value ``row``, else the best route, returns, and what the ``notes`` mean."""
+    """Returns how much of the value the route ``row`` returns, or the best route if ``row`` is
+    None, and what the ``notes`` mean."""
     ranking = result.ranking
     if not ranking.rows:
         return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []
@@ -839,7 +848,7 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """How many routes cannot be used, and the reason of the first; none where all can."""
+    """Returns how many routes cannot be used and why the first cannot; empty if all can."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]
@@ -854,7 +863,7 @@ def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
 
 
 def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | None:
-    """Why the row of this key cannot be reviewed, None when it can."""
+    """Returns why the route with this key cannot be chosen; None if it can."""
     entry = unusable_at(result.ranking, key)
     if entry is not None:
         return f"This route cannot be chosen: {reason_text(entry)}."
@@ -872,7 +881,7 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
-    """The cause in words, every named field, then code and request id for copying."""
+    """Returns the cause in words, every refused field, then code and request id for copying."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -884,8 +893,8 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """From 60 cells with columns, below in the form of the side panel; ``sold`` and ``bought`` are
-    the symbols of the two tokens."""
+    """Returns the waterfall: with columns from :data:`COLUMNS_FROM` cells on, else two rows for
+    each step. ``sold`` and ``bought`` are the symbols of the two tokens."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))
@@ -929,7 +938,7 @@ def _columns(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[L
 def _lay(
     waterfall: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
-    """Calls ``put`` for the steps in their order, with a rule before every sum."""
+    """Calls ``put`` for each step in order and adds the rules between the parts to ``rows``."""
     for step in waterfall.of("send"):
         put(step)
     rows.append([])

@@ -1,4 +1,5 @@
-"""What came, as it came: an order as the service wrote it, and the payload that is to be signed."""
+"""Pages that show a document as it came: an order as the service wrote it, and the payload that is
+to be signed."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ MARGINS = 4
 
 
 class RawText(LineTable):
-    """The cursor stands on any row, so that all of it is read with the keys of a table."""
+    """A long text as rows of a table, so that the keys of a table scroll it. The cursor can be on
+    any row."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__([Column("text", "", 20, grow=1)], heads=False, **place)
@@ -37,7 +39,7 @@ class RawText(LineTable):
         return "\n".join(self._lines)
 
     def show(self, lines: Sequence[str]) -> None:
-        """Shows these lines, wrapped to the screen; the cursor stands on the first."""
+        """Shows these lines, wrapped to the screen, with the cursor on the first."""
         self._lines = list(lines)
         self._wrap()
         self.action_move(-len(self.rows))
@@ -57,7 +59,8 @@ class RawText(LineTable):
 
 
 class RawPage(Page, bare=True):
-    """A document that is read with the keys of a table, and copied whole as ``COPIED``."""
+    """A page with a document that scrolls like a table. ``COPIED`` names the document when it is
+    copied whole."""
 
     COPIED: ClassVar[str] = ""
 
@@ -73,9 +76,9 @@ class RawPage(Page, bare=True):
 
 
 class RawOrderScreen(RawPage):
-    """One order as the service wrote it.
+    """A page with one order as the service wrote it.
 
-    Its newest answer, or what the journal kept of it.
+    It shows the newest answer of this run, or else what the journal has.
     """
 
     NAME = "Raw order"
@@ -119,9 +122,9 @@ class RawOrderScreen(RawPage):
 
 
 class RawPayloadScreen(RawPage):
-    """What is asked to be signed, field by field as it came.
+    """A page with the payload that is to be signed, field by field as it came.
 
-    Nothing is signed from here.
+    This page has no key that signs.
     """
 
     NAME = "Raw fields"

@@ -1,4 +1,5 @@
-"""Every call of this desk and its answer, and what the desk said in notices."""
+"""The request log: every call of this desk with its answer, and every notice that the desk
+showed."""
 
 from __future__ import annotations
 
@@ -52,9 +53,9 @@ _NOTICE = "notice"
 
 
 class RequestLogScreen(Page):
-    """Every call of this desk and its answer, and what the desk said in notices.
+    """A table of every call of this desk with its answer, and of every notice.
 
-    Oldest first; the cursor follows the newest call as long as it stands on it.
+    The oldest row comes first. If the cursor is on the newest row, it moves to each new one.
     """
 
     NAME = "Requests"
@@ -96,7 +97,7 @@ class RequestLogScreen(Page):
     # rows
 
     def show(self) -> None:
-        """Adds what is new; rows that are drawn already stay as they are."""
+        """Adds new calls and notices, unless nothing changed since the last call."""
         funds = self.funds()
         self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
         if not self.session.opened:
@@ -122,7 +123,8 @@ class RequestLogScreen(Page):
         self._show_pane()
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
-        """The rows that match the filter, each with its time; a row is made once."""
+        """Yields the rows that match the filter, each with its time in seconds. A row is made once
+        and then kept."""
         words = self._field.text
         for key, exchange in self._calls.items():
             if not words or logged_call(exchange).matches(words):

@@ -1,4 +1,4 @@
-"""The page that signs: the payload beside what was promised, then the steps that go on."""
+"""The page that signs: the payload beside what the user confirmed, then the steps that follow."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ READ_FIRST = "read to the end first"
 URGENT_SECONDS = 15
 LABEL = LEAST_LABEL + 2
 LONG_MARK = 26
-"""Cells of the mark beside a digest."""
+"""Cells of the longest mark beside a digest."""
 MOST = 3
 _SAID = {
     Stage.REVIEW: (WAITING, "status-waiting", "waits for your signature. s shows it."),
@@ -98,8 +98,8 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """``short``: a screen of few rows; ``roomy``: one with room for empty rows; ``headed``: one
-    with a row for the heading, or on which the review scrolls."""
+    """How the page draws a signing session. ``short`` says that the screen has few rows, ``roomy``
+    that there is room for empty rows, ``headed`` that the heading is shown."""
 
     session: SigningSession[Any]
     short: bool
@@ -108,8 +108,8 @@ class SignState(Struct, frozen=True):
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
-    """The widest form that fits: whole names, else the first words of all steps but the one in
-    progress."""
+    """Returns the steps in the longest form that fits: whole names, else the first words of all
+    steps but the current one."""
     line: Line = []
     for brief in (False, True):
         for join in _JOINS:
@@ -132,19 +132,21 @@ def _joined(steps: Sequence[FlowStep], join: str, *, brief: bool) -> Line:
 
 
 class SignView(FittedLines):
-    """The review, or what goes on while there is none."""
+    """The review of a payload, or the state of the session if nothing is to be reviewed."""
 
     class LaidOut(Message):
-        """The view has its place on the screen."""
+        """Posted when the size of the view changed, since its place on the screen is known then."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
 
 
 class SignScreen(Page):
-    """What is about to be signed, beside what was promised; `s` signs it and nothing else does.
+    """A page with what is about to be signed, beside what the user confirmed. Only the key ``s``
+    signs.
 
-    One swap on chains or one deposit, from the key that began it to the turn of the venue.
+    It is about one swap on chains or one deposit, from the key that began it until the venue has to
+    act.
     """
 
     NAME = "Sign"
@@ -179,15 +181,15 @@ class SignScreen(Page):
         self.signing = signing
         self._steps = FittedLines(id="steps")
         self._state = SignState(signing, short=False)
-        """How the view is drawn."""
+        """How the view is drawn at its present size."""
         self._heading, self._view = FittedLines(), SignView()
         self._reading = VerticalScroll(self._view, id="reading", can_focus=False)
         self._phrase = PassphraseField()
         self._raw = TextRows()
         self._read: set[str] = set()
-        """Reviews of which the end was on the screen."""
+        """Ids of the reviews whose end was on the screen, so that they may be signed."""
         self._drawn: str | None = None
-        """The review that the view shows."""
+        """Id of the review that the view shows; None for none."""
 
     def compose_body(self) -> Iterable[Widget]:
         return (self._steps, self._heading, self._reading, self._phrase)
@@ -244,8 +246,8 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """How the session is drawn in the room there is: with empty rows, else without them;
-        without its heading only where the body then fits."""
+        """Returns how to draw the session at the present size: with empty rows if they fit, else
+        without them. The heading is left out only if the body then fits."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -279,7 +281,7 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """Notes that the end of a review was on the screen: it may be signed from now on."""
+        """Notes that the end of the review was on the screen; from then on it may be signed."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -300,7 +302,7 @@ class SignScreen(Page):
         self.refresh_keys()
 
     def raw_lines(self) -> list[str]:
-        """The payload as it came, made safe."""
+        """Returns the payload as it came, with unprintable characters made safe."""
         payload = self.signing.payload
         if payload is None:
             return []
@@ -389,14 +391,17 @@ class SignScreen(Page):
 
 
 def context_of(session: SigningSession[Any]) -> str:
-    """``2 of 2 · 1,000 USDC → WETH``, with the chain of what is bought where it is another."""
+    """Returns the subject, as ``1,000 USDC → WETH``, after the number of the signature if there are
+    several: ``2 of 2 · 1,000 USDC → WETH``. The chain of the token bought is named if it is another
+    one."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + subject_of(session)
 
 
 def subject_of(session: SigningSession[Any]) -> str:
-    """``1,000 USDC → WETH`` of a swap, ``1,000 USDC → order m1Xc7D`` of a deposit."""
+    """Returns what a session is about: ``1,000 USDC → WETH`` for a swap, ``1,000 USDC → order
+    m1Xc7D`` for a deposit."""
     if session.called:
         return session.called
     return f"{_paid(session)} {BECOMES} {session.against}"
@@ -407,7 +412,8 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """The heading of a review, which stays, and the body, which scrolls."""
+    """Returns the heading, which does not scroll, and the body, which does. The heading is empty if
+    there is no review."""
     session = state.session
     review = session.review
     if review is not None:
@@ -423,8 +429,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of a review, title and heads of the columns, and its body: the match
-    table, what happens, the count, the digest."""
+    """Returns the heading of a review, which is its title and the heads of the columns, and its
+    body: the match table, what happens, the count and the digest."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -526,7 +532,8 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 
 def _agreement(review: Review, *, brief: bool) -> Line:
-    """Whether the desk, which hashed what is shown here by itself, came to the same digest."""
+    """Returns a mark that says whether the desk, which hashes the payload itself, got the agent's
+    digest; empty if one of the digests is missing."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"
@@ -582,8 +589,8 @@ def _sentence(text: str) -> str:
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
-    """Where the money is and who acts next. ``where``: the words of the session, without a full
-    stop."""
+    """Returns where the money is and who acts next. ``where`` is what the session says about the
+    money, without a full stop."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     brief = session.kind.brief(session)
     at = account if brief is None else f" {brief}"
@@ -613,7 +620,8 @@ def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneySt
 
 
 def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[str]:
-    """The sentences before a phrase is typed: what nobody promised."""
+    """Returns the sentences shown before a phrase is typed: the important fields that the user
+    never confirmed, and the warnings."""
     heavy = [line for line in review.lines if line.match is Match.UNMATCHED and line.weight]
     return [
         f"{review.title}.",
@@ -626,7 +634,7 @@ def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[st
 
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
-    """A row for each session, those first that wait for the trader."""
+    """Returns a row for each session; those that wait for the user come first."""
     waiting_first = sorted(sessions, key=lambda session: not session.waits)
     rows = list(map(_under_way, waiting_first[:MOST]))
     more = len(sessions) - MOST

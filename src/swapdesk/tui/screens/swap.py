@@ -83,9 +83,10 @@ if TYPE_CHECKING:
 LIMITS_AFTER = 0.3
 """Seconds without a key before the limits of the pair are asked for."""
 UPDATE_SECONDS = 0.1
-"""Changes of orders within this time are shown as one."""
+"""Seconds within which changes of orders are drawn together."""
 UPDATE_SHARE = 0.05
-"""Of the time that goes at most into telling of thousands of orders that move."""
+"""Largest share of the running time that is spent on drawing changes of orders, even if thousands
+of them change."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
@@ -100,11 +101,11 @@ PLACES: dict[Verb, str] = {
     SHOW_ACCOUNT: "account",
     INSPECT: "support",
 }
-"""Where the keys of the empty line lead, in the words of the first screen."""
+"""Where the keys of the empty line lead, in the words of the first page."""
 HINT = "amount   you sell   you buy"
 TALL_FROM = 28
 LONGEST = 1_000
-"""Room for a payment link with a message."""
+"""Largest number of characters of the line; a payment link with a message fits."""
 RECENT_COLUMNS = (
     Column("line", "", 18, grow=1),
     Column("route", "", 8, priority=2),
@@ -140,7 +141,7 @@ EXAMPLES = (
 COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 NEWS_FROM = 160
 MOST_OPEN = 50
-"""Open orders listed here; the order table has them all."""
+"""Largest number of open orders that are listed on this page; the order table has all of them."""
 
 
 MARKS: dict[LineState, tuple[str, str]] = {
@@ -150,11 +151,12 @@ MARKS: dict[LineState, tuple[str, str]] = {
     "valid": (VALID, "status-done"),
     "refused": (REFUSED, "status-trouble"),
 }
-"""Glyph and role of how far a line was understood."""
+"""Glyph and colour role for each state of the line."""
 
 
 class IntentReading(Struct, frozen=True):
-    """``text``, its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
+    """What is shown about the line. ``right`` is the value in USD at the right end of ``text``,
+    ``below`` a muted second row, ``marked`` the wrong positions in the line."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -164,10 +166,11 @@ class IntentReading(Struct, frozen=True):
 
 
 class SwapScreen(Page):
-    """The first page: one line is enough to start; below it, what was done and what is open.
+    """The first page: one line is enough to start a swap. Below it are earlier swaps and open
+    orders.
 
-    The line is read again at every change; limits of its pair come once it rests. ``begin``
-    empties it for a new swap or private send.
+    The line is read again at every change. The limits of its pair are asked for after a pause in
+    typing. :meth:`begin` empties the line for a new swap or private send.
     """
 
     NAME = "Swap"
@@ -207,21 +210,22 @@ class SwapScreen(Page):
         self._open_label = SectionLabel("Open orders")
         self._news = FittedLines()
         self._asked: list[Intent] = []
-        """What was confirmed at this desk, newest first."""
+        """Intents that were confirmed at this desk, newest first."""
         self._welcome = TextRows(id="welcome")
         self._choose = 0
         """How often the key for another chain was pressed."""
         self._sold = 0
-        """How often that for another chain of the token sold was."""
+        """How often the key for another chain of the token sold was pressed."""
         self._read: IntentLine | None = None
-        """The line as it was read, once the desk is open."""
+        """The line as last read; None before the desk is open."""
         self._limits: PairLimits | None = None
-        """Of its pair, as far as they were asked for before."""
+        """Limits of the line's pair; None if they were not asked for yet."""
         self.held: dict[str, OwnBalance | str] = {}
-        """What the own wallet has, by the id of the token, as far as it was asked."""
+        """Balances of the own wallet by token id, or why one is unknown; only tokens that were
+        asked for."""
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
-        """Told anew when orders change."""
+        """Where the money of all orders is; read again when orders change."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
@@ -242,13 +246,13 @@ class SwapScreen(Page):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """The signing session to look at first: one that waits for the trader, else any open
-        one."""
+        """The signing session to look at first: one that waits for the user, else any open one;
+        None if there is none."""
         signings = self.controls.signing.open_sessions
         return next(iter([session for session in signings if session.waits] or signings), None)
 
     def swaps_changed(self) -> None:
-        """Draws a row for each swap and payment under way."""
+        """Draws a row for each swap and payment in progress."""
         from swapdesk.tui.screens.sign import under_way
 
         rows = under_way(self.controls.signing.open_sessions)
@@ -258,7 +262,7 @@ class SwapScreen(Page):
         self.refresh_keys()
 
     def begin(self, *, private: bool) -> None:
-        """Empties the line for a swap or a private send."""
+        """Empties the line for a swap, or for a private send if ``private``."""
         self.private = private
         self._label.show([Span(SEND_LABEL if private else SWAP_LABEL, "muted")])
         self.line.hint = SEND_HINT if private else HINT
@@ -267,13 +271,13 @@ class SwapScreen(Page):
         self._understand()
 
     def begin_with(self, line: str) -> None:
-        """Begins a swap with this line, to be continued or changed."""
+        """Begins a swap with this line, which the user can continue or change."""
         self.begin(private=False)
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Writes a chosen token behind the text of the line, or before an amount still to be
-        typed."""
+        """Appends a chosen token to the line. In an empty line the cursor is put before it, so that
+        the amount can be typed."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
@@ -296,8 +300,8 @@ class SwapScreen(Page):
             self._ask_balance()
 
     def on_screen_resume(self) -> None:
-        """A complete line stays as it was: a letter is a key again, and any other character edits
-        the line."""
+        """Leaves letters to the page as keys if the line is complete; any other character edits the
+        line."""
         if self._complete:
             self.line.rest()
 
@@ -323,13 +327,17 @@ class SwapScreen(Page):
         self.delay("limits", LIMITS_AFTER, self._ask_limits)
 
     def _is_key(self, key: str) -> bool:
-        """True if a key on the empty line is a verb; any other is the first character."""
+        """Returns True if a key on the empty line is a verb. Any other key types the first
+        character of the line."""
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Whether letters typed in a row on the empty line begin a word, though the first one is a
-        key; None while the next letter decides. After the key of the token search letters are
-        searched for, so there the word must be complete."""
+        """Returns whether letters typed on the empty line begin a word although the first letter is
+        also a key; None if the next letter decides.
+
+        The key of the token search is followed by letters to search for, so there the word must be
+        complete.
+        """
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -341,7 +349,7 @@ class SwapScreen(Page):
         return True if len(word) > 1 and word[0] != TOKENS.key else None
 
     def word_waits(self, key: str) -> None:
-        """Says what a letter does alone, while the next one is waited for."""
+        """Shows what the letter does if no other letter follows."""
         verb = next(
             (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
         )
@@ -350,7 +358,7 @@ class SwapScreen(Page):
             self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
-        """Writes a letter into the line that is a key as long as it stands alone."""
+        """Inserts into the line a letter that would be a key if it were typed alone."""
         self.line.insert(letter)
 
     def subject(self) -> object:
@@ -359,7 +367,7 @@ class SwapScreen(Page):
     # reading the line
 
     def _understand(self) -> None:
-        """Reads the line again and says how it was understood; makes no call."""
+        """Reads the line again and shows how it was understood; makes no call."""
         if self.session.opened:
             reading = self._read_line()
             if reading.state == "empty":
@@ -371,7 +379,7 @@ class SwapScreen(Page):
         self.refresh_keys()
 
     def _read_line(self) -> IntentReading:
-        """Reads the line again, without a call; returns how it was understood."""
+        """Reads the line again and returns how it was understood; makes no call."""
         from swapdesk.flows.payees.recipients import payee_check
         from swapdesk.flows.quotes.intent_line import parse_intent_line
 
@@ -402,12 +410,13 @@ class SwapScreen(Page):
         return line is not None and line.ready and not outside(line, self._limits)
 
     def _say(self, reading: IntentReading) -> None:
-        """Draws how the line was understood and marks the place of a refusal."""
+        """Shows how the line was understood and marks wrong places in it."""
         self.line.mark(reading.marked)
         self._reading.show(partial(reading_lines, reading))
 
     def _where_to_go(self) -> IntentReading:
-        """The text under the empty line: its keys, and the account at the service."""
+        """Returns the text under the empty line: its keys, and the account at the service of the
+        sandbox."""
         working = dict(self.verbs.working())
         keys = [(self.verbs.shown_key(verb), PLACES[verb]) for verb in PLACES if verb in working]
         whose = "" if self.link is None or self.session.live else self.link.connection.partner
@@ -433,7 +442,7 @@ class SwapScreen(Page):
             self.fetch("balance", question, partial(self._balance_known, line.token_in.id))
 
     def _balance_known(self, token_id: str, balance: OwnBalance | str) -> None:
-        """Takes the balance of a token, or the reason why it is not known."""
+        """Stores the balance of a token, or the reason why it is unknown."""
         self.held[token_id] = balance
         self._understand()
 
@@ -467,8 +476,8 @@ class SwapScreen(Page):
         self._pause = max(UPDATE_SECONDS, (self.session.clock.monotonic() - begin) / UPDATE_SHARE)
 
     def _show_news(self) -> None:
-        """Draws the last events and the markets of the listed orders, where the screen has a column
-        for them."""
+        """Draws the last events and the markets of the listed orders' tokens, if the screen has a
+        column for them."""
         if self.link is None or self.app.size.width < NEWS_FROM:
             return
         from swapdesk.flows.tracking.open_business import markets_of, recent_events
@@ -478,7 +487,7 @@ class SwapScreen(Page):
         self._news.show(partial(news_lines, events, markets, self.service_time()))
 
     def _show_open(self) -> None:
-        """Draws the open orders with their countdowns, the nearest deadline first."""
+        """Draws the open orders with their countdowns; the nearest deadline comes first."""
         if self.link is None:
             return
         from swapdesk.flows.orders.order_status import order_status
@@ -489,7 +498,7 @@ class SwapScreen(Page):
 
     @property
     def _filled(self) -> LineTable | None:
-        """The first list that has rows."""
+        """The first list that has rows; None if both are empty."""
         return next((table for table in (self._recent, self._open) if table.rows), None)
 
     def _say_money(self) -> None:
@@ -551,8 +560,9 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """The line with the name behind its ``@`` completed, or the next name that fits. None
-        without an ``@``; unchanged where no name begins so."""
+        """Returns the line with the name after its last ``@`` completed. A complete name is
+        replaced by the next one. The line is returned unchanged if no name fits; None if it has no
+        ``@``."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
@@ -609,7 +619,7 @@ class SwapScreen(Page):
         self.line.focus()
 
     def on_key(self, event: Key) -> None:
-        """While the line has text, a character is typed into it wherever the focus is."""
+        """Types a character into the line if the line has text, whichever widget has the focus."""
         field, character = self.line, event.character
         if field.value and not field.has_focus and event.is_printable and character:
             event.stop()
@@ -668,7 +678,8 @@ class SwapScreen(Page):
 
 
 def reading_lines(reading: IntentReading, width: int) -> list[Line]:
-    """Two rows at most widths: what was understood, then what else could be said."""
+    """Returns the rows under the line: what was understood, then further notes. At most widths they
+    are two rows."""
     role = "status-trouble" if reading.state == "refused" else "muted"
     text = line_of(reading.text, role)
     rows: list[Line] = []
@@ -692,8 +703,9 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """``limits`` are those of the pair where they are known; ``refusal`` says why no route takes
-    the amount; ``have`` is the balance of the token sold, where it is known."""
+    """Returns how ``line`` was understood. ``limits`` are those of the pair, ``have`` is the
+    balance of the token sold; each is None if unknown. ``refusal`` says why no route takes the
+    amount, empty if one may."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -711,7 +723,7 @@ def reading_of(
 
 
 def greeting(catalog: Catalog) -> list[LineLike]:
-    """Shown before the first swap."""
+    """Returns the sentences shown before the first swap."""
     text = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
     return [
         Span(f"{text} Nothing here is real money.", "muted"),
@@ -720,7 +732,7 @@ def greeting(catalog: Catalog) -> list[LineLike]:
 
 
 def outside(line: IntentLine, limits: PairLimits | None) -> str:
-    """Why no route takes the amount, as far as the limits of the pair are known; else empty."""
+    """Returns why no route takes the amount; empty if one may or the limits are unknown."""
     from swapdesk.flows.quotes.quoting import outside_limits
 
     if line.amount is None or line.stated is None:
@@ -729,7 +741,7 @@ def outside(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
-    """The bound that the amount exceeds or falls short of, in a few words; empty within the
+    """Returns in a few words the limit that the amount exceeds or falls short of; empty within the
     limits."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
@@ -743,8 +755,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """The text under an empty line: keys with the pages they open, and ``whose``, the account at
-    the sandbox."""
+    """Returns the text under an empty line: keys with the pages that they open. ``whose`` names
+    this desk's account at the service of the sandbox, empty for none."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []
@@ -756,7 +768,7 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
 def with_options(
     reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
 ) -> IntentReading:
-    """Adds the options of quotes to ``reading``, where they are not the usual ones."""
+    """Adds the options of quotes to ``reading``, unless they are the usual ones."""
     from swapdesk.flows.quotes.quote_request import options_in_words
 
     words = options_in_words(options, named) if options is not None else ""
@@ -785,7 +797,7 @@ def _understood(line: IntentLine) -> Line:
 
 
 def _payee(line: IntentLine) -> Line:
-    """The payee by name, or by the ends of the address."""
+    """Returns the recipient: the name, or the first and last characters of the address."""
     from swapdesk.chain.addresses.payments import read_payment_link
 
     to = line.payee
@@ -798,7 +810,7 @@ def _payee(line: IntentLine) -> Line:
 
 
 def _to_arrive(line: IntentLine, amount: str) -> Line:
-    """The amount is of the token bought: both sides are said in words."""
+    """Returns what the user gets and sells. ``amount`` is the amount of the token bought."""
     assert line.token_in is not None
     bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
     text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]
@@ -817,7 +829,7 @@ def _value(line: IntentLine) -> Line:
 
 
 def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
-    """The balance, and whether it is less than ``amount``."""
+    """Returns the balance, marked if it is less than ``amount``."""
     if amount is not None and have < amount:
         return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
     return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]
@@ -856,7 +868,7 @@ def _recent_row(line: Recent, now: datetime) -> Row:
 
 
 def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
-    """One open order, in the words of the tracker."""
+    """Returns the row of one open order."""
     order = tracked.order
     sent, received = tracked.symbols
     return Row(
@@ -873,8 +885,8 @@ def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
 def news_lines(
     events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime, width: int
 ) -> list[Line]:
-    """Both lists one below the other, each left out where it is empty. Times of another day have
-    their day."""
+    """Returns the events and the markets, one list below the other; an empty list is left out.
+    Times of another day have their date."""
     rows: list[Line] = []
     if events:
         rows.append(section_line("Last events", "", width))
@@ -914,7 +926,7 @@ def _market(row: TokenRow, width: int) -> Line:
 
 
 def how_lines(width: int) -> list[Line]:
-    """Two examples a row from 92 cells, else one."""
+    """Returns examples of lines: two in a row from :data:`TWO_FROM` cells on, else one."""
     if width < TWO_FROM:
         return [_example(line, means, 19) for line, means in EXAMPLES]
     column = width // 2

@@ -1,4 +1,4 @@
-"""The token search. The field and the list have the focus together."""
+"""The token search page. The keys work in the field and in the list at the same time."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ if TYPE_CHECKING:
 LIMIT = 200
 OPENING = "the desk is opening"
 SETTLE_SECONDS = 0.06
-"""How long the cursor rests on a row before the pane speaks of it."""
+"""Seconds that the cursor rests on a row before the pane shows that token."""
 NORMAL, WIDE = 100, 160
 LABEL = 12
 STACKED_BELOW = 60
-"""Cells below which a label stands above its value."""
+"""Cells below which a label is drawn above its value."""
 COLUMNS = [
     Column("symbol", "Symbol", 8),
     Column("name", "Name", 14, priority=1, grow=1),
@@ -95,7 +95,8 @@ WIDE_COLUMNS = [
     *COLUMNS[5:],
     Column("contract", "Contract", 15, priority=0, role="muted"),
 ]
-"""Columns beside the pane; the contract is whole in the pane."""
+"""The columns on a screen with the pane at the right. The contract is shortened in its column,
+since the pane shows it in full."""
 MARKS: dict[Verdict, tuple[str, str]] = {
     Verdict.BENIGN: (VALID, "status-done"),
     Verdict.WARNING: (TROUBLE, "status-waiting"),
@@ -118,8 +119,8 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 
 class TokenNotes(Struct, frozen=True):
-    """What decides about a token: warnings, the whole contract, limits, copies of its name.
-    ``figures`` stand here where the row has no room."""
+    """The notes about a token: warnings, the whole contract, limits, tokens that copy its name.
+    ``figures`` are the market data that the row has no room for."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -128,15 +129,15 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """Under the list, or at its right on wide screens. It keeps the height of the longest notes of
-    a list, so that the list above stays where it is."""
+    """The pane with the notes about a token, below the list or, on wide screens, at its right. It
+    keeps the height of the longest notes shown so far, so that the list does not move."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)
         self._heights: dict[int, int] = {}
 
     def begin_list(self) -> None:
-        """Another list: its notes may be shorter."""
+        """Forgets the kept height, since the notes of another list may be shorter."""
         self._heights.clear()
         self.redraw()
 
@@ -149,14 +150,15 @@ class TokenPane(StateView[TokenNotes | None]):
 
 
 class TokenTable(LineTable):
-    """A field moves its cursor: it takes no focus itself."""
+    """The list of tokens. It never gets the focus, since keys in the search field move its
+    cursor."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(COLUMNS, **place)
         self.can_focus = False
 
     def show(self, found: Iterable[TokenRow]) -> None:
-        """Shows these tokens in their sequence, and no others."""
+        """Shows these tokens, in this order, in place of the former ones."""
         needs = self._layout.needs
         self.set_rows(
             Sketch(row.id, partial(token_table_row, row), needs(numbers(row))) for row in found
@@ -164,10 +166,10 @@ class TokenTable(LineTable):
 
 
 class TokensScreen(Page):
-    """Finding a token by what is typed: symbol, name, chain or contract.
+    """A page that finds a token by symbol, name, chain or contract.
 
-    ``took`` is handed the token that was chosen, as a line has it; without it the token goes into
-    the line of the first page. ``beside`` is the token that stands beside it already.
+    ``took`` is called with the chosen token as text for a line; if it is None, the token is written
+    into the line of the first page. ``beside`` is the token to sell that was chosen before.
     """
 
     NAME = "Tokens"
@@ -208,12 +210,13 @@ class TokensScreen(Page):
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()
         self.beside = beside
-        """The token that stands in the line already: it is sold for the one chosen."""
+        """The token that was chosen before and is sold for the chosen one; None if there is
+        none."""
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
         self._filled: TokenList | None = None
-        """The list that the rows are of."""
+        """The list of tokens that the rows were made from."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -277,7 +280,7 @@ class TokensScreen(Page):
         return None if self.catalog is None else self.catalog.row(key)
 
     def show_pane(self) -> None:
-        """Shows what is known of the token under the cursor."""
+        """Shows the notes about the token under the cursor."""
         row, catalog = self.current, self.catalog
         self.settle_notice(row.id if row is not None else "")
         notes = self._notes(row, catalog) if row is not None and catalog is not None else None
@@ -310,8 +313,8 @@ class TokensScreen(Page):
         )
 
     def _show_markets(self) -> None:
-        """Adds market size and trade to the tokens in view; the rows that are searched do not have
-        them."""
+        """Adds market size and volume to the tokens in view, which the search results do not
+        have."""
         if not self._wide or not self.session.opened:
             return
         catalog = self.desk.catalog
@@ -335,7 +338,7 @@ class TokensScreen(Page):
         return pair_for_limits(token, self.beside, self.desk.catalog)
 
     def limits_of(self, token: Token) -> Line:
-        """The limits where they are known, else the key that asks for them."""
+        """Returns the limits of the pair if they are known, else the key that asks for them."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
@@ -364,8 +367,8 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Asks for a contract address. Returns what is wrong with the answer, or with keeping it,
-        and the severity; an empty sentence for a token that was kept."""
+        """Asks the service for a contract address. Returns a problem and its severity; the problem
+        is empty if the token was found and kept."""
         catalog = self.desk.catalog
         try:
             token = await catalog.fetch_by_address(self.desk.link.api, contract)
@@ -462,7 +465,8 @@ class TokensScreen(Page):
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:
-    """The pane at a width; a contract is wrapped between its groups and never cut."""
+    """Returns the lines of the pane at a width. A contract is wrapped between its groups and never
+    cut."""
     stacked = width < STACKED_BELOW
     rows = _head_lines(notes, width, stacked)
     for warning in notes.warnings:
@@ -491,12 +495,13 @@ def _head_lines(notes: TokenNotes, width: int, stacked: bool) -> list[Line]:
 
 
 def numbers(row: TokenRow) -> dict[str, Cell]:
-    """The cells whose columns grow with their content."""
+    """Returns the cells whose columns grow with their content."""
     return {"price": tracker_amount(row.price)}
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
-    """``token`` is the whole one, where its market is shown and the row is in view."""
+    """Returns the row of a token. ``token`` has the market data and is given for rows in view on
+    wide screens."""
     return Row(
         row.id,
         {
@@ -542,7 +547,8 @@ def _facts(
 
 
 def limits_line(pair: tuple[Token, Token], limits: PairLimits) -> Line:
-    """``standard 12 to 400,000   private 60 to 100,000   dex none   USDC sold for BTC``."""
+    """Returns the limits of each kind of route: ``standard 12 to 400,000   private 60 to 100,000
+    dex none   USDC sold for BTC``."""
     sold, bought = pair
     kinds = (("standard", limits.cex), ("private", limits.private), ("dex", limits.dex))
     line: Line = []
@@ -576,7 +582,7 @@ def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
 
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
-    """Rank, market size and trade of a day, where they are known."""
+    """Returns rank, market size and volume of a day, as far as they are known."""
     figures: list[tuple[str, Decimal | None, str]] = [
         ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
         ("cap ", token.market_cap, usd_market(token.market_cap)),
@@ -592,7 +598,8 @@ def _legend(what: CanDo) -> Line:
 
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
-    """How many tokens copy this name, and the first of them with their verdicts."""
+    """Returns how many tokens copy this name, and the first of them with their verdicts; empty for
+    none."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

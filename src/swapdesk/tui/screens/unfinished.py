@@ -1,6 +1,5 @@
-"""Unfinished business: creates that an earlier run left open, and which order one of unknown
-outcome became. Compare the candidates, take one, or give it up.
-"""
+"""The pages about unfinished business: what became of creates that an earlier run left open, and
+the choice of the order that a create with an unknown outcome made."""
 
 from __future__ import annotations
 
@@ -44,9 +43,9 @@ COLUMNS = (
 
 
 class UnfinishedScreen(Page):
-    """Unfinished business: what the desk found out about creates that an earlier run left open.
+    """A page with what the desk found out about creates that an earlier run left open.
 
-    Shown once after a start that found something; nothing is asked here.
+    It is shown once after a start that found something, and asks nothing.
     """
 
     NAME = "Unfinished business"
@@ -139,9 +138,10 @@ _MARKS = {
 
 
 class CandidatesScreen(Page):
-    """Which order a create of unknown outcome became: compare them, take one, or give it up.
+    """A page about one intent whose create has an unknown outcome. The user compares the orders
+    that may have come of it, takes one, or gives the intent up.
 
-    It is about one intent. Nothing is posted here and nothing is paid.
+    The page creates no order and pays nothing.
     """
 
     NAME = "Which order"
@@ -152,7 +152,7 @@ class CandidatesScreen(Page):
         super().__init__(session)
         self._intent_id = intent_id
         self.look: Look | None = None
-        """What the last look found."""
+        """What the last look found; None before the first."""
         self._intro = TextRows(id="intro")
         self._table = LineTable(CANDIDATE_COLUMNS)
         self._pane = TextRows(id="pane")
@@ -164,7 +164,8 @@ class CandidatesScreen(Page):
         self.do_look_again()
 
     def _candidates(self) -> Candidates:
-        """Raises CandidateRefused while nothing is connected."""
+        """Returns the object that looks for the intent's order and settles the intent. Raises
+        CandidateRefused if the service is not connected."""
         link = self.link
         if link is None:
             raise CandidateRefused("The service is not connected.")
@@ -236,7 +237,7 @@ class CandidatesScreen(Page):
         self.refresh_keys()
 
     async def _or_told(self, work: Awaitable[None]) -> None:
-        """Does the work, or says why it was refused."""
+        """Awaits ``work`` and shows why it was refused, if it was."""
         try:
             await work
         except CandidateRefused as refused:
@@ -252,7 +253,7 @@ class CandidatesScreen(Page):
         self.app.call_later(self._leave_for, service_id)
 
     async def _leave_for(self, service_id: str) -> None:
-        """Opens the order in place of this page, which has nothing more to ask."""
+        """Closes this page and opens the order in its place."""
         await self.app.pop_screen()
         self.controls.navigation.open_order(service_id)
 

@@ -1,4 +1,4 @@
-"""The accounts of this profile: balances, allowances and limits as rows, and what ends or changes
+"""The wallets page: balances, allowances and limits as rows, and the verbs that end or change
 them."""
 
 from __future__ import annotations
@@ -70,9 +70,12 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about: an allowance, else an account on a chain. ``smart`` is the address of
-    its smart account there, empty while unknown, None for the account itself. ``unread`` says who
-    acts where it could not be read."""
+    """What a row is about: an allowance, or an account on a chain.
+
+    ``smart`` is the address of the account's smart account there, empty while unknown; it is None
+    if the row is about the account itself. ``unread`` says who acts next if the row could not be
+    read.
+    """
 
     account: Account
     chain: str
@@ -88,13 +91,13 @@ class Subject(Struct, frozen=True):
 
 
 VenueName = Callable[[str | None], str | None]
-"""The name of a venue by its code."""
+"""A function that returns the name of a venue for its code."""
 
 
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """The rows, and what each selectable one is about, by its key."""
+    """Returns the rows, and the subject of each selectable row by the row's key."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -160,7 +163,7 @@ def wallet_rows(
 
 
 def _limits(status: PolicyStatus) -> Iterator[TableRow]:
-    """What may be signed at most, and what is left of it."""
+    """Yields the rows of the limits: what may be signed at most, and what is left."""
     yield Prose("gap limits")
     yield Section("limits", "May be signed at most", "")
     if status.problem is not None:
@@ -185,8 +188,8 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
 
 
 def wallet_pane(subject: Subject) -> list[LineLike]:
-    """The lines below the table: the whole address of the row under the cursor; where it could not
-    be read, where its money is and who acts next."""
+    """Returns the lines below the table: the whole address of the row under the cursor. If the row
+    could not be read, they also say where its money is and who acts next."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
@@ -244,7 +247,7 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """What is not known about allowances, a row each."""
+    """Yields a row for each thing that is not known about allowances."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -254,8 +257,8 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
-    """How many allowances there are: ``?`` where they could not be read, ``2 known`` where there
-    may be more."""
+    """Returns the number of allowances: ``?`` if they could not be read, ``2 known`` if there may
+    be more."""
     if allowing is None:
         return ""
     if allowing.problem is not None:
@@ -280,7 +283,7 @@ HOW = (
 
 
 def limits_head(status: PolicyStatus | None) -> list[LineLike]:
-    """The present limits, above the field that changes them."""
+    """Returns the present limits, which are shown above the field that changes them."""
     policy = (status.policy if status is not None else None) or SpendingPolicy()
     rows: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
     rows += [Span(NO_POLICY, "muted")] if policy == SpendingPolicy() else []
@@ -292,7 +295,8 @@ def limits_head(status: PolicyStatus | None) -> list[LineLike]:
 
 
 class PassphraseOverlay(Overlay[Secret]):
-    """Dismisses with the pass phrase of the wallet; None when left."""
+    """An overlay that asks for the pass phrase of the wallet. It is dismissed with the phrase, or
+    with None if the user leaves it."""
 
     def __init__(self, why: str) -> None:
         self._field = PassphraseField()
@@ -306,10 +310,11 @@ class PassphraseOverlay(Overlay[Secret]):
 
 
 class WalletsScreen(Page):
-    """Accounts of this profile: what they have on each chain, who may take of it, what may be
-    signed at most, lock.
+    """A page with the accounts of this profile: what each has on each chain, who may take of it,
+    and what may be signed at most.
 
-    The whole address of what the cursor stands on is below the table.
+    Its keys lock the wallet and change the limits. Below the table is the whole address of the row
+    under the cursor.
     """
 
     NAME = "Wallets"
@@ -331,7 +336,8 @@ class WalletsScreen(Page):
         self.told: WalletSnapshot | None = None
         self._subjects: dict[str, Subject] = {}
         self._stale = False
-        """Whether money moved while it was asked."""
+        """True if money moved while the wallet was being asked, so that the balances have to be
+        read again."""
         self._table = LineTable(COLUMNS, empty=READING)
         self._pane = TextRows(id="pane")
 
@@ -359,7 +365,7 @@ class WalletsScreen(Page):
 
     @property
     def busy(self) -> str:
-        """What the wallet is being asked; empty when nothing."""
+        """What the wallet is being asked, such as ``reading``; empty for nothing."""
         if "wallet-limits" in self.fetching:
             return "asking the wallet"
         return "reading" if "wallets" in self.fetching else ""
@@ -380,11 +386,11 @@ class WalletsScreen(Page):
         self.refresh_keys()
 
     def _made(self, count: int) -> None:
-        """The sandbox made accounts, which its faucet fills."""
+        """Shows that the sandbox made ``count`` accounts, which its faucet fills."""
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
     def take(self, snapshot: WalletSnapshot, *, last: bool = True) -> None:
-        """Shows as much as was read; ``last``: all of it."""
+        """Shows what was read so far; ``last`` says that everything was read."""
         if last:
             self.call_next(self._read_stale)
         self.told = snapshot
@@ -445,7 +451,7 @@ class WalletsScreen(Page):
 
     @property
     def _signs(self) -> CommandState:
-        """The state of verbs for which the wallet signs."""
+        """Returns the state of the verbs for which the wallet signs."""
         elsewhere = self.told is not None and self.told.read_only
         return CommandState(locked=OTHER_DESK if elsewhere else self.busy)
 
@@ -465,7 +471,8 @@ class WalletsScreen(Page):
         self._finished(failure_of_wallet(error).cause, "error")
 
     def do_sign(self, subject: Subject) -> None:
-        """Ends the allowance of this row, or withdraws what its smart account holds."""
+        """Ends the allowance of this row, or withdraws the money of its smart account. Opens the
+        page that signs."""
         link = self.desk.wallet.link(subject.chain)
         if link is None:
             self.show_notice("The chain is not connected any more.", "warning")
@@ -507,7 +514,8 @@ class WalletsScreen(Page):
             self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """Asks for the pass phrase, without which a live wallet changes no limit."""
+        """Asks for the pass phrase after the wallet refused to change its limits without it.
+        ``why`` is shown with the field."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:

@@ -1,18 +1,18 @@
-"""What a tape says: one act a line, in a closed grammar.
+"""The grammar of a tape, which has one act in each line.
 
 | Act | Does |
 |---|---|
-| `size 100x30` | the size of the screen without a terminal; before every other act |
-| `patience 60s` | how long each `wait` below waits: 30 s where nothing is said, 600 s at most |
-| `press n` | keys, one after the other, as `[keys]` of the configuration writes them |
-| `type 0.5 btc eth` | the characters of a text |
-| `wait usable routes` | until the text is in a row of the screen |
-| `pause 1.5s` | a while; `ms` and `s`, 60 s at most |
-| `mark quotes` | a moment to be kept: a picture and its text |
-| `say Enter takes the best route.` | one line for the reader; without a text it goes |
-| `await enter usable routes` | the reader's key, and the text that it leads to |
+| `size 100x30` | sets the size of a screen without terminal; must be the first act |
+| `patience 60s` | sets how long each later `wait` waits: 30 s by default, 600 s at most |
+| `press n` | presses keys, one after the other, written as in `[keys]` of the configuration |
+| `type 0.5 btc eth` | types a text |
+| `wait usable routes` | waits until the text is in a row of the screen |
+| `pause 1.5s` | waits for a time in `ms` or `s`, 60 s at most |
+| `mark quotes` | keeps this moment as a picture and a text |
+| `say Enter takes the best route.` | shows a line to the reader; without a text, removes it |
+| `await enter usable routes` | waits for the reader's key, then for the text that it leads to |
 
-Empty lines and lines that begin with ``#`` are left out. All acts together wait for half an hour at
+Empty lines and lines that begin with ``#`` are ignored. All acts together wait for half an hour at
 most.
 """
 
@@ -32,11 +32,12 @@ MOST_LINE = 300
 MOST_KEYS = 20
 MOST_TYPED = 200
 MOST_SAID = 68
-"""Characters of a sentence: with the key beside it, it fits into 80 columns."""
+"""Largest number of characters of a sentence, so that it fits into 80 columns with the key beside
+it."""
 MOST_PAUSE = 60.0
 MOST_PATIENCE = 600.0
 MOST_WAITING = 1_800.0
-"""Seconds that all acts of a tape may wait together."""
+"""Largest number of seconds that all acts of a tape may wait together."""
 PATIENCE = 30.0
 LEAST_SIZE, MOST_SIZE = (60, 15), (200, 60)
 SIZE = (100, 30)
@@ -47,20 +48,21 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
 class Act(Struct, frozen=True):
-    """One line."""
+    """One line of a tape."""
 
     line: int
     verb: Literal["press", "type", "wait", "pause", "mark", "say", "await"]
     text: str = ""
-    """What is typed, waited for or said; the name of a moment."""
+    """The text that is typed, waited for or shown, or the name of a moment."""
     keys: tuple[str, ...] = ()
-    """By the toolkit's names: those that are pressed, or the reader's one."""
+    """The toolkit's names of the keys that are pressed, or of the one key that the reader
+    presses."""
     seconds: float = 0.0
-    """How long it pauses, or waits at most."""
+    """The length of a pause, or the longest wait, in seconds."""
 
 
 class Tape(Struct, frozen=True):
-    """``size`` is columns and rows."""
+    """The acts of a tape, and the ``size`` of its screen in columns and rows."""
 
     acts: tuple[Act, ...]
     size: tuple[int, int] = SIZE
@@ -75,7 +77,7 @@ class Mistake(Struct, frozen=True):
 
 
 class TapeRefused(ValueError):
-    """The text is no tape; ``mistakes`` names each with its line."""
+    """The file is not a valid tape. ``mistakes`` has the problem of each wrong line."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
         super().__init__("; ".join(map(str, mistakes)))
@@ -83,11 +85,11 @@ class TapeRefused(ValueError):
 
 
 class _Wrong(ValueError):
-    """What is wrong in the line that is read."""
+    """The line that is being read is wrong; the text says why."""
 
 
 def read_tape(content: bytes) -> Tape:
-    """The tape that a file holds. Raises TapeRefused."""
+    """Returns the tape that a file contains. Raises TapeRefused."""
     if len(content) > MOST_BYTES:
         raise TapeRefused([Mistake(1, f"A tape has at most {MOST_BYTES:,} bytes.")])
     try:
@@ -115,7 +117,8 @@ def read_tape(content: bytes) -> Tape:
 
 
 class _Reader:
-    """The acts up to the line that is read, and what later lines take from them."""
+    """Reads the lines of a tape one by one. It has the acts and mistakes so far, and what earlier
+    lines set for later ones."""
 
     def __init__(self) -> None:
         self.acts: list[Act] = []

@@ -1,8 +1,8 @@
-"""Plays a tape in a desk: its keys go the way of a person's keys, and the desk is left alone
-between them until what the tape waits for is on the screen.
+"""Plays a tape in a desk. Its keys are handled like a person's keys, and between them the player
+waits for what the tape names on the screen.
 
-In a terminal it plays at the pace of somebody who talks. ``ctrl+c`` stops it, and the desk is the
-user's then, as after the last act. Without a terminal the desk ends with the tape.
+In a terminal it plays at the pace of somebody who talks. ``ctrl+c`` stops it; after that, or after
+the last act, the user has the desk. Without a terminal the desk ends with the tape.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.05
 KEY_SECONDS, LETTER_SECONDS = 0.9, 0.09
-"""Before each key, and before each letter that is typed: the pace of somebody who talks."""
+"""Seconds before each key, and before each typed letter: the pace of somebody who talks."""
 STILL_LOOKS = 200
-"""Looks at a screen that does not become still; the key is pressed then, and refused as any."""
+"""Largest number of times that the player checks whether the screen is still before it presses a
+money key. After that the key is pressed anyway, and the desk refuses it like any other."""
 SLICE_SECONDS = 0.25
-"""How long the player is deaf to the end of the desk."""
+"""Largest number of seconds before the player notices that the desk ended."""
 STOP = "ctrl+c"
 STOPS = f"{STOP} stops the tape"
 ENDS_TOUR = f"{STOP} ends the tour"
@@ -53,10 +54,12 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
-    """Have the toolkit's timers follow the clock, which may pass without the machine's.
+    """Makes the toolkit's timers follow ``clock``, which may run independently of the machine's
+    clock.
 
-    They do not wait at all for less than half a millisecond, which is spent anyway, they say. On a
-    clock that only passes while everybody waits, a timer for that rest began again without end.
+    The toolkit's own sleep returns at once for less than half a millisecond. On a clock that runs
+    only while everybody waits, a timer with such a rest would never end, so the clock's sleep
+    replaces it.
     """
     timers: Any = timer
     machine, almost = _time.get_time, timers.sleep
@@ -68,7 +71,7 @@ def timers_of(clock: Clock) -> Iterator[None]:
 
 
 class TapeFailed(Exception):
-    """The tape does not go on; ``screen`` is what was there."""
+    """The tape cannot continue. ``screen`` is the text of the screen at that moment."""
 
     def __init__(self, line: int, said: str, screen: str) -> None:
         super().__init__(f"Line {line} {said}")
@@ -76,7 +79,7 @@ class TapeFailed(Exception):
 
 
 class NeverCame(TapeFailed):
-    """A text that the tape waited for."""
+    """A text that the tape waited for did not come in time."""
 
     def __init__(self, line: int, text: str, patience: float, screen: str) -> None:
         super().__init__(line, f'waited {patience:g} s for "{text}", which never came.', screen)
@@ -87,11 +90,12 @@ class _Over(Exception):
 
 
 class Player:
-    """Hand the application to :meth:`attach`, and run it. Read then ``moments``, ``failure``, and
-    ``left_at``, the line in which the desk was left or the tape was stopped.
+    """Plays one tape in an application.
 
-    ``alone``: without a terminal, and the desk ends with the tape. ``reader``: an ``await`` waits
-    for the keys of a person, who has all keys all the time.
+    Pass the application to :meth:`attach` and run it; then read ``moments``, ``failure`` and
+    ``left_at``, the line in which the desk was left or the tape was stopped. ``alone`` says that
+    there is no terminal and that the desk ends with the tape. With ``reader`` an ``await`` waits
+    for the keys of a person, who can use all keys at any time.
     """
 
     def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:
@@ -108,7 +112,7 @@ class Player:
         self._said = ""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:
-        """Make an application ready for the tape; what it is to be run with."""
+        """Prepares an application for the tape. Returns the arguments to run it with."""
         size = None
         if self._alone:
             size = self._tape.size
@@ -124,7 +128,9 @@ class Player:
     # keys of the user, asked by the application
 
     def keeps(self, event: Key | Paste) -> bool:
-        """Whether a key does not reach the desk, as a user's while the tape plays."""
+        """Returns True if a key or paste must not reach the desk. While the tape plays, this is so
+        for the keys of the user, unless the tape is played for a reader. The key ``ctrl+c`` of the
+        user stops the tape."""
         if event in self._own:
             self._own.remove(event)
             return False
@@ -215,7 +221,8 @@ class Player:
         self._show(stage)
 
     def _give(self, stage: _Stage, line: int, event: Key) -> None:
-        """As a terminal hands a key over. A secret is never a tape's to give."""
+        """Posts a key as the terminal would. Raises TapeFailed if it would type into the field of a
+        pass phrase."""
         if isinstance(stage.app.focused, PassphraseField) and event.is_printable:
             said = "would write into the field of a pass phrase, and no tape does."
             raise TapeFailed(line, said, stage.text)
@@ -224,7 +231,7 @@ class Player:
         stage.app.post_message(event)
 
     async def _settle(self, stage: _Stage) -> None:
-        """Until every key had its effect and was drawn."""
+        """Waits until every key had its effect and the screen was drawn."""
         await self._until(stage, lambda: not self._own and stage.app.keys.at_rest)
         await stage.rest(LOOK_SECONDS)
 
@@ -265,13 +272,13 @@ class Player:
 
 
 class _Stage(Struct):
-    """The running application, as far as a tape looks at it."""
+    """The running application, with what a tape needs to know of it."""
 
     app: DeskApp
     pilot: Pilot[Any]
     cast: Cast
     _read: tuple[int, str] = (-1, "")
-    """Frames up to the text that was read last, and that text."""
+    """The text of the screen as last read, after the number of frames drawn until then."""
 
     @property
     def runs(self) -> bool:
@@ -282,7 +289,8 @@ class _Stage(Struct):
         return self.app.session.clock
 
     async def rest(self, seconds: float) -> None:
-        """Until what was said was heard, and so long."""
+        """Waits until the application handled its messages, and then ``seconds`` more. Does not
+        fail if the desk is left meanwhile."""
         # A desk that is left meanwhile has no screen.
         with contextlib.suppress(ScreenStackError, WaitForScreenTimeout):
             await self.pilot.pause(seconds)
@@ -294,7 +302,7 @@ class _Stage(Struct):
         return self._read[1]
 
     def moves_under(self, key: str) -> bool:
-        """Whether the key would move money and the screen is not still yet."""
+        """Returns True if the key would move money and the screen is not still yet."""
         page = self.app.screen
         if not isinstance(page, DeskScreen):
             return False

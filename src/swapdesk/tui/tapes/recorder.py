@@ -1,6 +1,6 @@
-"""What a tape showed: an asciicast v2 of all that was drawn, and the marked moments.
+"""Records what a tape showed: an asciicast v2 of everything that was drawn, and the marked moments.
 
-The text of the moments is one document, which a later run is compared with.
+The texts of the moments are one document, so that a later run can be compared with it.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ _ORDERS = re.compile(
     r"|\x1b.?|[\x00-\x08\x0b-\x1f\x7f-\x9f]",
     re.DOTALL,
 )
-"""What a terminal obeys. Places, colours and erasing, the first group, are kept of it."""
+"""Matches the control sequences of a terminal. Only the first group, which moves the cursor,
+colours or erases, is kept in a cast."""
 _FONTS = re.compile(r"\s*@font-face \{[^}]*\}")
 OPENING = "\x1b[?25l\x1b[H\x1b[2J"
-"""An empty screen without a cursor."""
+"""Clears the screen and hides the cursor; it begins every cast."""
 TITLE = "swapdesk"
 
 
 class Moment(Struct, frozen=True):
-    """A marked one: the rows of the screen, and the picture as SVG."""
+    """A marked moment: its name, the text of the screen, and a picture as SVG."""
 
     name: str
     text: str
@@ -45,7 +46,7 @@ class Moment(Struct, frozen=True):
 
 
 def screen_text(app: App[Any]) -> str:
-    """What a person reads on the screen, right edges trimmed."""
+    """Returns the text on the screen, without spaces at the right edge."""
     # What shows through an overlay belongs to the picture.
     drawn = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     assert isinstance(drawn, LayoutUpdate)  # a full update is one
@@ -60,19 +61,20 @@ def moment(app: App[Any], name: str) -> Moment:
 
 
 def moments_text(moments: Iterable[Moment]) -> str:
-    """The document of the moments: a head line for each, then its rows."""
+    """Returns the document of the moments: for each a head line, then its rows."""
     return "\n".join(f"{HEAD.format(one.name)}\n{one.text}\n" for one in moments)
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """The texts of :func:`moments_text` by their names; a name that comes twice has the last."""
+    """Returns the texts of a document of :func:`moments_text` by their names. If a name comes
+    twice, the last text is returned."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 class Cast:
-    """Given every byte that is drawn from :meth:`begin` on. Times are seconds by its clock.
-    ``size`` is columns and rows, set once the terminal is known."""
+    """A recording of everything that is drawn after :meth:`begin`. Times are seconds since then, by
+    the clock given there. ``size`` is columns and rows, set once the terminal is known."""
 
     size: tuple[int, int] = (0, 0)
 
@@ -97,7 +99,7 @@ class Cast:
         self._events.append((self._seconds(), "m", name))
 
     def end(self) -> None:
-        """What is drawn from here on is not part of it."""
+        """Ends the recording; what is drawn later is not part of it."""
         self._ended = True
 
     def lines(self, title: str) -> Iterator[str]:
@@ -119,7 +121,7 @@ class Cast:
 
 
 def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
-    """A driver class that keeps what it writes in the cast too."""
+    """Returns a driver class that also writes to ``cast`` what it draws."""
 
     class RecordingDriver(base):  # type: ignore[misc, valid-type]
         def write(self, data: str) -> None:
@@ -130,7 +132,7 @@ def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
 
 
 class UndrawnDriver(HeadlessDriver):
-    """No terminal at all, yet drawn for as if there were one."""
+    """A driver without a terminal that makes the toolkit draw all the same."""
 
     @property
     def is_headless(self) -> bool:
@@ -138,8 +140,8 @@ class UndrawnDriver(HeadlessDriver):
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
-    """Write cast, texts and pictures into a directory, each whole (0600); returns the files.
-    Raises OSError."""
+    """Writes cast, texts and pictures into a directory, each whole (mode 0600), and returns the
+    files. Raises OSError."""
     listed = list(moments)
     files = {f"{one.name}.svg": one.picture for one in listed}
     files[f"{name}.txt"] = moments_text(listed)

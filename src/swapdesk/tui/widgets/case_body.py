@@ -87,7 +87,7 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
 
 def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
     """Shows on the money line where the money of the case is and who acts next. ``whose`` is a
-    prefix of both, naming whose case it is."""
+    prefix of both that names the source, as ``by the file,``."""
     acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
         place,
@@ -98,12 +98,12 @@ def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
 
 
 class CaseBody(VerticalScroll, can_focus=True):
-    """False, because the rules depend on a class of the screen (its size), and the screen is
-    outside this widget."""
+    """The order of a case and the answer to it side by side; on a narrow screen one below the
+    other. The keys of a list scroll it."""
 
     SCOPED_CSS = False
-    """False, as the rules apply by a class of the screen (its size), which is outside this
-    widget."""
+    """False, because the style rules depend on the size class of the screen, and the screen is
+    outside this widget."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_down", "down", show=False),

@@ -64,7 +64,7 @@ class DepositState(Struct, frozen=True):
 
 class DepositCard(StateView[DepositState]):
     """A widget that draws the deposit card. On short screens it leaves out empty rows and, while
-    waiting, the line about matching."""
+    the deposit is awaited, the line that says whether the order matches what was confirmed."""
 
     def __init__(self, state: DepositState, **place: Any) -> None:
         super().__init__(state, **place)

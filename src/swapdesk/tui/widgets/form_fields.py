@@ -61,8 +61,8 @@ MEMO_LIMIT = 128
 
 
 class LabelledField(Vertical):
-    """A label, a :class:`TextField` (not drawn while it is disabled) and the results of checks.
-    Messages of the field pass through with the field as their ``control``."""
+    """A label, a :class:`TextField` (not drawn while it is disabled) and the results of checks. A
+    message of the field bubbles up through this widget with the field as its ``control``."""
 
     DEFAULT_CSS = """
     LabelledField { height: auto; }

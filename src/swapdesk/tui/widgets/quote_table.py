@@ -276,9 +276,9 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Returns one line per note of these rows that explains the note. For a note on nearly every
-    row, the line also says on how many. If ``all_of_them`` is False, only notes of nearly every row
-    are explained."""
+    """Returns a line for each note of these rows that explains it. For a note on nearly every row,
+    the line also says on how many. If ``all_of_them`` is False, only notes on nearly every row are
+    explained."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []
@@ -297,9 +297,9 @@ _KNOWS_FROM = 104
 
 
 def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
-    """Returns the comparison of the ways: a label, the heads and one row for each way. ``head`` is
-    the head of the amounts, as ``You get, net``. Narrow screens leave out the column about who
-    knows who pays whom."""
+    """Returns the comparison of the kinds of routes: a label, the heads and one row for each kind.
+    ``head`` is the head of the amounts, as ``You get, net``. Narrow screens leave out the column
+    ``Knows who pays whom``."""
     knows = width >= _KNOWS_FROM
     rest = width - _KIND - _AMOUNT - _TAKES - 3
     holds = rest // 2 + 4 if knows else rest

@@ -132,8 +132,8 @@ _MARKS = {
 
 
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """Returns one leg of an order: its label with ``fact`` at the end, then one row per step. A
-    time that nobody saw is ``—``."""
+    """Returns one leg of an order: its label with ``fact`` at the end, then one row per step. If
+    nobody saw when a step happened, its time is ``—``."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 

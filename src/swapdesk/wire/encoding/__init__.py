@@ -1,1 +1,2 @@
-"""How values stand on the wire: JSON in bounds, exact numbers, safe text, times, query strings."""
+"""Reading and writing of values on the wire: JSON within bounds, exact numbers, safe text, times,
+query strings."""

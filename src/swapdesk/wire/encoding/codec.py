@@ -1,11 +1,11 @@
-"""JSON bytes in and out, bounded and exact.
+"""Reading and writing of JSON, within bounds and exact.
 
-Reading refuses what a tolerant parser lets through: duplicate keys, NaN, deep nesting, endless
-numbers, broken UTF-8. In an answer of a service a number of any size may stand where this program
-reads none. Errors of pydantic become (path, sentence) pairs that quote no value.
+The reader refuses what a tolerant parser accepts: duplicate keys, NaN, deep nesting, overlong
+numbers, broken UTF-8. A service's answer may contain a number of any size in a member that this
+program does not read. Errors of pydantic become (path, sentence) pairs that quote no value.
 
-Writing keeps every digit of a Decimal, writes times as RFC 3339 and refuses floats. The models that
-others share (``WireModel.SHARED``) are written from memory.
+The writer keeps every digit of a Decimal, writes times as RFC 3339 and refuses floats. For models
+that repeat in other models (``WireModel.SHARED``), it reuses the text that it wrote first.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ _DECIMAL_REPR = re.compile(r"Decimal\('([^']+)'\)")
 
 
 def path_of(loc: Iterable[int | str]) -> str:
-    """``("orders", 0, "amount")`` as ``orders.0.amount``, safe to show."""
+    """Returns the dotted path of a location, safe to show: ``orders.0.amount`` for ``("orders", 0,
+    "amount")``."""
     return ".".join(safe_text(str(part), 64) for part in loc)
 
 
@@ -75,7 +76,8 @@ def _shown(value: Any) -> str:
 
 
 def sentence(detail: ErrorDetails) -> str:
-    """Why one value is refused; a bound is quoted in plain digits, the value is not."""
+    """Returns why one value is refused. The text quotes a bound in plain digits, but never the
+    value."""
     template = _SENTENCES.get(detail["type"])
     if template is not None:
         context = {name: _shown(value) for name, value in detail.get("ctx", {}).items()}
@@ -152,7 +154,8 @@ def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> list[tuple[str, s
 
 
 def _lean(value: BaseModel, shared: frozenset[str]) -> str:
-    """As ``model_dump`` and :func:`_write`, without a dictionary between."""
+    """Returns the JSON of a model without its ``shared`` fields. The result is that of
+    ``model_dump`` and :func:`_write`, without building a dictionary."""
     fields, out = value.__dict__, []
     for name, written, nullable in _plan_of(type(value), shared):
         item = fields[name]
@@ -164,7 +167,8 @@ def _lean(value: BaseModel, shared: frozenset[str]) -> str:
 
 
 def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
-    """The whole of a model; its ``shared`` fields come from memory, after all others."""
+    """Returns the JSON of a whole model from ``lean``, its JSON without the ``shared`` fields. The
+    texts of these fields are remembered and appended last."""
     parts = [lean[1:-1]] if len(lean) > 2 else []
     for name in sorted(shared):
         part = getattr(value, name)
@@ -176,7 +180,7 @@ def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
 
 
 def encode_twice(value: BaseModel) -> tuple[str, str]:
-    """JSON of a model without its shared models, and of the whole model."""
+    """Returns two JSON texts of a model: without its shared models, and whole."""
     shared: frozenset[str] = getattr(value, "SHARED", frozenset())
     lean = _lean(value, shared)
     whole = _with_shared(value, shared, lean)
@@ -188,7 +192,8 @@ def _writable(text: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Half a surrogate pair becomes its escape, which is the same JSON value."""
+    """Returns the text as UTF-8. Half of a surrogate pair becomes its escape, which is the same
+    JSON value."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -199,7 +204,7 @@ def _text(value: object) -> str:
 
 
 def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
-    """UTF-8 JSON without blanks; Decimals digit for digit, times as RFC 3339.
+    """Returns UTF-8 JSON without blanks, with all digits of Decimals and times as RFC 3339.
 
     Models are written under their wire names; the two options apply to models only. Raises
     TypeError for a float or an unknown type, and NumberError for a number out of bounds.
@@ -236,7 +241,7 @@ _STEPS_AT_ONCE = 4_096
 
 
 class CodecError(ValueError):
-    """Bytes that are no acceptable JSON.
+    """Raised for bytes that are not acceptable JSON.
 
     ``code`` is one of too_large, not_utf8, not_json, too_deep, duplicate_key, number, shape.
     """
@@ -247,7 +252,8 @@ class CodecError(ValueError):
 
 
 class ShapeError(CodecError):
-    """JSON of another shape: ``fields`` lists (dotted path, message), never a value."""
+    """Raised for JSON of an unexpected shape. ``fields`` lists (dotted path, message) pairs, which
+    never contain a value."""
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
         shown = "; ".join(f"{path or 'body'}: {message}" for path, message in fields[:3])
@@ -299,8 +305,9 @@ _answer_decoder = _decoder_of(_near_or_far, _near_or_far)
 
 
 def _is_deeper(data: bytes, max_depth: int) -> bool:
-    """True if arrays and objects are nested deeper. It does not recurse and reads hardly beyond the
-    first that is, so that a hostile document costs little."""
+    """Returns True if arrays and objects are nested deeper than ``max_depth``. The check does not
+    recurse and stops soon after the first place that is too deep, so that a hostile document costs
+    little."""
     if b"\\" in data:
         # Pairs first, so that the quote after an escaped backslash still ends its text.
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -317,9 +324,9 @@ def _is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
-    """Raises CodecError for a document nested deeper, before a recursive reader meets it.
+    """Raises CodecError for a document that is nested too deep. Call it before a recursive reader.
 
-    Where a library has raised Python's recursion limit, such a document would end the process.
+    If a library has raised Python's recursion limit, such a document would crash the process.
     """
     if data.count(b"[") + data.count(b"{") > max_depth and _is_deeper(data, max_depth):
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
@@ -339,14 +346,14 @@ def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
 
 
 def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
-    """The text of a document with numbers in place of the parts that repeat (``parse_cache``);
-    equal texts are equal documents. Raises ValueError if a part is no JSON."""
+    """Returns the text of a document, with numbers in place of the parts that repeat
+    (``parse_cache``). Equal texts mean equal documents. Raises ValueError if a part is not JSON."""
     return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
 
 
 def part_of(number: str) -> str | None:
-    """The part that a number in the text of :func:`shortened` stands for; None for any other
-    number."""
+    """Returns the part that a number in the result of :func:`shortened` stands for; None for any
+    other number."""
     return PARTS.text(number)
 
 
@@ -357,9 +364,9 @@ def decode_json(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> object:
-    """Plain Python values of one JSON document; numbers are :class:`WireNumber`. For the
-    ``client``, whose answers gain members over time, numbers out of bounds are
-    :class:`FarNumber`."""
+    """Returns the plain Python values of a JSON document; numbers are :class:`WireNumber`. If
+    ``side`` is ``client``, numbers out of bounds are :class:`FarNumber` instead of errors, because
+    answers gain members over time. Raises CodecError."""
     text = _text_of(data, max_bytes, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
@@ -386,7 +393,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
-    """A decoded value as ``kind``. Raises ShapeError, which names every field that is wrong."""
+    """Returns a decoded value as ``kind``. Raises ShapeError, which lists the fields that are
+    wrong."""
     adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)  # type: ignore[arg-type]
     try:
         # Python names of fields are ours alone: on the wire only the aliases count.
@@ -412,6 +420,7 @@ def decode(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> T:
-    """JSON bytes as ``kind``, with text rewritten for the ``side`` that reads it."""
+    """Returns JSON bytes as ``kind``, with display text made safe if ``side`` is ``client``. Raises
+    CodecError."""
     value = decode_json(data, side=side, max_bytes=max_bytes, max_depth=max_depth)
     return validate(kind, value, side=side)

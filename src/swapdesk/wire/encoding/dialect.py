@@ -1,5 +1,5 @@
-"""Names and forms of the public service that differ from the contract: a client reads both, the
-service writes ours, or theirs where configured (contract 1.22)."""
+"""Names and forms in which the public service differs from the contract. A client reads both. The
+service writes the contract's, or the public service's if it is configured to (contract 1.22)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ VENDOR_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "actionRequired": ("ffSetEmergency",),
     }
 )
-"""Our name, then the other names that are read, best first."""
+"""The contract's name of a field, and the other names under which it is read, best first."""
 
 
 CHAIN_NAMES: Mapping[str, str] = MappingProxyType(
     {"xrp": "ripple", "stellar": "xlm", "dogecoin": "doge", "cosmos": "cosmoshub-4"}
 )
-"""Our short name of a chain, then theirs."""
+"""The contract's short name of a chain, and the public service's name."""
 
 _OUR_CHAINS = {theirs: ours for ours, theirs in CHAIN_NAMES.items()}
 _NAMING_CHAINS = ("chain", "shortName", "refundChain")
@@ -36,18 +36,19 @@ _ASKING_CHAINS = ("chain", "name")
 _SENT = ("to", "data", "value", "gasLimit")
 
 _REPLACED = ("serviceId", "serviceIds")
-"""Only the vendor's name is written for these; others stand beside ours, as in the public
-record."""
+"""Fields that are written only under the public service's name. Other fields are written under both
+names, as in the public record."""
 
 
 class Dialect(StrEnum):
-    """Whose names a service writes."""
+    """The set of names that a service writes: those of the contract or those of the public
+    service."""
 
     CONTRACT = "contract"
     VENDOR = "vendor"
 
     def names(self, value: Any) -> Any:
-        """A plain JSON value as this dialect writes it, at every depth."""
+        """Returns a plain JSON value with the names of this dialect, at every depth."""
         if self is Dialect.CONTRACT:
             return value
         if isinstance(value, list):
@@ -65,7 +66,8 @@ class Dialect(StrEnum):
         return written | _in_their_form(value)
 
     def asked(self, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Query parameters with our names of chains in place of theirs."""
+        """Returns query parameters with the contract's chain names in place of those of this
+        dialect."""
         if self is Dialect.CONTRACT:
             return pairs
         return [
@@ -74,7 +76,7 @@ class Dialect(StrEnum):
         ]
 
     def path(self, path: str) -> str:
-        """A dotted path to an input (contract 3.2) with the names of this dialect."""
+        """Returns a dotted path to an input (contract 3.2) with the names of this dialect."""
         if self is Dialect.CONTRACT:
             return path
         parts = path.split(".")
@@ -82,8 +84,9 @@ class Dialect(StrEnum):
 
 
 def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The end of a fixed rate in Unix seconds, as a text; and for a DEX order whose ``metadata`` is
-    an object, the transaction as ``tx`` beside it."""
+    """Returns the members that the public service writes in another form: the end of a fixed rate
+    as a text of Unix seconds, and for a DEX order with a ``metadata`` object its transaction as
+    ``tx``, or ``offChain``."""
     written: dict[str, Any] = {}
     ends, sends = value.get("validUntil"), value.get("metadata")
     if value.get("fixed") is True and isinstance(ends, str):
@@ -97,5 +100,5 @@ def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def alias(name: str) -> AliasChoices:
-    """All names under which ``name`` is read; our own comes first."""
+    """Returns all names under which ``name`` is read, the contract's first."""
     return AliasChoices(name, *VENDOR_NAMES.get(name, ()))

@@ -1,4 +1,4 @@
-"""Ids of orders, rows and quotes: their form, how new ones are drawn, how they enter a URL."""
+"""Ids of orders, rows and quotes: their form, new random ids, and ids in a URL."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
 """An order or multi-order id (contract 1.16)."""
 
 AskedId = Annotated[str, Identity(64)]
-"""The id of an order or a group in a path: any text of this length, since an id that is not ours is
-unknown and no mistake (contract 1.16)."""
+"""The id of an order or a group in a path: any text of this length. An id in another form is
+treated as unknown, not as an error in the request (contract 1.16)."""
 
 ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
-"""A token or chain row id: 24 hexadecimal digits."""
+"""The id of a token row or chain row: 24 hexadecimal digits."""
 
 QuoteId = Annotated[str, Identity(128, pattern=r"^[!-~]{1,128}$")]
-"""A quote id, opaque to the client: printable ASCII without blanks."""
+"""A quote id: printable ASCII without blanks, which has no meaning to the client."""
 
 # The short-uuid alphabet: no 0, 1, I, O, l. 57 ** 22 is a little over 2 ** 128.
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -32,7 +32,8 @@ _SEGMENT = re.compile(ORDER_ID_PATTERN, re.ASCII)
 
 
 def new_order_id(rng: random.Random) -> str:
-    """22 characters of the short-uuid alphabet, 128 bits (contract 1.16)."""
+    """Returns a new order id of 128 random bits: 22 characters of the short-uuid alphabet (contract
+    1.16)."""
     # 64 bits more than needed keep the remainder unbiased.
     number = rng.getrandbits(192) % len(_ALPHABET) ** _ORDER_ID_LENGTH
     letters = []
@@ -43,12 +44,13 @@ def new_order_id(rng: random.Random) -> str:
 
 
 def new_object_id(rng: random.Random) -> str:
-    """Of a row or a quote: 24 random hexadecimal digits, in no order of time (contract 1.17)."""
+    """Returns a new id of a row or a quote: 24 random hexadecimal digits, which do not follow the
+    order of creation (contract 1.17)."""
     return f"{rng.getrandbits(96):024x}"
 
 
 def safe_segment(text: str) -> str:
-    """An id as one segment of a URL path. Raises UnsafeText for anything else."""
+    """Returns an id as one segment of a URL path. Raises UnsafeText for any other text."""
     if _SEGMENT.fullmatch(text) is None:
         raise UnsafeText("an id has 1 to 64 letters, digits, _ or -")
     return quote(text, safe="")

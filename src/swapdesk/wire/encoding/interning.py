@@ -1,8 +1,8 @@
-"""Objects that repeat in answer after answer, read once and written once.
+"""Reuse of objects that repeat in many answers: each is read once and written once.
 
-An order carries both its tokens and their chains, four fifths of its bytes; a stream of orders
-repeats a few hundred of them. They are frozen, so one object may stand in many orders, and threads
-may read and write at once: the journal has its own.
+Every order contains its two tokens and their chains, which are four fifths of its bytes; a stream
+of orders repeats a few hundred of them. These objects are frozen, so that many orders can share
+one. Threads may read and write at once, because the journal has its own thread.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 KEPT = 1_024
-"""Objects of one kind that are remembered; the least recently read are forgotten."""
+"""The most objects of one kind that are remembered; the least recently added are forgotten."""
 _HEAVIEST = 16 * 1024
 
 
 class Shared(Struct, frozen=True):
-    """``Annotated[Token, Shared()]``: equal raw objects of one ``id`` become the same model."""
+    """A marker, used as ``Annotated[Token, Shared()]``: equal raw objects with the same ``id``
+    become one and the same model."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -68,7 +69,8 @@ def _weight(value: Any) -> int:
 
 
 class SharedTexts:
-    """JSON of frozen models by identity; each model is held, so that its identity stays unique."""
+    """The JSON texts of frozen models, by the identity of the model. Each model is kept, so that no
+    other object gets its identity."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._known: Newest[int, tuple[BaseModel, str]] = Newest(kept)

@@ -1,7 +1,7 @@
-"""JSON schemas of wire types, in the words of JSON Schema.
+"""JSON schemas of wire types in standard JSON Schema.
 
-pydantic writes a bound on a custom-read number under its own name (``ge``); readers of the OpenAPI
-document know ``minimum`` alone.
+pydantic writes a bound of a custom number type under its own name (``ge``), but readers of the
+OpenAPI document only know ``minimum``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from swapdesk.wire.encoding.readers import BOUNDS
 
 
 class WireJsonSchema(GenerateJsonSchema):
-    """Use as ``schema_generator``: bounds become ``minimum``, ``exclusiveMinimum`` and so on.
+    """A ``schema_generator`` that writes bounds as ``minimum``, ``exclusiveMinimum`` and so on.
 
     Bounds and defaults are int or Decimal, never float or text; ``encode_json`` writes them.
     """
@@ -32,7 +32,8 @@ class WireJsonSchema(GenerateJsonSchema):
 
 
 def _number(value: Any) -> Any:
-    """pydantic hands a Decimal bound over as text or float."""
+    """Returns a bound as a Decimal if pydantic gives it as text or float; any other value
+    unchanged."""
     if isinstance(value, (str, float)):
         try:
             return Decimal(str(value))

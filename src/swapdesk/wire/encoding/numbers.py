@@ -1,7 +1,7 @@
-"""Exact amounts: the digits on the wire, the Decimal inside, the same digits back.
+"""Exact amounts: the digits of the wire become a Decimal and are written back as the same digits.
 
-An amount is never a float. Bounds come before any arithmetic, because turning
-``1e999999`` into an integer takes half a minute.
+An amount is never a float. Bounds are checked before any arithmetic, because converting
+``1e999999`` to an integer takes half a minute.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ _TOKEN = re.compile(r"-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9
 _INTEGER_TOKEN = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
 
 MONEY = Context(prec=80, traps=[Inexact, InvalidOperation, Overflow, DivisionByZero])
-"""Exact work: a result that does not fit raises instead of being rounded."""
+"""Decimal context for exact arithmetic: a result that does not fit raises an error instead of being
+rounded."""
 
 ROUGH = Context(prec=60, traps=[InvalidOperation, Overflow, DivisionByZero])
-"""Divisions, rates and shares: 60 digits, rounded half to even."""
+"""Decimal context for divisions, rates and shares: 60 digits, rounded half to even."""
 
 _WIDE = Context(prec=200, traps=[InvalidOperation, Overflow, DivisionByZero])
 
 
 class NumberError(ValueError):
-    """A number outside the bounds or the grammar of the wire."""
+    """Raised for a number outside the bounds or the grammar of the wire."""
 
 
 class WireNumber(str):
@@ -56,31 +57,34 @@ class WireNumber(str):
 
 
 class FarNumber(Struct, frozen=True):
-    """The exact text of a JSON number token outside the bounds of the wire. It may stand in a
-    member of an answer that nobody reads; no field accepts it.
+    """The exact text of a JSON number token outside the bounds of the wire. A member of an answer
+    that nobody reads may contain one; no field accepts it.
 
-    It is no dataclass, because a model would write the fields of one; this is written as it came.
+    The class is not a dataclass, because a model would then write its fields instead of the number
+    as it came.
     """
 
     text: str
 
 
 def holds_far(value: object) -> bool:
-    """True if a decoded value holds a :class:`FarNumber`, at any depth."""
+    """Returns True if a decoded value contains a :class:`FarNumber`, at any depth."""
     if isinstance(value, dict):
         return any(map(holds_far, value.values()))
     return any(map(holds_far, value)) if isinstance(value, list) else isinstance(value, FarNumber)
 
 
 def refuse_far(value: T) -> T:
-    """For values that are kept as they came and then acted on: numbers within the bounds only."""
+    """Returns the value, or raises a validation error if it contains a number out of bounds. It is
+    for values that are kept unchanged and used later."""
     if holds_far(value):
         raise refusal("number", "holds a number outside the accepted form")
     return value
 
 
 def number_token(text: str) -> WireNumber:
-    """Checks one JSON number token. Raises NumberError if it is too long or too large."""
+    """Returns a JSON number token as a WireNumber. Raises NumberError if it is too long or too
+    large."""
     if len(text) > TOKEN_LIMIT:
         raise NumberError(f"a number of {len(text)} characters")
     if _TOKEN.fullmatch(text) is None:
@@ -89,8 +93,8 @@ def number_token(text: str) -> WireNumber:
 
 
 def bounded(amount: Decimal) -> Decimal:
-    """``amount`` itself if it is finite and within 40 digits on each side of the point. Raises
-    NumberError."""
+    """Returns ``amount`` if it is finite and within 40 digits on each side of the point. Raises
+    NumberError otherwise."""
     if not amount.is_finite():
         raise NumberError("must be a finite number")
     exponent = amount.as_tuple().exponent
@@ -132,7 +136,8 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
 
 
 def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
-    """Marker that reads one kind of number with ``read``; its JSON schema is ``json_type``."""
+    """Returns a marker for a type that is read by ``read``; its JSON schema has the type
+    ``json_type``."""
 
     def validate(value: object) -> Any:
         try:
@@ -144,10 +149,10 @@ def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
 
 
 Amount = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=True), "number")]
-"""A number of an answer: a JSON number, or the same digits as a text; scale kept."""
+"""A number of an answer: a JSON number, or a text with the same digits. Trailing zeros are kept."""
 
 NO_BOUND = Decimal(2**53 - 1)
-"""Written by services in JavaScript where there is no bound."""
+"""The value that services in JavaScript write if there is no bound."""
 
 
 def _ceiling_of(value: object) -> Decimal | None:
@@ -158,21 +163,22 @@ def _ceiling_of(value: object) -> Decimal | None:
 
 
 Ceiling = Annotated[Decimal, number_by(_ceiling_of, "number")] | None
-"""The largest amount that something takes. "No bound" (0, or the largest safe integer) is None, so
-that it is never compared with (contract 6.2)."""
+"""The largest amount that something accepts. "No bound" (0, or at least the largest safe integer)
+becomes None, so that no amount is compared with it (contract 6.2)."""
 
 BodyNumber = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=False), "number")]
-"""A number of a request body: only a real JSON number."""
+"""A number of a request body, which must be a JSON number and not a text."""
 
 WireInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=True), "integer")]
-"""An integer of an answer, below 2^53; ``18.0`` is 18."""
+"""An integer of an answer, below 2^53; ``18.0`` is read as 18."""
 
 BodyInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=False), "integer")]
-"""An integer of a request body, below 2^53, written without point or exponent."""
+"""An integer of a request body, below 2^53, without point or exponent."""
 
 
 def plain(d: Decimal) -> str:
-    """All digits, never scientific notation; the scale is kept (``1.50`` stays ``1.50``)."""
+    """Returns all digits, never scientific notation; trailing zeros are kept (``1.50`` stays
+    ``1.50``)."""
     text = str(d)
     if len(text) <= SCALE_LIMIT and "E" not in text and d.is_finite():
         return text
@@ -181,7 +187,8 @@ def plain(d: Decimal) -> str:
 
 @dataclass(slots=True)
 class AmountError(ValueError):
-    """Why a typed amount is refused: ``code``, the sentence to show, the 0-based position."""
+    """Raised if a typed amount is refused, with a ``code``, the ``message`` to show and the 0-based
+    ``position`` of the fault."""
 
     code: str
     message: str
@@ -195,8 +202,8 @@ _UNREADABLE = 'A comma is not part of an amount. Write "1.5".'
 
 
 def _comma(text: str) -> AmountError:
-    """Advises only if the text can be read in one way; a wrong reading is off by a factor of
-    1000."""
+    """Returns the error for a comma. The message proposes an amount only if the text has one
+    meaning, or names both meanings, because a wrong reading is off by a factor of 1000."""
     position = text.index(",")
     whole = text.replace(",", "")
     point = text.replace(",", ".")
@@ -218,7 +225,7 @@ def _comma(text: str) -> AmountError:
 _GROUPED = re.compile(
     r"[0-9]{1,3}(?:([ \u00a0\u2009\u202f'\u2019])[0-9]{3}(?:\1[0-9]{3})*)(\.[0-9]+)?"
 )
-"""Digits in groups of three, which can be read in one way only."""
+"""The pattern of digits in groups of three, which have only one meaning."""
 
 
 def _stranger(text: str, ch: str, position: int) -> AmountError:
@@ -230,10 +237,10 @@ def _stranger(text: str, ch: str, position: int) -> AmountError:
 
 
 def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This token") -> Decimal:
-    """The amount that a person typed. Raises AmountError.
+    """Returns the amount that a person typed. Raises AmountError.
 
-    Grammar ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, ASCII, at most 40 digits on each side, at most
-    ``decimals`` digits after the point (contract 1.11).
+    The grammar is ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, ASCII, with at most 40 digits on each side and
+    at most ``decimals`` digits after the point (contract 1.11).
     """
     if not text:
         raise AmountError("empty", "Type an amount.", 0)
@@ -267,8 +274,8 @@ def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This 
 
 
 def to_base_units(amount: Decimal, decimals: int) -> int:
-    """The amount in the token's smallest unit, exactly. Raises NumberError if it has more
-    decimals."""
+    """Returns the exact amount in the token's smallest unit. Raises NumberError if it has more than
+    ``decimals`` decimals."""
     scaled = _WIDE.scaleb(bounded(amount), decimals)
     if scaled != scaled.to_integral_value(context=_WIDE):
         raise NumberError(f"{plain(amount)} has more than {decimals} decimals")
@@ -276,12 +283,14 @@ def to_base_units(amount: Decimal, decimals: int) -> int:
 
 
 def from_base_units(units: int, decimals: int) -> Decimal:
-    """Smallest units as an amount with exactly ``decimals`` digits after the point."""
+    """Returns an amount with exactly ``decimals`` digits after the point from a number of smallest
+    units."""
     return _WIDE.scaleb(Decimal(units), -decimals)
 
 
 def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
-    """Cuts to ``decimals`` digits, ``up`` for amounts to pay, down for amounts to get."""
+    """Returns the amount rounded to ``decimals`` digits: up if ``up`` is True, for amounts to pay,
+    else down, for amounts to receive. Raises NumberError."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")
@@ -294,17 +303,17 @@ def _unit(decimals: int) -> Decimal:
 
 
 def short(amount: Decimal) -> Decimal:
-    """The same number without trailing zeros after the point, and without an exponent."""
+    """Returns the same number without trailing zeros after the point, and without an exponent."""
     cut = amount.normalize(_WIDE)
     return cut.quantize(Decimal(1), context=_WIDE) if int(cut.as_tuple().exponent) > 0 else cut
 
 
 def as_double(d: Decimal) -> Decimal:
-    """What a server that computes in doubles would hold: the shortest digits of the nearest
-    double."""
+    """Returns the value that a server with floating-point doubles would store: the shortest digits
+    of the nearest double."""
     return Decimal(repr(float(bounded(d))))
 
 
 def survives_double(d: Decimal) -> bool:
-    """True if a server that computes in doubles returns the very same amount."""
+    """Returns True if a server with floating-point doubles would return exactly the same amount."""
     return as_double(d) == d

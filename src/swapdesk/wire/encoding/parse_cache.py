@@ -1,9 +1,9 @@
-"""Parts of JSON texts that repeat, parsed once.
+"""A cache of JSON parts that repeat, so that each is parsed once.
 
-Four fifths of an order are its two tokens, the same text in update after update. A text is parsed
-with every known part cut out, and the parser inserts the earlier value in its place. The result is
-that of parsing the whole: only a complete object that follows ``,"name":`` is cut out, which in
-valid JSON is nothing but a value.
+Four fifths of an order are its two tokens, whose text is the same in update after update. Before a
+text is parsed, every known part is replaced by a number, and the parser inserts the part's earlier
+value for that number. The result is the same as without the cache: only a complete object after
+``,"name":`` is replaced, and in valid JSON such an object is always a value.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 KEPT = 1_024
-"""Parts that are remembered; the oldest are forgotten."""
+"""The most parts that are remembered; the oldest are forgotten."""
 LONGEST = 8 * 1024
 _HEAD = 64
-"""Characters by which a part is looked up: enough for the id it begins with."""
+"""Number of characters by which a part is looked up; they include the id that the part begins
+with."""
 _DIGITS = 100
-"""More than a number of the wire may have, so that none is mistaken for a part."""
+"""Number of digits of a replacement number: more than a number of the wire may have, so that none
+is mistaken for a part."""
 
 Part = tuple[str, str, Any]
-"""The text, the number that stands for it, its value."""
+"""A part: its text, the number that stands for it, and its value."""
 
 
 class Newest(OrderedDict[K, V]):
-    """The ``most`` entries that were set last; older ones are forgotten."""
+    """A dictionary of the ``most`` entries that were set last; older entries are forgotten."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -44,7 +46,7 @@ class Newest(OrderedDict[K, V]):
 
 
 class KnownParts:
-    """``read`` parses one JSON value at a position: its value and where it ends."""
+    """The parts that repeat, with the numbers that stand for them."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -57,20 +59,23 @@ class KnownParts:
         self._adding = Lock()
 
     def expect(self, name: str) -> None:
-        """Objects under this name repeat."""
+        """Declares that objects under this name repeat."""
         self._marks = tuple({*self._marks, f',"{name}":{{'})
 
     def value(self, number: str) -> Any:
-        """What a number of :meth:`shorten` stands for; KeyError for any other number."""
+        """Returns the value of the part that a number of :meth:`shorten` stands for. Raises
+        KeyError for any other number."""
         return self._numbered[number][2]
 
     def text(self, number: str) -> str | None:
-        """The text that a number of :meth:`shorten` stands for; None for any other number."""
+        """Returns the text of the part that a number of :meth:`shorten` stands for; None for any
+        other number."""
         part = self._numbered.get(number)
         return None if part is None else part[0]
 
     def shorten(self, text: str, read: Callable[[str, int], tuple[Any, int]]) -> str:
-        """The text with numbers in place of its parts. Raises ValueError if it is no JSON."""
+        """Returns the text with numbers in place of its parts. ``read`` parses one JSON value at a
+        position, and returns the value and its end. Raises ValueError if a part is not JSON."""
         pieces: list[str] = []
         done = 0
         for at in self._places(text):
@@ -113,4 +118,4 @@ class KnownParts:
 
 
 PARTS = KnownParts()
-"""The parts of this process; models name theirs (``WireModel.SHARED``)."""
+"""The parts of this process; models declare the names of theirs (``WireModel.SHARED``)."""

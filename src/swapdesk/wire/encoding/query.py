@@ -1,4 +1,5 @@
-"""Query strings: read strictly by the service, written by the client, one model for both.
+"""Query strings: the service reads them strictly and the client writes them, both with the same
+models.
 
 Source: contract 1.6 and 1.11 to 1.14.
 """
@@ -59,24 +60,27 @@ def _boolean(value: object) -> bool:
 
 
 QueryInteger = Annotated[int, number_by(_integer, "integer")]
-"""``^-?(0|[1-9][0-9]*)$``, below 2^53."""
+"""An integer in a query: ``^-?(0|[1-9][0-9]*)$``, below 2^53."""
 
 QueryNumber = Annotated[Decimal, number_by(_number, "number")]
-"""``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, at most 40 digits each side."""
+"""A number in a query: ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, at most 40 digits on each side."""
 
 QueryBoolean = Annotated[bool, number_by(_boolean, "boolean")]
-"""``true`` or ``false``."""
+"""A truth value in a query: ``true`` or ``false``."""
 
 QueryTime = Annotated[datetime, ASKED_TIME]
-"""Any time of the calendar: RFC 3339 or ``YYYY-MM-DD``; without an offset UTC."""
+"""A time in a query: RFC 3339 or ``YYYY-MM-DD``, any time of the calendar. It is UTC if it has no
+offset."""
 
 
 class FreeText(Identity):
-    """Marker for a typed search text: any script, no control character, bounded."""
+    """A marker for a typed search text, which may have any script but no control characters, and a
+    limited length."""
 
 
 class QueryError(ValueError):
-    """What is wrong with each parameter of a request, by its name on the wire."""
+    """Raised for a wrong query. ``fields`` gives the problem of each parameter by its name on the
+    wire."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {problem}" for name, problem in fields.items()))
@@ -96,7 +100,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def wire_names(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """The names under which one field is read, our own first."""
+    """Returns the names under which a field is read, the contract's first."""
     source = field.validation_alias or field.alias or name
     if isinstance(source, AliasChoices):
         return tuple(choice for choice in source.choices if isinstance(choice, str))
@@ -131,10 +135,10 @@ def known_pairs(model: type[BaseModel], pairs: list[tuple[str, str]]) -> list[tu
 
 
 def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """The decoded name and value pairs of a query string as ``model``.
+    """Returns the decoded name and value pairs of a query string as ``model``.
 
-    A name repeats only for a list; ``a,b`` is one value. Unknown names, empty values and wrong
-    values raise one :class:`QueryError` that names them all.
+    Only a list may repeat its name; ``a,b`` is one value. Raises one :class:`QueryError` that lists
+    all unknown names, empty values and wrong values.
     """
     by_name = {name: p for p in _parameters(model) for name in p.names}
     sent: dict[str, list[str]] = {}
@@ -173,7 +177,8 @@ def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
-    """The wire name an error belongs to; a rule over the whole model names it in ``field``."""
+    """Returns the wire name of the parameter that an error is about. An error about the whole model
+    names the parameter in ``field``."""
     if detail["loc"]:
         first = str(detail["loc"][0])
         return by_name[first].names[0] if first in by_name else first
@@ -181,12 +186,13 @@ def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
 
 
 def _written(value: object) -> str:
-    """A text as it is, anything else as JSON has it; a time loses its quotes."""
+    """Returns a text unchanged, any other value as JSON; a time has no quotes."""
     return str(value) if isinstance(value, str) else encode_json(value).decode().strip('"')
 
 
 def encode_query(model: BaseModel) -> list[tuple[str, str]]:
-    """The pairs to send: only what was set and is not None; a list repeats its name."""
+    """Returns the pairs to send: only fields that were set and are not None. A list repeats its
+    name."""
     pairs: list[tuple[str, str]] = []
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)

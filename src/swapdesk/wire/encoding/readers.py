@@ -1,6 +1,7 @@
-"""Types that are read by a function of ours: the bridge to pydantic's schemas.
+"""Types that are read by a function of this program: the connection to pydantic's schemas.
 
-pydantic is imported on use: the desk's first frame needs safe text and exact numbers, but no model.
+pydantic is imported only on use, because the desk's first frame needs safe text and exact numbers,
+but no models.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ BOUNDS = {
     "min_length": "minLength",
     "max_length": "maxLength",
 }
-"""pydantic's name of a bound, then JSON Schema's."""
+"""The pydantic name of each bound, with its name in JSON Schema."""
 
 
 class ReadBy:
-    """Marker of a type that is read by ``read`` and described by ``json_schema``. With
-    ``with_context`` the reader also gets pydantic's information, which tells who reads.
+    """A marker for a type that is read by ``read`` and described by ``json_schema``. If
+    ``with_context`` is True, the reader also gets pydantic's validation information, which says
+    whether the client or the service reads.
 
-    In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound before the marker, into the inner
-    schema: that one must go on validating, or the bound would be lost silently.
+    In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound into the inner schema. The inner
+    schema must still be validated, or the bound would be lost silently.
     """
 
     def __init__(
@@ -60,7 +62,8 @@ class ReadBy:
 
 
 def refusal(kind: str, message: str, **values: Any) -> Exception:
-    """The error that a reader raises; ``message`` may name ``values`` in braces."""
+    """Returns the validation error that a reader raises; ``message`` may contain names of
+    ``values`` in braces."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, message, values or None)
@@ -70,8 +73,8 @@ _NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a t
 
 
 def character_in_words(ch: str) -> str:
-    """``a space``, ``U+202E (right-to-left override)``: names what cannot be seen, or must not
-    reach a screen."""
+    """Returns words for a character that is invisible or must not reach a screen: ``a space``,
+    ``U+202E (right-to-left override)``."""
     if ch in _NAMED:
         return _NAMED[ch]
     name = unicodedata.name(ch, "a control character" if ch < " " else "")

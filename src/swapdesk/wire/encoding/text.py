@@ -1,7 +1,7 @@
-"""Text from the wire: what may be shown, and what may name something.
+"""Text from the wire: display text, which people read, and identity text, which names something.
 
-Display text is rewritten until a terminal can show it without harm. Identity text (ids, symbols,
-addresses, tags) is never rewritten: it is exact or it is refused.
+Display text is rewritten until a terminal can show it safely. Identity text (ids, symbols,
+addresses, tags) is never rewritten: it is accepted unchanged or refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _SCAN_PER_CHARACTER = 8
 
 
 class UnsafeText(ValueError):
-    """Identity text with a character, a blank edge or a length that no identity has."""
+    """Raised for identity text with an unsafe character, a blank at either end, or too many
+    characters."""
 
 
 def _is_selector(ch: str) -> bool:
@@ -39,15 +40,15 @@ def _is_selector(ch: str) -> bool:
 
 
 def is_unsafe(ch: str) -> bool:
-    """True if one character can steer, hide or reorder what a terminal shows."""
+    """Returns True if a character can steer, hide or reorder what a terminal shows."""
     return category(ch) in _UNSAFE_CATEGORIES or ch in _INVISIBLE or _is_selector(ch)
 
 
 def safe_text(s: str, limit: int) -> str:
-    """Text a terminal can show: at most ``limit`` characters, every unsafe one spelled out.
+    """Returns text that a terminal can show, with at most ``limit`` characters.
 
-    Unsafe characters become ``<U+XXXX>``, every kind of blank a space, more than two
-    combining marks on one base are dropped, a cut ends with an ellipsis.
+    Unsafe characters become ``<U+XXXX>``, and every kind of blank becomes a space. More than two
+    combining marks on one base are dropped. A shortened text ends with an ellipsis.
     """
     if s.isascii() and s.isprintable():
         return s if len(s) <= limit else s[: limit - 1] + "…"
@@ -84,7 +85,8 @@ def safe_text(s: str, limit: int) -> str:
 
 
 def identity_text(s: str, limit: int) -> str:
-    """The text itself, unchanged, or :class:`UnsafeText`."""
+    """Returns the text unchanged. Raises UnsafeText if it is not a valid identity text of at most
+    ``limit`` characters."""
     if len(s) > limit:
         raise UnsafeText(f"at most {limit} characters, not {len(s)}")
     if s != s.strip():
@@ -103,7 +105,8 @@ def identity_text(s: str, limit: int) -> str:
 
 
 def filter_line(text: str) -> str:
-    """The last filter before the terminal: no control, format or separator character passes."""
+    """Returns the text with every control, format or separator character replaced. This is the last
+    filter before the terminal."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if category(ch) in _LINE_CATEGORIES else ch for ch in text)
@@ -116,9 +119,9 @@ def _require_text(value: object) -> str:
 
 
 class Display(ReadBy):
-    """Marker for text that people read: rewritten by :func:`safe_text` on the client side. On the
-    service side it passes unchanged, except that half a surrogate pair, which no answer could
-    carry, is refused."""
+    """A marker for text that people read. On the client side it is rewritten by :func:`safe_text`.
+    On the service side it stays unchanged, but half of a surrogate pair is refused, because no
+    answer could carry it."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(self._validate, {"type": "string"}, with_context=True)
@@ -134,8 +137,8 @@ class Display(ReadBy):
 
 
 class Identity(ReadBy):
-    """Marker for text that names something: checked on both sides, never rewritten. ``limit`` is in
-    characters; ``pattern`` must match the whole text."""
+    """A marker for text that names something. It is checked on both sides and never rewritten.
+    ``limit`` is in characters; ``pattern`` must match the whole text."""
 
     def __init__(self, limit: int, *, pattern: str | None = None) -> None:
         json_schema: dict[str, Any] = {"type": "string", "maxLength": limit}
@@ -147,7 +150,8 @@ class Identity(ReadBy):
         self._compiled = re.compile(pattern, re.ASCII) if pattern is not None else None
 
     def check(self, value: object) -> str:
-        """The text of ``value``, or a validation error that does not quote it."""
+        """Returns the text of ``value``. Raises a validation error that does not quote the
+        value."""
         text = _require_text(value)
         try:
             identity_text(text, self.limit)
@@ -159,7 +163,8 @@ class Identity(ReadBy):
 
 
 class OpenEnum(ReadBy):
-    """Marker for a set that may grow: known values are documented, unknown ones kept as text."""
+    """A marker for a set of values that may grow: known values are documented, and unknown values
+    are kept as text."""
 
     LIMIT = 64
 

@@ -1,5 +1,8 @@
-"""Times on the wire: RFC 3339 text, aware UTC inside, clamped to the range that can be computed
-with. The public service also writes Unix time, and HTTP headers tell times in words."""
+"""Times on the wire: RFC 3339 text, read as aware UTC and limited to the range that this program
+computes with.
+
+The public service also writes Unix time, and HTTP headers contain dates in words.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ _RFC3339 = re.compile(f"{_DATE}(?:{_TIME}{_OFFSET})?")
 
 
 def rfc3339(dt: datetime) -> str:
-    """``2026-11-20T14:02:11.000Z``; milliseconds, cut not rounded. ValueError without a zone."""
+    """Returns the time as ``2026-11-20T14:02:11.000Z``, with milliseconds that are cut, not
+    rounded. Raises ValueError for a time without a zone."""
     if dt.tzinfo is None:
         raise ValueError("a time without a zone")
     moment = dt if dt.tzinfo is UTC else dt.astimezone(UTC)
@@ -30,8 +34,8 @@ def rfc3339(dt: datetime) -> str:
 
 
 def parse_rfc3339(text: str) -> datetime:
-    """An aware UTC time from RFC 3339 or ``YYYY-MM-DD``; UTC without an offset. Raises ValueError
-    (contract 1.14)."""
+    """Returns an aware UTC time from RFC 3339 or ``YYYY-MM-DD``; a time without an offset is UTC.
+    Raises ValueError (contract 1.14)."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError("must be a date-time like 2026-11-20T14:02:11Z")
@@ -67,25 +71,28 @@ def parse_rfc3339(text: str) -> datetime:
 
 
 LONGEST_WAIT = 10.0**9
-"""Seconds; more cannot be added to a time."""
+"""The longest wait that is returned, in seconds; a longer one could not be added to a time."""
 LONGEST_HOLD = 86_400.0
-"""Seconds that background work stays away at most when a service tells it to: a day. A longer time
-is nonsense, and the service is tried again then."""
+"""The most seconds, a day, that background work waits because a service asked for it. If the
+service asks for more, it is tried again after a day."""
 _SECONDS = re.compile(
     r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)(?:e\+?[0-9]+)?(?= *(?:s|sec|secs|second|seconds)?$)",
     re.I | re.A,
 )
 _NEXT_VALUE = re.compile(r"(?<!mon)(?<!tue)(?<!wed)(?<!thu)(?<!fri)(?<!sat)(?<!sun)(?<!day),", re.I)
-"""A comma between two values of a header, not the one behind the weekday of a date."""
+"""The pattern of a comma between two values of a header, but not of the comma after the weekday of
+a date."""
 
 
 def retry_after(text: str | None, now: datetime, date: str | None = None) -> float | None:
-    """Seconds to wait by ``Retry-After``; None if it says nothing usable.
+    """Returns the seconds to wait that a ``Retry-After`` header asks for; None if the header is
+    unusable.
 
-    A wait that is read too short disturbs a service that wants to be left alone. So seconds may
-    have a fraction, an exponent and a unit, a date any form of HTTP or of the API, and of several
-    values, as proxies add them, the longest counts. A date is by the clock of the sender, which
-    ``date`` tells; ``now`` is the caller's best estimate of it.
+    Too short a wait would disturb the service, so the reader is tolerant. Seconds may have a
+    fraction, an exponent and a unit; a date may be in any form of HTTP or of the API. If proxies
+    added several values, the longest wait counts. ``date`` is the answer's ``Date`` header, which
+    shows the sender's clock, and ``now`` the caller's best estimate of that clock. A wait until a
+    date is counted from the earlier of the two.
     """
     if not text or len(text) > 1_000:
         return None
@@ -110,7 +117,7 @@ def _wait(value: str, now: datetime) -> float | None:
 
 
 def _read_time(value: object) -> datetime:
-    """RFC 3339 text or an aware datetime; numbers are refused."""
+    """Returns a time from RFC 3339 text or an aware datetime; numbers are refused."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise PydanticCustomError("timestamp", "must have a time zone")
@@ -125,14 +132,15 @@ def _read_time(value: object) -> datetime:
 
 _SCHEMA = {"type": "string", "format": "date-time"}
 ASKED_TIME = ReadBy(_read_time, _SCHEMA)
-"""Marker of a time that is taken as it is, any of the calendar."""
+"""A marker for a time that is kept unchanged, at any point of the calendar."""
 
 _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
 
 def _from_unix(text: str) -> datetime | None:
-    """A time of 1973 or later from Unix seconds; or from milliseconds, if as seconds it would lie
-    thousands of years ahead, where a quote would never end."""
+    """Returns a time of 1973 or later from Unix seconds or milliseconds; None for any other text. A
+    number is read as milliseconds if as seconds it would be thousands of years ahead, so that its
+    quote would never end."""
     match = _UNIX.fullmatch(text)
     if match is None:
         return None
@@ -144,8 +152,8 @@ def _from_unix(text: str) -> datetime | None:
 
 
 def _read_told(value: object, info: ValidationInfo) -> datetime:
-    """A time of an answer: outside of the range it becomes the nearer end, so that an order stays
-    in view. A client also reads Unix time, as a number or a text."""
+    """Returns a time of an answer. A time out of range becomes the nearer end, so that its order
+    remains visible. A client also reads Unix time, as a number or a text."""
     if _is_client(info) and isinstance(value, str):
         unix = _from_unix(value)
         value = value if unix is None else unix
@@ -171,8 +179,8 @@ def _none_if_unreadable(
 
 
 Timestamp = Annotated[datetime, ReadBy(_read_told, _SCHEMA, with_context=True)]
-"""A time of an answer or a body: aware UTC, in the range of ``time_range``."""
+"""A time of an answer or a body, as aware UTC within the range of ``time_range``."""
 
 OptionalTime = Annotated[Timestamp | None, WrapValidator(_none_if_unreadable)]
-"""An optional time: a client reads an unreadable one as None, so that one row does not make a whole
+"""An optional time. A client reads an unreadable one as None, so that one row does not make a whole
 list unreadable."""

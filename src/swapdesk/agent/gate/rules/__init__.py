@@ -1,1 +1,1 @@
-"""The rules by subject. A module lists its own; ``verdict`` has them all in their order."""
+"""The rules by subject. Each module lists its own rules; ``verdict`` has all of them in order."""

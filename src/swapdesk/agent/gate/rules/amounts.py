@@ -1,7 +1,8 @@
-"""What leaves, what may be taken, what arrives, and what execution may cost (checklist 7, 12).
+"""Rules on amounts: what leaves, what may be taken, what arrives, and what execution may cost
+(checklist 7, 12).
 
-A permit that a call brings along is the one that was signed for it, or none. What the chain would
-do now is what was confirmed, and nothing else.
+If a call carries a permit, it must be the permit that was signed for it. The simulated effects must
+be those that were confirmed and no others.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
-    """A person confirms whole tokens. Decimals other than the contract's multiply what leaves by a
-    power of ten while the amount on the screen stays the same."""
+    """Objects if the promise counts a token by other decimals than its contract. Wrong decimals
+    multiply what leaves by a power of ten while the amount on the screen stays the same."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -67,8 +68,8 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 
 def _decimals(case: Case, asset: Asset) -> int | None:
-    """As the contract says now. The token that calls are paid in has fixed decimals here, whatever
-    its contract says."""
+    """Returns the decimals that the contract states now. The token that pays API calls has fixed
+    decimals here, whatever its contract states."""
     contract = asset.contract or ""
     if case.claim.solana:
         # The transaction states them, and the token program refuses decimals that are not the
@@ -97,9 +98,9 @@ def _miscounted(asset: Asset, decimals: int | None) -> str | None:
 
 @warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
-    """A list that puts another contract, or the chain's coin, behind a symbol makes ten of what was
-    meant ten of something dearer. Lists shorten symbols too, so a difference asks for a phrase and
-    refuses nothing."""
+    """Warns if the contract, or the chain's coin, has another symbol than the promise. With a wrong
+    symbol in a token list, a user who means ten of one token would sell ten of a dearer one. Lists
+    shorten symbols too, so the difference asks for a phrase and does not refuse."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -137,7 +138,8 @@ def _misnamed(asset: Asset, chain_id: int | None, symbol: str | None) -> str | N
 
 @refuses("ALLOWANCE_ABOVE", "allowed units")
 def allowance_is_no_more_than_sold(case: Case) -> Objections:
-    """Exact by default; unlimited only as tokens encode it and by typed consent."""
+    """Objects if an allowance is above the amount sold. Only an unlimited allowance with typed
+    consent may exceed it, in the exact number that tokens use for unlimited."""
     claim, promise = case.claim, case.promise
     for flow in claim.allowed:
         consented = promise.unlimited and flow.units == claim.limitless
@@ -161,7 +163,8 @@ def allowance_is_enough(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SPLIT", "allowed units")
 def one_allowance_at_a_time(case: Case) -> Objections:
-    """A swap sells one token once: several allowances add up to more than is shown."""
+    """Objects if a payload does not hold exactly one allowance. A swap sells one token once, and
+    several allowances add up to more than is shown."""
     if case.claim.act == "allow" and len(case.claim.allowed) != 1:
         yield Objection(f"It holds {len(case.claim.allowed)} allowances instead of one.")
 
@@ -175,7 +178,8 @@ def revocation_allows_nothing(case: Case) -> Objections:
 
 @refuses("SOLD_ABOVE", "sold units", "fee units")
 def no_more_leaves_than_confirmed(case: Case) -> Objections:
-    """Adds what is sold and the fee in the same token."""
+    """Objects if what is sold and the fee in the same token together exceed the confirmed
+    amount."""
     claim, promise = case.claim, case.promise
     flows = [outflow for outflow in claim.outflows if outflow.field.meaning != "value"]
     total = sum(flow.units for flow in flows)
@@ -208,7 +212,8 @@ def something_is_sold_once(case: Case) -> Objections:
 
 @refuses("LEAST_BELOW", "least units")
 def enough_arrives(case: Case) -> Objections:
-    """At least what was quoted less the confirmed slippage, in one part or in several."""
+    """Objects if less must arrive than the quoted amount less the confirmed slippage, in one part
+    or in several."""
     claim, promise = case.claim, case.promise
     if claim.act not in _SPENDING:
         return
@@ -224,7 +229,8 @@ def enough_arrives(case: Case) -> Objections:
 
 @refuses("PROMISE_EMPTY", "least units", "sold units", "allowed units")
 def promise_has_amounts(case: Case) -> Objections:
-    """A promise of nothing would let every amount pass as enough."""
+    """Objects if the confirmed amounts are 0 or contradict each other. A promise of 0 would accept
+    every amount as enough."""
     promise = case.promise
     if case.purpose in (Purpose.REVOKE, Purpose.CANCEL, Purpose.DEPLOY):
         return
@@ -253,7 +259,8 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
-    """EVM chains only; on Solana the simulation shows it."""
+    """Objects if the account has less than the payload takes. On EVM chains only; on Solana the
+    simulation shows this."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return
@@ -293,7 +300,7 @@ AMOUNT_RULES = (
 
 
 GAS = "Gas"
-"""The line on gas of an EVM transaction, which is no field of the payload."""
+"""The label of the gas line of an EVM transaction, which is no field of the payload."""
 
 
 @refuses("GAS_ABOVE", "network fee")
@@ -346,7 +353,7 @@ _EVEN = 27
 
 
 def brings_no_permit(claim: Claim) -> bool:
-    """True if the fields of a permit are empty, so that an allowance must exist."""
+    """True if the fields of a permit are empty, so that an allowance must already exist."""
     return not any(
         any(field.value) if isinstance(field.value, bytes) else field.value
         for field in claim.of("permit")
@@ -355,8 +362,8 @@ def brings_no_permit(claim: Claim) -> bool:
 
 @refuses("PERMIT_DIFFERS", "permit")
 def permit_is_the_one_signed_before(case: Case) -> Objections:
-    """One of the permits under this intent must carry this very signature of the account. Any other
-    fails on the chain at best, at the cost of the gas."""
+    """Objects if a call carries a permit that the account did not sign under this intent. Any other
+    permit would at best fail on the chain and cost the gas."""
     parts = list(case.claim.of("permit"))
     if not parts or brings_no_permit(case.claim) or _was_signed(case):
         return
@@ -376,7 +383,7 @@ def _was_signed(case: Case) -> bool:
 
 
 def _signature(claim: Claim) -> bytes | None:
-    """r, s and the parity of y; None if that is no signature."""
+    """Returns r, s and the parity of y from the claim's permit; None if they are no signature."""
     values = {field.path: field.value for field in claim.of("permit")}
     v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
     if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):
@@ -388,7 +395,8 @@ PERMIT_RULES = (permit_is_the_one_signed_before,)
 
 
 def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
-    """Units by token for one holder, without changes that cancel each other."""
+    """Returns the units that one holder gains or loses by token, without changes that cancel each
+    other."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
         if change.holder == holder:
@@ -411,7 +419,8 @@ def simulation_succeeds(case: Case) -> Objections:
 
 @refuses("SIMULATION_TAKES_MORE")
 def no_more_leaves(case: Case) -> Objections:
-    """On Solana the changes include the fee and the rent of new accounts."""
+    """Objects if the account would lose more than was confirmed in the simulation. On Solana the
+    changes include the fee and the rent of new accounts."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return
@@ -457,7 +466,8 @@ def nothing_else_moves(case: Case) -> Objections:
 
 @refuses("SIMULATION_ARRIVES_LESS")
 def simulation_pays_enough(case: Case) -> Objections:
-    """Only where the payout is on the same chain: another chain's part cannot be simulated."""
+    """Objects if less arrives in the simulation than was confirmed. Only for a payout on the same
+    chain, because another chain's part cannot be simulated."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return

@@ -1,8 +1,9 @@
-"""A bundle pays exactly the deposits of its group, once.
+"""Rules for a bundle, which must pay exactly the deposits of its group, once.
 
-On an EVM chain it is a UserOperation out of the owner's own smart account (checklist 13). The
-account is made by its factory, for the owner who signs, and is the only one. On Solana it is a
-transaction out of the account itself: fresh, plain, and executed as it says.
+On an EVM chain a bundle is a UserOperation out of the owner's own smart account (checklist 13). The
+smart account must be made by the known factory, for the owner who signs. On Solana a bundle is a
+transaction out of the account itself. It must have a fresh blockhash and make plain payments, and
+its simulation must show exactly these.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 
 @refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
-    """The address follows from owner and factory; nobody is asked for it."""
+    """Objects if the sender is not the smart account that follows from owner and factory. No
+    service is asked for this address."""
     own = case.policy.smart_account
     for field, sender in case.claim.texts("smart account"):
         if own is None:
@@ -80,7 +82,8 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
 
 @refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
-    """The group has its own key, so that a bundle that is built again replaces the one before."""
+    """Objects if the nonce is not the next one of this group. The group has its own nonce key, so
+    that a rebuilt bundle replaces the earlier one."""
     bundle, claim = case.promise.bundle, case.claim
     for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
@@ -136,7 +139,8 @@ def each_payment_is_of_the_promised_token(case: Case) -> Objections:
 
 @refuses("BUNDLE_ABOVE", "sold units")
 def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Orders may ask for one part in ten thousand above the confirmed amount."""
+    """Objects if the payments together exceed the confirmed amount. Orders may ask for one part in
+    ten thousand above it."""
     sold = case.promise.sell_units
     total = sum(flow.units for flow in case.claim.outflows)
     if total > sold + sold // 10_000:
@@ -172,8 +176,8 @@ def every_order_still_waits(case: Case) -> Objections:
 
 @refuses("BUNDLE_TAG_NEEDED")
 def no_order_needs_a_memo(case: Case) -> Objections:
-    """An operation carries no memo and a transaction one for all: a deposit without its tag is
-    credited to nobody."""
+    """Objects if an order needs a memo. An operation carries no memo and a transaction one for all
+    payments, and a deposit without its memo is credited to nobody."""
     if any(deposit.tag for deposit in case.promise.bundled):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
@@ -187,8 +191,9 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
-    """An earlier signature may still be executed, unless this one takes its nonce. Solana has no
-    such nonce: there only a transaction that can never be executed makes room for another."""
+    """Objects if another signature that pays these orders may still be executed. A signature with
+    the same nonce is allowed on EVM chains. On Solana the earlier transaction must be one that can
+    never be executed."""
     own = None if case.claim.solana else nonce_of(case.claim)
     for past in case.memory:
         if past.act in _PAYING and not past.spent and past.content != case.claim.content:
@@ -210,7 +215,7 @@ PAYMENT_RULES = (
     gas_is_within_the_bound,
     group_is_paid_once,
 )
-"""For every bundle."""
+"""The rules for every bundle."""
 
 OPERATION_RULES = (
     entry_point_is_the_canonical_one,
@@ -218,14 +223,15 @@ OPERATION_RULES = (
     account_is_made_once_and_for_its_owner,
     nonce_is_the_groups_next,
 )
-"""For UserOperations alone."""
+"""The rules for UserOperations alone."""
 
 GROUP_RULES = (*OPERATION_RULES, *PAYMENT_RULES)
 
 
 @refuses("BUNDLE_MEMO", "tag")
 def memo_is_the_groups_id(case: Case) -> Objections:
-    """A missing memo is accepted: no order of the group needs one."""
+    """Objects if a memo is not the group's id. A missing memo is accepted, because no order of the
+    group needs one."""
     bundle = case.promise.bundle
     tags = list(case.claim.texts("tag"))
     for field, tag in tags:
@@ -235,8 +241,8 @@ def memo_is_the_groups_id(case: Case) -> Objections:
 
 @refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
-    """An answer may not say how long the blockhash is valid. That it is valid now the node said, or
-    nothing was read at all."""
+    """Objects if the blockhash is valid for too few blocks. The count may be unknown: the node has
+    already said that the blockhash is valid, or the facts are missing and other rules refuse."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
         field = case.claim.first("lifetime")
@@ -245,8 +251,8 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 
 @refuses("BUNDLE_RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
-    """Opening a token account costs its payer a rent that the owner of that account can
-    withdraw."""
+    """Objects if the bundle opens a token account for anybody but a deposit address, or for another
+    token. Whoever opens an account pays a rent that the account's owner can withdraw."""
     owners = {deposit.address for deposit in case.promise.bundled}
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
@@ -258,8 +264,8 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
-    """The deposits leave and arrive, besides the fee and the rent of new accounts, and nothing else
-    moves."""
+    """Objects if the simulation does not move exactly the deposits, besides the fee and the rent of
+    new accounts."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

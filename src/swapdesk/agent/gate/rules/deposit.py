@@ -1,7 +1,8 @@
-"""A payment goes to the order's deposit address, exactly, and with its memo (checklist 19, 22).
+"""Rules for payments (checklist 19, 22).
 
-What is sent to fund a bundle goes to the owner's own smart account, and no more of it. A
-withdrawal pays that owner exactly what was confirmed, and nobody else.
+A deposit must go to the order's deposit address, with the exact amount and its memo. A transfer
+that funds a bundle must go to the owner's own smart account, with no more than confirmed. A
+withdrawal must pay the owner exactly what was confirmed, and nobody else.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def payee_is_the_deposit_address(case: Case) -> Objections:
 
 @refuses("DEPOSIT_AMOUNT_DIFFERS", "sold units")
 def amount_is_the_orders(case: Case) -> Objections:
-    """A deposit of another amount is held back or priced anew."""
+    """Objects if the amount is not the order's. A deposit of another amount is held back or priced
+    anew."""
     deposit, promise = case.promise.deposit, case.promise
     if deposit is None or not _pays(case):
         return
@@ -66,7 +68,8 @@ def amount_is_the_orders(case: Case) -> Objections:
 
 @refuses("DEPOSIT_ABOVE", "sold units")
 def order_asks_for_what_was_confirmed(case: Case) -> Objections:
-    """An order may ask for one part in ten thousand above the confirmed amount."""
+    """Objects if the order asks for more than one part in ten thousand above the confirmed
+    amount."""
     deposit, sold = case.promise.deposit, case.promise.sell_units
     if deposit is not None and _pays(case) and deposit.units > sold + sold // 10_000:
         field = case.claim.first("sold units")
@@ -86,7 +89,8 @@ def order_still_waits(case: Case) -> Objections:
 
 @refuses("DEPOSIT_TAG_DIFFERS", "tag")
 def memo_is_the_orders(case: Case) -> Objections:
-    """Never waived: a deposit without its tag is credited to nobody."""
+    """Objects if the memo is not the order's. No waiver is accepted, because a deposit without its
+    memo is credited to nobody."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or not deposit.tag:
         return
@@ -100,7 +104,8 @@ def memo_is_the_orders(case: Case) -> Objections:
 
 @warns("DEPOSIT_TAG_UNNEEDED", "tag")
 def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
-    """The id of our own order is allowed, so that two equal payments differ."""
+    """Warns if a deposit that needs no memo carries one. The id of our own order is allowed, so
+    that two equal payments differ."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or deposit.tag:
         return
@@ -118,7 +123,8 @@ def deposit_goes_to_somebody_else(case: Case) -> Objections:
 
 @refuses("CALL_LATE", "ends")
 def call_is_paid_at_once(case: Case) -> Objections:
-    """Whoever holds the signature may take the money until it expires."""
+    """Objects if the payment of an API call can be taken for longer than ten minutes. Whoever holds
+    the signature may take the money until it expires."""
     if case.purpose is not Purpose.CALL:
         return
     latest = (case.facts.now + LONGEST_CALL).timestamp()
@@ -131,8 +137,9 @@ def call_is_paid_at_once(case: Case) -> Objections:
 
 @warns("CALL_PAYEE_CHANGED", "payee")
 def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
-    """No question is asked for each call, so a service that was taken over would be paid in place
-    of the one that was agreed to."""
+    """Warns if an API call is paid to another payee or in another token than before. The user is
+    not asked for each call, so a service that was taken over could otherwise redirect the
+    payments."""
     if case.purpose is not Purpose.CALL or not case.policy.calls:
         return
     for flow in case.claim.outflows:
@@ -182,8 +189,8 @@ DEPOSIT_RULES = (
 
 @refuses("FUNDING_PAYEE_DIFFERS", "payee")
 def payee_is_the_owners_smart_account(case: Case) -> Objections:
-    """Its address follows from owner and factory; an address that a service names instead is not
-    paid."""
+    """Objects if a funding transfer does not pay the account's own smart account. Its address
+    follows from owner and factory; an address from a service is not used."""
     if case.purpose is not Purpose.FUND:
         return
     own = case.policy.smart_account
@@ -210,7 +217,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Every payment in its order, last what the EntryPoint keeps for gas."""
+    """Returns every payment of the promise's withdrawal in its order; the last is the wei that the
+    EntryPoint keeps for gas, if any."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
@@ -263,7 +271,8 @@ def each_payment_is_of_its_token(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_KEEPER_DIFFERS", "contract")
 def the_entry_point_alone_gives_back(case: Case) -> Objections:
-    """Only what was confirmed as prepaid, and only from the well-known EntryPoint."""
+    """Objects if a call takes anything back from an EntryPoint but the confirmed prepaid wei, or
+    uses another than the well-known EntryPoint."""
     keepers = list(case.claim.texts("contract"))
     whole = case.promise.withdrawal
     prepaid = whole is not None and whole.prepaid > 0
@@ -279,8 +288,8 @@ def the_entry_point_alone_gives_back(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_MOVES_DIFFER")
 def nothing_else_moves(case: Case) -> Objections:
-    """In the simulation the smart account loses what was confirmed and the owner receives all of
-    it."""
+    """Objects unless, in the simulation, the smart account loses exactly what was confirmed and the
+    owner receives exactly that and the prepaid wei."""
     simulation, whole = case.facts.executed, case.promise.withdrawal
     if simulation is None or whole is None:
         return

@@ -1,9 +1,9 @@
-"""Where and when a signature is good.
+"""Rules on where and when a signature is valid.
 
-- one chain: that of the payload, the promise, the key and the node (checklist 2)
-- a nonce that is the chain's next, or one that was not used (checklist 9)
-- an end that is not too far (checklist 1, 8)
-- what takes the place of another transaction; nobody can promise that it does
+Payload, promise, key and node must be on one chain (checklist 2). The nonce must be the chain's
+next one, or an unused one (checklist 9). The payload must end soon enough (checklist 1, 8). For a
+payload that replaces a waiting transaction a warning is given, because either of the two may be
+executed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _field(case: Case) -> ClaimField | None:
 
 @refuses("CHAIN_ID_MISSING", "chain")
 def payload_names_its_chain(case: Case) -> Objections:
-    """A signature without a chain id is valid on every chain."""
+    """Objects if an EVM payload names no chain. A signature without a chain id is valid on every
+    chain."""
     if not case.claim.solana and case.claim.chain_id is None:
         yield Objection("It names no chain, so it would be valid on every one.")
 
@@ -91,7 +92,7 @@ CHAIN_RULES = (
 
 
 _PERMIT2_WORDS = 3
-"""``allowance`` of Permit2 returns amount, expiration and nonce."""
+"""The words that ``allowance`` of Permit2 returns: amount, expiration and nonce."""
 
 
 def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
@@ -125,13 +126,15 @@ LEAST_LEFT = timedelta(seconds=30)
 LONG_AFTER_QUOTE = timedelta(minutes=30)
 LONGEST = timedelta(hours=24)
 LEAST_BLOCKS = 20
-"""A transaction whose blockhash expires in fewer blocks may not be executed in time."""
+"""The fewest blocks before the blockhash expires; with fewer the transaction may not be executed in
+time."""
 
 _QUOTED = frozenset({Purpose.APPROVE, Purpose.ORDER, Purpose.SWAP})
 
 
 def _ends(case: Case) -> Iterator[tuple[ClaimField, int]]:
-    """Expiries in Unix seconds, except those of an allowance of nothing, which mean nothing."""
+    """Yields each expiry in Unix seconds. Expiries of an allowance of 0 are left out, because they
+    have no effect."""
     if case.claim.revokes:
         return
     yield from case.claim.numbers("ends")
@@ -203,7 +206,8 @@ VALIDITY_RULES = (
 
 @refuses("CANCELS_NOTHING")
 def there_is_a_transaction_to_cancel(case: Case) -> Objections:
-    """On a nonce of its own a cancellation would only cost gas."""
+    """Objects if a cancellation replaces no transaction. On a nonce of its own it would only cost
+    gas."""
     if Purpose.CANCEL is case.purpose and case.replaces is None:
         yield Objection("There is no transaction whose place it would take.")
 

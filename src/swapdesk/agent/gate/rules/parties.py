@@ -1,9 +1,8 @@
-"""Who is party to a payload.
+"""Rules on the parties of a payload.
 
-- the account whose payload it is (checklist 5)
-- the contract that checks or executes it, and what kind it is (checklist 3, 4, 12)
-- the spender, who may take the token afterwards (checklist 6)
-- the recipient, who gets what is bought (checklist 15 to 18)
+The parties are the account that the payload belongs to (checklist 5), the contract that checks or
+executes it and that contract's kind (checklist 3, 4, 12), the spender, who may take the token
+afterwards (checklist 6), and the recipient of what is bought (checklist 15 to 18).
 """
 
 from __future__ import annotations
@@ -36,7 +35,8 @@ def owner_is_the_account(case: Case) -> Objections:
 
 @refuses("FEE_PAYER_DIFFERS", "fee payer")
 def account_pays_the_fee(case: Case) -> Objections:
-    """Whoever pays the fee signs first and can hold the transaction back."""
+    """Objects if another account pays the fee. Whoever pays the fee signs first and can hold the
+    transaction back."""
     payers = list(case.claim.texts("fee payer"))
     for field, payer in payers:
         if payer != case.policy.account:
@@ -63,8 +63,9 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 
 @refuses("RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
-    """Opening a token account costs its payer a rent that the owner of that account can withdraw. A
-    maker has an account already, or pays for it."""
+    """Objects if the swap opens a token account for a stranger or for another token. Whoever opens
+    an account pays a rent that its owner can withdraw. A maker has an account already, or pays for
+    it."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
@@ -88,7 +89,7 @@ ACCOUNT_RULES = (
 
 
 DELEGATED = bytes.fromhex("ef0100")
-"""Code of an account that somebody holds the key of (EIP-7702)."""
+"""The first bytes of the code of an account that still has a key (EIP-7702)."""
 
 ACTS: dict[Purpose, frozenset[Act]] = {
     Purpose.APPROVE: frozenset({"allow"}),
@@ -106,7 +107,7 @@ ACTS: dict[Purpose, frozenset[Act]] = {
 
 
 def is_contract(code: bytes | None) -> bool:
-    """True if there is code for which nobody can act with a key."""
+    """True if the address has code and nobody can act for it with a key."""
     return bool(code) and not (code or b"").startswith(DELEGATED)
 
 
@@ -169,7 +170,8 @@ def contract_has_code(case: Case) -> Objections:
 
 @refuses("DOMAIN_DIFFERS", "domain")
 def domain_is_the_contracts_own(case: Case) -> Objections:
-    """The contract states its domain, which reveals a changed name or version."""
+    """Objects if the document's domain is not the one that the contract states. This reveals a
+    changed name or version."""
     claim = case.claim
     if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
@@ -192,7 +194,8 @@ CONTRACT_RULES = (
 
 @refuses("SPENDER_UNKNOWN", "spender")
 def spender_is_the_venues(case: Case) -> Objections:
-    """An approval of nothing may name anybody."""
+    """Objects if the spender is not a contract of the venue. An approval of 0 may name any
+    spender."""
     claim = case.claim
     if claim.revokes:
         return
@@ -273,7 +276,8 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 
 @warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
-    """A contract may exist on one chain only, and lock up for ever what it receives on another."""
+    """Warns if the recipient is a contract. A contract may exist on one chain only and lock up for
+    ever what it receives on another."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in ("receiver", "payee"):

@@ -1,4 +1,5 @@
-"""Several signatures for one swap: bounded, forward only, never two that pay (checklist 11)."""
+"""Rules for several signatures for one swap: bounded in number, in increasing steps, and never two
+that pay (checklist 11)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _TAKING: frozenset[Act] = frozenset({"swap", "pay"})
 
 
 def _chain(case: Case) -> list[PastSignature]:
-    """Earlier signatures in the chain of this requirement."""
+    """Returns the earlier signatures in the same chain of signatures."""
     step = case.step
     if step is None:
         return []
@@ -36,7 +37,8 @@ def _chain(case: Case) -> list[PastSignature]:
 
 
 def _again(case: Case) -> bool:
-    """True if the same step with the same content was signed before (a lost answer, a restart)."""
+    """True if the same step with the same content was signed before (after a lost answer or a
+    restart)."""
     step = case.step
     return step is not None and any(
         past.step == step.step and past.content == case.claim.content for past in _chain(case)
@@ -58,7 +60,8 @@ def chain_is_bounded(case: Case) -> Objections:
 
 @refuses("STEP_TOO_MANY")
 def swap_needs_few_signatures(case: Case) -> Objections:
-    """Otherwise a service that opens a new chain each time could ask without limit."""
+    """Objects if too many documents were signed for the swap. Otherwise a service that opens a new
+    chain each time could ask without limit."""
     signed = {past.content for past in case.memory if past.key is not None}
     if case.step is not None and len(signed - {case.claim.content}) >= MOST_STEPS:
         yield Objection(f"{MOST_STEPS} documents were signed for this swap already.")
@@ -99,7 +102,8 @@ def complete_chain_is_over(case: Case) -> Objections:
 
 @refuses("STEP_CHAIN_CHANGED")
 def chain_stays_with_its_first_step(case: Case) -> Objections:
-    """Quote, chain, owner and token of the first step hold for every step that moves something."""
+    """Objects if quote, chain, owner or token differ from those of earlier signatures, for every
+    step that moves something."""
     if case.claim.act == "nothing":
         return
     for past in case.memory:
@@ -115,7 +119,8 @@ def chain_stays_with_its_first_step(case: Case) -> Objections:
 
 @refuses("PAID_ALREADY")
 def swap_is_paid_once(case: Case) -> Objections:
-    """A second order, swap or payment would take what was confirmed twice."""
+    """Objects if another order, swap or payment was signed that may still be executed. It would
+    take what was confirmed twice."""
     claim = case.claim
     if claim.act not in _PAYING:
         return
@@ -128,8 +133,9 @@ def swap_is_paid_once(case: Case) -> Objections:
 
 @refuses("ALLOWED_ALREADY")
 def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
-    """After a swap or payment no contract needs the token any more. An order differs: it is settled
-    from an allowance that may be given after it."""
+    """Objects if a token is allowed after a swap or payment, because no contract needs it any more.
+    After an order it is accepted: the order is settled from an allowance that may be given
+    later."""
     claim = case.claim
     if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
@@ -141,8 +147,9 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SUM", "allowed units", "sold units")
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Each signature may stay within the bound and exceed it with the others. One that replaces
-    another, as a bundle built again without a row, may take no more than that."""
+    """Objects if all signatures together can take more than was confirmed, though each one alone
+    stays within it. A signature that replaces another, such as a rebuilt bundle, may take no more
+    than the one before."""
     own = taking_of(case.claim, case.promise)
     once = _once(case.claim, own, case.nonce)
     earlier = list(_earlier(case, once))
@@ -161,7 +168,8 @@ def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
 
 
 def taken_in_all(case: Case) -> int:
-    """The most of the token sold that can be taken once the claim is signed too, in base units."""
+    """Returns the most of the token sold that can be taken once the claim is signed too, in base
+    units."""
     claim, promise = case.claim, case.promise
     own = taking_of(claim, promise)
     once = _once(claim, own, case.nonce)
@@ -169,14 +177,15 @@ def taken_in_all(case: Case) -> int:
 
 
 def _bound(case: Case) -> int:
-    """In base units: orders may ask for one part in ten thousand above the confirmed amount."""
+    """Returns the most that may be taken, in base units. Orders may ask for one part in ten
+    thousand above the confirmed amount."""
     promise = case.promise
     deposits = promise.deposit is not None or promise.bundle is not None
     return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
 
 
 def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
-    """Earlier signatures that may still be used, each with its ``once``."""
+    """Yields earlier signatures that may still be used, each with its ``once``."""
     for past in case.memory:
         if past.act not in MOVING or past.spent or _is_over(past, case):
             continue
@@ -195,7 +204,8 @@ def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
 
 
 def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
-    """Identifies what is executed once: of two claims with the same value only one ever is."""
+    """Returns the identifier of what is executed once: of two claims with the same value at most
+    one is executed."""
     if nonce is not None:
         return f"nonce {nonce}"
     if claim.act == "bundle" and not claim.solana:
@@ -204,8 +214,8 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
 
 
 def _is_over(past: PastSignature, case: Case) -> bool:
-    """True if its end has passed by the chain's time and by ours, and the chain says that it was
-    never used: what a permit allowed outlives it."""
+    """True if the document's end has passed by the chain's time and by ours, and the chain says
+    that it was never used. A used permit does not count as ended, because its allowance remains."""
     taking, read, facts = past.taking, unused_read(past), case.facts
     if taking is None or taking.ends is None or taking.nonce is None or read is None:
         return False

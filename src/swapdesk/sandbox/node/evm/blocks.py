@@ -1,6 +1,5 @@
-"""Blocks with their transactions and logs, in memory, in the log of the chain, and in Ethereum
-JSON-RPC.
-"""
+"""Blocks with their transactions and logs: in memory, in the chain's log on disk, and as Ethereum
+JSON-RPC."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from swapdesk.sandbox.tables import GAS_LIMIT, ChainTerms
 
 
 class Log(Struct, frozen=True, gc=False, array_like=True):
-    """What a contract told. ``topics`` are 32 bytes each."""
+    """A log that a contract emitted; ``topics`` are 32 bytes each."""
 
     address: bytes
     topics: tuple[bytes, ...]
@@ -31,7 +30,8 @@ class Log(Struct, frozen=True, gc=False, array_like=True):
 
 
 class MinedTransaction(Struct, frozen=True, array_like=True):
-    """An executed transaction. ``created`` is the contract that it created, if any."""
+    """An executed transaction; ``created`` is the address of the contract that it created, or
+    empty."""
 
     raw: bytes
     hash: bytes
@@ -44,7 +44,7 @@ class MinedTransaction(Struct, frozen=True, array_like=True):
 
     @property
     def signed(self) -> Any:
-        """As py-evm reads it."""
+        """The transaction as py-evm decodes it."""
         return _decoded(self.raw)
 
 
@@ -56,16 +56,16 @@ def kind_of(transaction: Any) -> int:
 
 
 def price_at(transaction: Any, base_fee: int) -> int:
-    """Returns wei per gas that its sender pays in a block with this base fee."""
+    """Returns the wei per gas that the sender pays in a block with this base fee."""
     tip = transaction.max_priority_fee_per_gas
     return int(min(transaction.max_fee_per_gas, base_fee + tip))
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """A header with its content.
+    """A block: its header and its content.
 
-    ``slot`` is the interval of world time that it was made in, ``awaited`` how many blocks shall
-    follow it even if nothing is sent.
+    ``slot`` is the interval of world time in which it was made. ``awaited`` is how many blocks
+    shall still follow it, even if no transactions are sent.
     """
 
     number: int
@@ -87,12 +87,12 @@ class Block(Struct, frozen=True, array_like=True):
     transactions: tuple[MinedTransaction, ...] = ()
 
     def sealed(self) -> Block:
-        """Returns the block with its hash: that of the RLP of a header of Prague."""
+        """Returns the block with its hash, which is the hash of the RLP of a Prague header."""
         return replace(self, hash=keccak(rlp.encode(self._header)))
 
     @property
     def size(self) -> int:
-        """Bytes of the block in RLP; it has no uncles and no withdrawals."""
+        """Bytes of the block in RLP. Its lists of uncles and of withdrawals are empty."""
         raws = [
             transaction.raw if kind_of(transaction.signed) else rlp.decode(transaction.raw)
             for transaction in self.transactions
@@ -142,7 +142,8 @@ def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) 
 def next_block(terms: ChainTerms, parent: Block, timestamp: int) -> Block:
     """Returns an empty block after ``parent``, without a hash.
 
-    It is never before its parent: blocks closer than a second share one.
+    Its timestamp is never before the parent's; blocks within the same second have the same
+    timestamp.
     """
     return Block(
         number=parent.number + 1,
@@ -157,7 +158,7 @@ def next_block(terms: ChainTerms, parent: Block, timestamp: int) -> Block:
 
 
 def next_base_fee(terms: ChainTerms, parent: Block) -> int:
-    """EIP-1559, but never below the chain's floor."""
+    """Returns the base fee of the next block by EIP-1559, but never below the chain's floor."""
     expected: int = calculate_expected_base_fee_per_gas(parent)  # type: ignore[arg-type]
     return max(terms.lowest_base_fee, expected)
 
@@ -184,7 +185,8 @@ def address(octets: bytes) -> str | None:
 
 
 def block_document(block: Block, chain_id: int, *, whole: bool = False) -> Document:
-    """With its transactions' hashes, or with all of them (``whole``)."""
+    """Returns a block as JSON-RPC, with the hashes of its transactions or, if ``whole``, with all
+    transactions."""
     transactions = [
         transaction_document(
             transaction.signed, transaction.hash, transaction.sender, chain_id, block, place
@@ -231,7 +233,7 @@ def transaction_document(
     block: Block | None = None,
     position: int = 0,
 ) -> Document:
-    """A transaction, mined when it has a block."""
+    """Returns a transaction as JSON-RPC; without a ``block`` it is shown as pending."""
     kind = kind_of(signed)
     price = price_at(signed, block.base_fee_per_gas) if block else signed.max_fee_per_gas
     document: Document = {
@@ -307,7 +309,7 @@ def receipt_document(block: Block, position: int) -> Document:
 def log_document(
     log: Log, block: Block, transaction_hash: bytes, transaction_position: int, place: int
 ) -> Document:
-    """``place`` counts in the block, not in the transaction."""
+    """Returns a log as JSON-RPC; ``place`` is its index in the block, not in the transaction."""
     return {
         "address": address(log.address),
         "topics": [data(topic) for topic in log.topics],

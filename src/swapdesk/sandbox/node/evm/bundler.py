@@ -1,16 +1,14 @@
 """The bundler of an embedded EVM chain (ERC-4337): takes signed UserOperations and puts them into
 blocks through the EntryPoint.
 
-It answers the bundler's JSON-RPC (ERC-7769) beside the chain's own, at the same address. An
-operation is tried on the chain before it is taken, and is written down before anybody hears of it.
+The bundler answers its JSON-RPC (ERC-7769) at the same address as the chain. It tries an operation
+on the chain before taking it, and writes the operation to disk before answering. The outcome of an
+operation is always read from the EntryPoint's event on the chain, because the transaction around it
+succeeds whether or not the operation's calls did. An operation is never executed twice, because the
+EntryPoint counts its nonce.
 
-What became of an operation is always read from the chain, by the EntryPoint's event: the
-transaction around it succeeds whether its calls did or not. An operation is never executed twice,
-because its nonce is in the EntryPoint.
-
-Bounds: at most ``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated
-accounts (EIP-7702), and none of the rules about opcodes and storage (ERC-7562), which need
-traces.
+Limits: at most ``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated
+accounts (EIP-7702), and none of the rules about opcodes and storage (ERC-7562), which need traces.
 """
 
 from __future__ import annotations
@@ -62,19 +60,20 @@ logger = logging.getLogger(__name__)
 
 class BundlerCode(IntEnum):
     REJECTED = -32500
-    """By the EntryPoint or the account."""
+    """The EntryPoint or the account rejects the operation."""
     PAYMASTER = -32501
     DEADLINE = -32503
     SIGNATURE = -32507
     EXECUTION = -32521
-    """The calls inside would fail."""
+    """The calls of the operation would fail."""
 
 
 _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
 
 
 def refused(failed: FailedOp) -> Problem:
-    """Maps the EntryPoint's error to its code."""
+    """Returns the error of an operation that the EntryPoint refused, with the bundler's code for
+    it."""
     code = _CODES.get(failed.code, BundlerCode.REJECTED)
     if failed.code.startswith("AA3"):
         code = BundlerCode.PAYMASTER
@@ -85,11 +84,11 @@ def refused(failed: FailedOp) -> Problem:
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000
-"""Gas of a bundle besides its operations' limits, without the bytes."""
+"""Gas of a bundle on top of its operations' limits and of the gas for its bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
-"""Gas limit of one bundle: others want into the block too."""
+"""Most gas of one bundle, so that a block has room for other transactions."""
 _NOBODY = "the sender does not stand"
-"""The EntryPoint says nothing about a sender without code."""
+"""Message if the EntryPoint fails without data, which happens if the sender has no code."""
 MOST_DATA = 16_384
 MOST_SIGNATURE = 1_024
 MOST_FACTORY_DATA = 1_004
@@ -100,9 +99,8 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """Returns a limit that gives each operation the gas it was promised: a call keeps back one part
-    in 64.
-    """
+    """Returns a gas limit with which a bundle can give each operation its own limits, although
+    every nested call keeps back one part in 64."""
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -111,14 +109,16 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """Returns what a bundle of this operation alone costs before and around its own limits."""
+    """Returns the gas that a bundle of this operation alone costs besides the operation's own
+    limits."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
 
 
 def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
-    """Raises Problem for what no bundler would take."""
+    """Raises Problem if an operation's sizes, gas or fees are such that no bundler would take
+    it."""
     sizes = (
         (operation.call_data, MOST_DATA, "callData"),
         (operation.signature, MOST_SIGNATURE, "signature"),
@@ -142,11 +142,11 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Executes a bundle on the newest block, and discards it.
+    """Executes a bundle on the newest block without keeping the result; returns the failing
+    operations by place.
 
-    Returns by place which operations fail: those whose calls would fail, or, where the EntryPoint
-    refuses one, that and all behind it. Raises Problem for a bundle that fails without naming any
-    of them.
+    An operation fails if its calls would fail. If the EntryPoint refuses an operation, that one and
+    all after it are returned. Raises Problem if the bundle fails without naming an operation.
     """
     beneficiary = "0x" + bundler.hex()
     call = {
@@ -208,9 +208,8 @@ async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Extracts the receipt of one operation from its bundle's: its own logs, and the error of its
-    calls.
-    """
+    """Returns the receipt of one operation from the receipt of its bundle, with the operation's own
+    logs and the error of its calls; None if the bundle does not have it."""
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -243,13 +242,13 @@ def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
 
 
 MIN_BUMP_PERCENT = 10
-"""Least percentage by which both fees of a replacement are higher."""
+"""Least percentage by which both fees of a replacement must exceed the old ones."""
 
 
 class TakenOperations:
-    """Accepted operations of one chain that have not ended, oldest first.
+    """Accepted operations of one chain that have not ended, the oldest first.
 
-    They are on the disk before anybody is told.
+    An operation is on disk before its sender gets an answer.
     """
 
     def __init__(self, directory: Path, chain: str) -> None:
@@ -282,7 +281,10 @@ class TakenOperations:
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
-        """Replaces ``replaced`` by it. Raises OSError, and then nothing has changed."""
+        """Stores an accepted operation, and removes the one with the hash ``replaced``.
+
+        Raises OSError, and then nothing has changed.
+        """
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
@@ -290,7 +292,7 @@ class TakenOperations:
         self.held[operation_hash] = operation
 
     def end(self, operation_hashes: Collection[bytes]) -> None:
-        """They were executed, or never can be."""
+        """Removes operations that were executed or can never be executed."""
         self._log.append(
             msgspec.msgpack.encode([(operation_hash, None) for operation_hash in operation_hashes])
         )
@@ -299,11 +301,11 @@ class TakenOperations:
 
 
 class ChainBundler:
-    """The bundler of one chain, paid for by ``account``.
+    """The bundler of one chain; ``account`` pays for its transactions.
 
-    ``included`` gets the hash of each operation that came into a block, once or again after a
-    restart. The current bundle is kept in memory alone: after a crash it is lost, and the
-    EntryPoint executes no operation twice.
+    ``included`` is called with the hash of each operation that came into a block, once, or again
+    after a restart. The current bundle is only in memory. A crash loses it without harm, because
+    the EntryPoint executes no operation twice.
     """
 
     def __init__(
@@ -324,7 +326,7 @@ class ChainBundler:
         self.chain = chain
         self.taken = taken
         self._bundle: bytes | None = None
-        """The hash of the transaction that is to come into a block."""
+        """Hash of the bundle's transaction that is not yet in a block; None without one."""
         self._bundled: frozenset[bytes] = frozenset()
         self._account = account
         self._wake = asyncio.Event()
@@ -340,7 +342,8 @@ class ChainBundler:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
 
     async def take(self, operation: UserOperation) -> bytes:
-        """Accepts a signed operation, also repeatedly; returns its hash. Raises Problem."""
+        """Accepts a signed operation; returns its hash. Accepting the same operation again is
+        harmless. Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
             if operation_hash in self.taken.held:
@@ -433,7 +436,8 @@ class ChainBundler:
                 self._bundled = frozenset()
 
     async def _chosen(self) -> dict[bytes, UserOperation]:
-        """Returns the next bundle; drops what can no longer be executed."""
+        """Returns the operations of the next bundle, and removes those that can no longer be
+        executed."""
         chosen: dict[bytes, UserOperation] = {}
         for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:
@@ -515,26 +519,27 @@ async def _first_of(*waits: Awaitable[object]) -> None:
 
 
 VERIFICATION_AROUND = 120_000
-"""Gas that the EntryPoint itself takes from the verification's, with the prefund's payment.
-
-Unused gas is refunded.
-"""
+"""Gas added to the verification limit for the EntryPoint's own work, including the payment of the
+prefund. Unused gas is refunded."""
 _PART_GAS = 8_000_000
 _SAMPLE = bytes.fromhex(
     "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
     "7aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1c"
 )
-"""A signature of the right form by nobody, which costs as much to check as a good one."""
+"""A well-formed signature that belongs to nobody; checking it costs as much as checking a valid
+one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""A part that is executed separately; the value is the EntryPoint's code for its failure."""
+"""A part of an operation that is executed separately: its deployment, its validation (both named by
+the EntryPoint's error), or its calls (``execution``)."""
 
 
 async def estimate(
     chain: LiveChain, operation: UserOperation, overrides: Any
 ) -> tuple[int, int, int]:
-    """Returns pre-verification, verification and call gas. Raises Problem."""
+    """Returns the pre-verification, verification and call gas that an operation needs. Raises
+    Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)
     operation_hash = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)

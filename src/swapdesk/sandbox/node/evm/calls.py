@@ -1,9 +1,9 @@
-"""Calls without a transaction, on the state of a block with changes that the caller names.
+"""Executes calls without a transaction, on the state of a block with changes that the caller names.
 
-They say what they return and what gas they need. ``eth_simulateV1`` makes whole blocks of them,
-with logs and transfers. It is a subset: no validation of nonces and fees, no moved precompiles.
-With ``traceTransfers`` every transfer of the chain's own coin shows as a log, so that all balance
-changes can be read off. Overrides are geth's objects.
+A call returns its output and the gas it needs. ``eth_simulateV1`` makes whole blocks of calls, with
+logs and transfers. Only a subset is supported: no validation of nonces and fees, no moved
+precompiles. With ``traceTransfers`` every transfer of the chain's own coin is shown as a log, so
+that all balance changes can be read. Overrides have the form of geth's objects.
 """
 
 from __future__ import annotations
@@ -48,10 +48,8 @@ _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
 
 
 def override_state(state: Any, value: Any) -> None:
-    """Applies ``{address: {balance, nonce, code, state, stateDiff}}`` to a state.
-
-    Raises Problem.
-    """
+    """Applies overrides ``{address: {balance, nonce, code, state, stateDiff}}`` to a state. Raises
+    Problem."""
     if value is None:
         return
     if not isinstance(value, dict):
@@ -90,11 +88,11 @@ _VM_ERROR = -32015
 _REASONS = (bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71"))
 
 CALL_SECONDS = 5.0
-"""Time limit of one call; the reader's thread serves everybody."""
+"""Seconds that one call may take; the single reader thread serves all clients."""
 
 
 class ExecutionOutcome(Struct, frozen=True):
-    """The result of a call. ``error`` is None for success."""
+    """The result of an executed call; ``error`` is None if it succeeded."""
 
     gas_used: int
     refund: int
@@ -103,14 +101,14 @@ class ExecutionOutcome(Struct, frozen=True):
     logs: tuple[Log, ...]
 
     def require(self) -> bytes:
-        """Returns the output; raises Problem for a failure, as geth reports it."""
+        """Returns the output of the call; raises Problem if the call failed, as geth reports it."""
         if self.error is None:
             return self.output
         raise failure(self.error, self.output)
 
 
 class CallExecutor:
-    """Executes calls on the state of blocks of one chain, in the thread of the reader."""
+    """Executes calls on the state of one chain's blocks, in the reader thread."""
 
     def __init__(self, chain: EvmChain, clock: Clock) -> None:
         self._chain = chain
@@ -125,10 +123,8 @@ class CallExecutor:
         return self._attempt(block, request, overrides, limit)
 
     def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
-        """Returns the least gas, or a little more, with which the request succeeds.
-
-        Raises Problem.
-        """
+        """Returns the least gas with which the request succeeds, or a little more. Raises
+        Problem."""
         most = min(request.gas or block.gas_limit, block.gas_limit)
         if request.max_fee_per_gas:
             state = self.state(block, block, overrides)
@@ -145,7 +141,8 @@ class CallExecutor:
         return guess
 
     def simulate(self, block: Block, now: int, value: Any) -> list[Document]:
-        """``eth_simulateV1``: blocks after ``block`` at the time ``now``. Raises Problem."""
+        """Returns the blocks of ``eth_simulateV1``, which follow ``block`` at the time ``now``.
+        Raises Problem."""
         options = read_object(value, "the simulation", _OPTIONS)
         asked = options.get("blockStateCalls")
         if not isinstance(asked, list) or not asked:
@@ -174,7 +171,7 @@ class CallExecutor:
         return state
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
-        """Runs a request in a state and keeps its changes there. Raises Problem."""
+        """Executes a request in a state, which keeps the changes. Raises Problem."""
         needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(
@@ -238,7 +235,7 @@ class CallExecutor:
 
 
 def failure(error: VMError, output: bytes) -> Problem:
-    """Returns why an execution failed, in geth's words."""
+    """Returns the error for a failed execution, in geth's words."""
     if isinstance(error, Revert):
         # Libraries show the reason out of the message, and read own errors of a contract.
         reason = f": {revert_words(output)}" if output[:4] in _REASONS else ""

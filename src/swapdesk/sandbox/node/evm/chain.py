@@ -1,10 +1,12 @@
 """One chain: its blocks and accounts in memory, and the log of both on disk.
 
-``mine`` and ``rest`` run in the writer's thread. They execute, and append the result to the log;
-nothing else changes there. What they return is durable, and ``add`` makes it part of the chain on
-the event loop: readers there see a block whole or not at all, and none that a kill could take back.
-Blocks are due in slots of world time and have the seconds of sandbox time. A directory is opened
-only with the genesis that began its chains.
+``mine`` and ``rest`` run in the writer's thread. They execute transactions and append the result to
+the log, and change nothing else. Their result is durable. ``add`` then makes the new blocks part of
+the chain, on the event loop. Readers there see a block completely or not at all, and never a block
+that a kill could undo.
+
+Blocks are due in slots of world time; their timestamps are in sandbox time. A directory can only be
+opened with the genesis that its chains began with.
 """
 
 from __future__ import annotations
@@ -59,9 +61,10 @@ from swapdesk.sandbox.tables import ChainTerms
 
 
 class Beginning(Struct, frozen=True):
-    """The snapshot that the log of a chain continues.
+    """The snapshot from which the log of a chain continues.
 
-    ``genesis`` is the digest of its content, the rest is when it began.
+    ``genesis`` is the digest of the genesis content; the other fields say for which chain id and
+    when the chain began.
     """
 
     chain_id: int
@@ -72,7 +75,8 @@ class Beginning(Struct, frozen=True):
 
 
 def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginning | None:
-    """Returns None before the chain has begun. Raises ChainFileMismatch, and LogDamaged."""
+    """Returns the beginning of the stored chain; None if no chain has begun. Raises
+    ChainFileMismatch and LogDamaged."""
     place = chains_in(directory) / terms.short_name
     if place.with_suffix(".db").exists():
         raise _mismatch(place, "was made by another release")
@@ -96,29 +100,30 @@ def _mismatch(place: Path, problem: str) -> ChainFileMismatch:
 
 
 BLOCK_SECONDS = 5.0
-"""Time limit of a block; a transaction that exceeds it is not executed."""
+"""Seconds that a block may take; a transaction that exceeds them is not executed."""
 MOST_LOGS = 10_000
 MOST_ANCESTORS = 256
-"""Ancestors whose hashes a contract can see."""
+"""Most ancestors whose hashes a contract can read."""
 
 Mined = list[tuple[Block, Changes]]
-"""Blocks with their changes: one entry of the log."""
+"""New blocks, each with its changes of the state: one entry of the log."""
 LogWords = Sequence[frozenset[bytes] | None]
-"""Filter of logs: addresses and topics by place, None for any."""
+"""Filter of logs: sets of allowed words for address and topics by place; None allows any word."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
 
 
 class Beat(Struct, frozen=True):
-    """When a block is made: sandbox time in whole seconds, and the slot of world time."""
+    """The time of a block: sandbox time in whole seconds since 1970, and the slot of world time."""
 
     timestamp: int
     slot: int
 
 
 class EvmChain:
-    """Raises ChainFileMismatch when the directory holds another chain, LogDamaged."""
+    """A chain that is stored in ``directory``, or begun there. Raises ChainFileMismatch if the
+    directory holds another chain, and LogDamaged."""
 
     def __init__(
         self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
@@ -149,9 +154,11 @@ class EvmChain:
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """Executes what of ``batch`` is possible, in that order; returns a block if there is any.
+        """Executes as many transactions of ``batch`` as possible, in that order; returns a block
+        with those executed, or nothing if none was.
 
-        Also returns the hashes of those that fail, with the reason; what is in neither did not fit.
+        Also returns the hashes of the transactions that failed, with the reason. A transaction in
+        neither result did not fit into the block.
         """
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
@@ -199,7 +206,7 @@ class EvmChain:
         return self._kept([(sealed, changes)]), refused
 
     def rest(self, beats: Sequence[Beat]) -> Mined:
-        """Makes empty blocks, one for each beat, so that earlier transactions are confirmed."""
+        """Makes one empty block for each beat, which confirm earlier transactions."""
         blocks, parent = [], self.head
         for beat in beats:
             block = next_block(self.terms, parent, beat.timestamp)
@@ -217,11 +224,12 @@ class EvmChain:
             self.blocks.append(block)
 
     def state(self, kind: type[S], block: Block, before: Block) -> S:
-        """Returns the state for transactions of ``block``, after the block ``before``."""
+        """Returns a state after the block ``before``, in which transactions of ``block`` can be
+        executed."""
         return kind(self.states.at(before.number), self.context(block), before.state_root)  # type: ignore[arg-type]
 
     def context(self, block: Block) -> ExecutionContext:
-        """Returns what contracts see of the block that they are executed in."""
+        """Returns what contracts can read about the block in which they are executed."""
         first = max(0, block.number - MOST_ANCESTORS)
         ancestors = self.blocks[first : max(0, block.number - 1)]
         return ExecutionContext(
@@ -244,12 +252,14 @@ class EvmChain:
         return self._by_hash.get(block_hash)
 
     def find(self, transaction_hash: bytes) -> tuple[Block, int] | None:
-        """Returns the block of a transaction, and its place there."""
+        """Returns the block of a transaction and its place in the block; None if it is in no
+        block."""
         place = self._transactions.get(transaction_hash)
         return None if place is None else (self.blocks[place[0]], place[1])
 
     def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs in the order of the chain. Raises Problem for too many."""
+        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
+        Raises Problem for too many."""
         logs: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:
@@ -304,7 +314,8 @@ def _matches(log: Log, wanted: LogWords) -> bool:
 
 
 LONGEST_SLEEP = 0.1
-"""Seconds; the clock may be moved meanwhile."""
+"""Longest sleep in seconds before the clock is read again, because the clock may be moved
+meanwhile."""
 
 
 class Beats:
@@ -317,12 +328,12 @@ class Beats:
         return Beat(moment.now // 1000, moment.world // self._block_ms)
 
     def at(self, slot: int) -> Beat:
-        """Returns the beat of a slot that has begun."""
+        """Returns the beat of a slot that has already begun."""
         moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
 
     def left(self, slot: int) -> float:
-        """Returns seconds until a slot begins at the current speed."""
+        """Returns the seconds until a slot begins, at the current speed; 0.0 if it has begun."""
         missing = slot * self._block_ms - self._clock.moment().world
         return max(0.0, missing / 1000 / float(self._clock.speed))
 
@@ -335,9 +346,8 @@ _LOWEST_TIP_PART = 20
 
 
 def usual_tip(chain: EvmChain) -> int:
-    """Returns a priority fee in wei per gas: the 60th percentile of recent transactions, at least a
-    twentieth of the lowest base fee.
-    """
+    """Returns a priority fee in wei per gas: the 60th percentile of recent transactions, but at
+    least a twentieth of the lowest base fee."""
     least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
     tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))
     return max(least, tips[(len(tips) - 1) * _USUAL // 100]) if tips else least
@@ -346,8 +356,8 @@ def usual_tip(chain: EvmChain) -> int:
 def fee_history(
     chain: EvmChain, count: int, newest: Block, percentiles: Sequence[float]
 ) -> dict[str, Any]:
-    """``eth_feeHistory``: base fees of the blocks and of the next one, their fill, and tips by
-    percentile.
+    """Returns the answer of ``eth_feeHistory``: base fees of the blocks and of the next one, how
+    full the blocks are, and tips by percentile.
 
     Raises Problem.
     """

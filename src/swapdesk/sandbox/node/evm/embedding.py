@@ -1,9 +1,9 @@
-"""How a process carries the embedded chains: stored ones are open from the start, new ones from
-when they are first needed, or when the node's own process starts.
+"""Carries the embedded chains in a process.
 
-Nobody was paid on a chain that has not begun, so that nothing waits for one. Importing py-evm and
-beginning five chains takes most of a second, which a world in one process that never needs them
-does not spend.
+Stored chains are open from the start. New chains begin when they are first needed, or when the
+node's own process starts. Until a chain has begun, nobody can have been paid on it, so nothing
+waits for such a chain. Importing py-evm and beginning five chains takes most of a second, which is
+saved if a world in one process never needs them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OPERATOR_WEI = 10**6 * 10**18
 def first_state(terms: ChainTerms, key: bytes) -> Genesis:
     """Returns block 0 of a chain in the sandbox with this ``sandbox.key``.
 
-    Changing it makes another world, which refuses the data of the one before.
+    Any change of this content makes a new chain, which refuses data directories with the old one.
     """
     faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
     accounts = {
@@ -54,10 +54,10 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 
 class Embedding:
-    """The chains of one data directory, on a running loop.
+    """The embedded EVM chains of one data directory; needs a running loop.
 
-    Raises ChainFileMismatch when it holds other ones, and what ``open`` raises. With a ``market``
-    the pools follow it, while the chain is used.
+    Raises ChainFileMismatch if the directory holds other chains, and what ``open`` raises. With a
+    ``market`` the pools of a chain follow the market while the chain is used.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Embedding:
         self._keeper: Keeper | None = None
         self._bundlers: list[ChainBundler] = []
         self.on_inclusion: Callable[[str], None] = lambda operation_hash: None
-        """Gets the hash of each operation that came into a block."""
+        """Called with the hash of each operation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._node: EvmNode | None = None
         if any(chain_files(directory, name) for name in self.terms):
@@ -89,14 +89,12 @@ class Embedding:
 
     @property
     def is_open(self) -> bool:
-        """True if anybody can have paid on the chains."""
+        """True if anybody can have been paid on the chains."""
         return self._node is not None
 
     def open(self) -> EvmNode:
-        """Returns the node, opened on the first call.
-
-        Raises ChainFileMismatch, LogDamaged, OSError, sqlite3.Error.
-        """
+        """Returns the node, which the first call opens. Raises ChainFileMismatch, LogDamaged,
+        OSError, sqlite3.Error."""
         if self._node is not None:
             return self._node
         from swapdesk.sandbox.evm_world.keeper import Keeper
@@ -133,9 +131,8 @@ class Embedding:
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
-        """Pays coins from the faucet, or tokens of this contract from the treasury; returns
-        ``{"hash"}``. Raises Problem.
-        """
+        """Pays coins from the faucet, or tokens with the contract ``token`` from the treasury;
+        returns ``{"hash"}``. Raises Problem."""
         node = self.open()
         from swapdesk.sandbox.evm_world.keeper import give
 
@@ -159,7 +156,7 @@ class Embedding:
         await self._node.close()
 
     async def call(self, chain: str, method: str, params: Any) -> Any:
-        """Returns the result of a JSON-RPC method. Raises Problem."""
+        """Calls a JSON-RPC method of a chain; returns its result. Raises Problem."""
         self.open()
         if self._keeper is not None:
             await self._keeper.attend(chain)

@@ -1,6 +1,7 @@
-"""Block 0: who holds what, and the code that stands at given addresses before any transaction.
+"""Block 0 of an embedded chain: its account balances, and the code that is at given addresses
+before any transaction.
 
-The sandbox's own accounts have names; a name and ``sandbox.key`` make a key.
+The sandbox's own accounts have names; each key is derived from a name and ``sandbox.key``.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from swapdesk.chain.addresses.evm import keccak
 
 
 class Allocation(Struct, frozen=True):
-    """One account of block 0.
-
-    ``balance`` is wei, ``code`` runtime code, ``storage`` words by slot.
-    """
+    """The content of one account in block 0: ``balance`` in wei, ``code`` as runtime code,
+    ``storage`` as words by slot."""
 
     balance: int = 0
     code: bytes = b""
@@ -27,10 +26,10 @@ class Allocation(Struct, frozen=True):
 
 
 class Genesis(Struct, frozen=True):
-    """The content of block 0, by 20-byte address.
+    """The accounts of block 0, by 20-byte address.
 
-    ``mark`` (up to 32 bytes) goes into its extra data, so that two sandboxes never share a genesis
-    hash.
+    ``mark`` (up to 32 bytes) goes into the block's extra data, so that two sandboxes never have the
+    same genesis hash.
     """
 
     accounts: Mapping[bytes, Allocation] = field(default_factory=dict)
@@ -38,7 +37,8 @@ class Genesis(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Equal for equal content: a stored chain is opened only with its own."""
+        """Digest of the content. A stored chain can only be opened with the content it began
+        with."""
         hashed = hashlib.sha256(self.mark)
         for address in sorted(self.accounts):
             account = self.accounts[address]
@@ -50,13 +50,13 @@ class Genesis(Struct, frozen=True):
 
 
 FAUCET = "faucet"
-"""Holds the coins that are given away, from block 0."""
+"""Name of the account that holds the coins to give away, from block 0."""
 OPERATOR = "operator"
-"""Acts for the world itself: contracts, pools, prices."""
+"""Name of the account that acts for the world itself: contracts, pools, prices."""
 
 
 class SandboxKey(Struct, frozen=True):
-    """One account. ``address`` is 20 bytes; ``secret`` is never shown."""
+    """The key of one account of the sandbox. ``address`` is 20 bytes; ``secret`` is never shown."""
 
     name: str
     secret: bytes
@@ -67,9 +67,8 @@ class SandboxKey(Struct, frozen=True):
 
 
 def sandbox_key(key: bytes, name: str) -> SandboxKey:
-    """Returns the account ``name`` of the sandbox with this ``sandbox.key``; the same on every
-    chain.
-    """
+    """Returns the key of the account ``name`` in the sandbox with this ``sandbox.key``; the same on
+    every chain."""
     purpose = f"evm account\0{name}\x000".encode()
     secret = hmac.new(key, purpose, hashlib.sha256).digest()
     public = PrivateKey(secret).public_key.format(compressed=False)
@@ -77,5 +76,5 @@ def sandbox_key(key: bytes, name: str) -> SandboxKey:
 
 
 def genesis_mark(key: bytes) -> bytes:
-    """Returns 32 bytes that make block 0 of every sandbox unique."""
+    """Returns the 32 bytes of the mark that makes block 0 of every sandbox unique."""
     return hmac.new(key, b"evm genesis", hashlib.sha256).digest()

@@ -1,7 +1,8 @@
-"""``POST /evm/{shortName}`` and its like: JSON-RPC over HTTP, open to this machine.
+"""The HTTP door of the chains, ``POST /evm/{shortName}`` and ``POST /solana``: JSON-RPC, open to
+this machine.
 
-A wallet cannot send the sandbox's token, so none is asked for; pages of other sites are kept
-out by ``Host`` and ``Origin``. Nothing of py-evm is imported here: a process whose EVM chains
+A wallet cannot send the sandbox's token, so no token is required; pages of other sites are refused
+by ``Host`` and ``Origin``. Nothing of py-evm is imported here, so that a process whose EVM chains
 nobody needs does without it.
 """
 
@@ -32,16 +33,17 @@ BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
 ANSWER_LIMIT = 8 << 20
 SHALLOW = 500
-"""Nesting that needs no check, however the brackets are arranged."""
+"""A document with at most this many brackets is never too deep, so its nesting is not checked."""
 
 logger = logging.getLogger(__name__)
 
 Call = Callable[[str, Any, Any], Awaitable[Any]]
-"""(chain, method, params) -> result; raises Problem."""
+"""Calls a method: (chain, method, params) -> result. Raises Problem."""
 
 
 class Door:
-    """The HTTP side of the embedded chains: EVM chains by a function, and one of Solana."""
+    """The HTTP side of the embedded chains: one function calls the EVM chains, another the Solana
+    chain."""
 
     def __init__(self, faults: ActiveFaults, evm: Call, solana: Call) -> None:
         self._faults = faults
@@ -49,7 +51,7 @@ class Door:
         self._solana = solana
 
     def serves(self, path: str) -> bool:
-        """Returns whether a path is meant for a chain, known or not."""
+        """Returns True if a path is meant for a chain, even for an unknown one."""
         return path.startswith("/evm/") or path == SOLANA_PATH
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,10 +132,10 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """Parses the document, keeping ids as sent. Raises ValueError.
+    """Parses a JSON document, keeping ids as they were sent. Raises ValueError.
 
-    py-evm raises Python's recursion limit so far that a deep document ends the process: depth is
-    checked first wherever there could be any.
+    py-evm raises Python's recursion limit so far that a deeply nested document would end the
+    process. The depth is therefore checked before parsing whenever it could be large.
     """
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)

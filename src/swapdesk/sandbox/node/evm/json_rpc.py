@@ -1,4 +1,4 @@
-"""Strict reading of Ethereum JSON-RPC, with geth's refusals and codes.
+"""Reads Ethereum JSON-RPC strictly, and refuses with geth's words and codes.
 
 Calls, estimates and simulations execute a ``CallRequest``; a refusal is a ``Problem``.
 """
@@ -16,7 +16,7 @@ from swapdesk.chain.rpc.ledger import RpcCode
 
 
 class Problem(Exception):
-    """An error object of JSON-RPC."""
+    """An error of JSON-RPC, with the fields of its error object."""
 
     def __init__(self, message: str, code: IntEnum = RpcCode.REFUSED, data: object = None) -> None:
         super().__init__(message)
@@ -43,14 +43,14 @@ def bad(message: str) -> Problem:
 
 
 def read_quantity(value: Any, name: str) -> int:
-    """Raises Problem."""
+    """Reads a hex quantity. Raises Problem."""
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise bad(f"{name} is no hex quantity")
     return int(value, 16)
 
 
 def read_bytes(value: Any, name: str, length: int | None = None) -> bytes:
-    """Raises Problem."""
+    """Reads hex data, of exactly ``length`` bytes if given. Raises Problem."""
     if not isinstance(value, str) or not _HEX.fullmatch(value):
         raise bad(f"{name} is no hex data")
     octets = bytes.fromhex(value[2:])
@@ -60,7 +60,7 @@ def read_bytes(value: Any, name: str, length: int | None = None) -> bytes:
 
 
 def read_address(value: Any, name: str) -> bytes:
-    """Raises Problem."""
+    """Reads an address of 20 bytes. Raises Problem."""
     return read_bytes(value, name, 20)
 
 
@@ -72,7 +72,8 @@ def read_word(value: Any, name: str) -> int:
 
 
 def read_object(value: Any, name: str, names: Iterable[str]) -> Mapping[str, Any]:
-    """Reads an object of known names only, without those that are null. Raises Problem."""
+    """Reads an object whose members are all among ``names``, and omits those that are null. Raises
+    Problem."""
     if not isinstance(value, dict):
         raise bad(f"{name} is no object")
     unknown = set(value) - set(names)
@@ -100,9 +101,9 @@ _CALL_FIELDS = (
 class CallRequest(Struct, frozen=True):
     """A call that nobody signed.
 
-    ``to`` empty creates a contract. Fees are wei per gas, 0 for a call that pays nothing. Its
-    members are named as py-evm's executor expects for transactions of type 2 (EIP-1559), which
-    needs ``gas`` and ``nonce``.
+    An empty ``to`` creates a contract. Fees are wei per gas, 0 for a call that pays nothing. The
+    members have the names that py-evm's executor expects of transactions of type 2 (EIP-1559),
+    which need ``gas`` and ``nonce``.
     """
 
     type_id: ClassVar[int] = 2
@@ -119,14 +120,14 @@ class CallRequest(Struct, frozen=True):
 
     @property
     def intrinsic_gas(self) -> int:
-        """Gas before its first opcode."""
+        """Gas that the call uses before its first opcode."""
         zeros = self.data.count(0)
         gas = 21_000 + 4 * zeros + 16 * (len(self.data) - zeros)
         return gas + (0 if self.to else 32_000)
 
     @classmethod
     def read(cls, value: Any, chain_id: int) -> CallRequest:
-        """Raises Problem."""
+        """Reads a call object for this chain. Raises Problem."""
         given = read_object(value, "the call", _CALL_FIELDS)
         if "chainId" in given and read_quantity(given["chainId"], "chainId") != chain_id:
             asked = read_quantity(given["chainId"], "chainId")

@@ -1,9 +1,9 @@
-"""Transactions that wait for a block: one chain's pool, ordered by sender, nonce and tip.
+"""The pool of transactions that wait for a block of one chain, ordered by sender, nonce and tip.
 
-A ``Candidate`` was checked in form and signature, and is for this chain. A nonce gap is kept and
-filled later; a second transaction of the same nonce replaces the first when it pays a tenth more;
-every sender and the pool as a whole are bounded. The pool is not durable: who sent a transaction
-sends the same bytes again after the node was killed.
+A ``Candidate`` has been checked in form and signature and is for this chain. A transaction after a
+gap of nonces is kept until the gap is filled. A second transaction of the same nonce replaces the
+first if it pays a tenth more. The numbers of transactions per sender and in the pool are limited.
+The pool is not durable: after the node was killed, senders must send the same bytes again.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.tables import GAS_LIMIT, ChainTerms
 
 MOST_BYTES = 128 * 1024
-"""Size limit of a transaction, as in geth's pool."""
+"""Most bytes of a transaction, as in geth's pool."""
 _KINDS = (0, 1, 2, 4)
 _FIRST_OLD = 0xC0
-"""A transaction from before types is an RLP list."""
+"""Lowest first byte of a transaction from before typed transactions, which is an RLP list."""
 _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 
 class Candidate(Struct, frozen=True):
     """A checked transaction.
 
-    ``max_fee`` and ``max_tip`` are wei per gas (both the gas price before EIP-1559); ``cost`` is
-    the most it can take from its sender. ``awaited``: somebody waits for its confirmations.
+    ``max_fee`` and ``max_tip`` are wei per gas (both are the gas price before EIP-1559). ``cost``
+    is the most it can take from its sender. ``awaited`` means that somebody waits for its
+    confirmations.
     """
 
     transaction: Any
@@ -54,14 +55,15 @@ class Candidate(Struct, frozen=True):
         return self.gas * self.max_fee + int(self.transaction.value)
 
     def tip_at(self, base_fee: int) -> int:
-        """Returns the tip per gas; negative when the fee is too low."""
+        """Returns the tip per gas at this base fee; negative if the fee is too low."""
         return min(self.max_tip, self.max_fee - base_fee)
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes and checks what needs no state. Raises Problem in geth's words.
+    """Decodes a transaction and checks everything that needs no state. Raises Problem in geth's
+    words.
 
-    py-evm takes transactions of every chain, so the chain id is checked here.
+    The chain id is checked here, because py-evm accepts transactions of every chain.
     """
     if len(raw) > MOST_BYTES:
         raise Problem(
@@ -125,14 +127,14 @@ def _require_gas(transaction: Any) -> None:
 
 
 def intrinsic_gas(transaction: Any) -> int:
-    """Gas before the first opcode, with the words of initcode."""
+    """Returns the gas used before the first opcode, including the gas for the words of initcode."""
     creates = transaction.to == CREATE_CONTRACT_ADDRESS
     words = 2 * ((len(transaction.data) + 31) // 32) if creates else 0
     return int(transaction.intrinsic_gas) + words
 
 
 def floor_gas(payload: bytes) -> int:
-    """Least gas of a transaction with this data (EIP-7623)."""
+    """Returns the least gas limit that a transaction with this data must have (EIP-7623)."""
     zeros = payload.count(0)
     return _FLOOR_BASE + _FLOOR_TOKEN * (zeros + _TOKENS * (len(payload) - zeros))
 
@@ -145,7 +147,11 @@ NonceOf = Callable[[bytes], int]
 
 
 class Mempool:
-    """Belongs to the event loop; nonces and balances are those of the published head."""
+    """The waiting transactions of one chain.
+
+    It is used on the event loop only. Nonces and balances are those after the newest published
+    block.
+    """
 
     def __init__(self) -> None:
         self._by_sender: dict[bytes, dict[int, Candidate]] = {}
@@ -158,7 +164,7 @@ class Mempool:
         return self._by_hash.get(transaction_hash)
 
     def add(self, candidate: Candidate, nonce: int, balance: int) -> None:
-        """Adds a transaction of a sender with this nonce and balance at the head.
+        """Adds a transaction whose sender has this nonce and balance after the newest block.
 
         Raises Problem in geth's words, and then nothing has changed.
         """
@@ -187,7 +193,7 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Drops transactions of these senders whose nonce is used."""
+        """Removes the transactions of these senders whose nonce has been used."""
         for sender in senders:
             nonce = nonce_of(sender)
             for candidate in list(self._by_sender.get(sender, {}).values()):
@@ -195,18 +201,16 @@ class Mempool:
                     self._remove(candidate)
 
     def next_nonce(self, sender: bytes, nonce: int) -> int:
-        """Returns the first nonce that neither the chain nor a gapless row of waiting ones has
-        used.
-        """
+        """Returns the sender's first unused nonce, counting waiting transactions that follow
+        ``nonce`` without a gap as used."""
         held = self._by_sender.get(sender, {})
         while nonce in held:
             nonce += 1
         return nonce
 
     def ready(self, nonce_of: NonceOf, base_fee: int, gas_limit: int) -> list[Candidate]:
-        """Returns the next block's transactions: the best tips first, every sender's nonces in
-        order, within gas limits.
-        """
+        """Returns the transactions for the next block: the best tips first, each sender's nonces in
+        order, within the gas limit."""
         row: list[tuple[int, int, Candidate]] = []
         arrivals = {transaction_hash: place for place, transaction_hash in enumerate(self._by_hash)}
 
@@ -229,7 +233,8 @@ class Mempool:
         return chosen
 
     def waits_for_fee(self, nonce_of: NonceOf, lowest_base_fee: int) -> bool:
-        """Returns whether a transaction would be executed at the chain's lowest base fee."""
+        """Returns True if some waiting transaction could be executed at the chain's lowest base
+        fee."""
         firsts = (held.get(nonce_of(sender)) for sender, held in self._by_sender.items())
         return any(first is not None and first.tip_at(lowest_base_fee) >= 0 for first in firsts)
 

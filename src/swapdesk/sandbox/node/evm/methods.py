@@ -1,7 +1,7 @@
 """The JSON-RPC methods of one chain, as unmodified clients call them.
 
-What is not here is answered with -32601: no proofs, traces, filters or subscriptions.
-``forged_receipt`` is that of a node that lies.
+Any other method is answered with -32601; there are no proofs, traces, filters or subscriptions.
+``forged_receipt`` makes the receipt that a lying node returns.
 """
 
 from __future__ import annotations
@@ -43,9 +43,8 @@ from swapdesk.sandbox.node.evm.state import AccountsAt
 def forged_receipt(
     receipt: Document | None, waiting: Candidate | None, head: Block
 ) -> Document | None:
-    """Returns a lie: of a mined transaction the other status, of a waiting one a success in the
-    newest block.
-    """
+    """Returns a false receipt: the opposite status for a mined transaction, success in the newest
+    block for a waiting one; None without either."""
     if receipt is not None:
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
@@ -57,10 +56,10 @@ def forged_receipt(
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """Returns the number of a tag or a quantity.
+    """Returns the block number that a tag or a quantity means.
 
-    ``finalized`` blocks have the confirmations that exchanges wait for, ``safe`` ones half of them.
-    Raises Problem.
+    ``finalized`` blocks have the confirmations that exchanges wait for, ``safe`` blocks half of
+    them. Raises Problem.
     """
     head = chain.head.number
     deep = chain.terms.confirmations - 1
@@ -77,13 +76,14 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
 
 
 def chosen_block(chain: LiveChain, value: Any) -> Block | None:
-    """Returns the block of a tag or a number, None without one. Raises Problem."""
+    """Returns the block that a tag or a number means; None if there is no such block. Raises
+    Problem."""
     number = tagged_number(chain, "latest" if value is None else value)
     return chain.chain.blocks[number] if number <= chain.head.number else None
 
 
 def require_block(chain: LiveChain, value: Any) -> Block:
-    """Like ``chosen_block``, but raises Problem without one."""
+    """Returns the block like ``chosen_block``, but raises Problem if there is none."""
     block = chosen_block(chain, value)
     if block is None:
         raise Problem("header not found")
@@ -96,7 +96,8 @@ _FIELDS = ("fromBlock", "toBlock", "address", "topics", "blockHash")
 
 
 def read_filter(chain: LiveChain, value: Any) -> tuple[int, int, LogWords]:
-    """Returns the first and the last block, and the filter of logs. Raises Problem."""
+    """Reads a filter of logs; returns the first and last block number, and the words to match.
+    Raises Problem."""
     given = read_object(value, "the filter", _FIELDS)
     if "blockHash" in given:
         if len(given.keys() & {"blockHash", "fromBlock", "toBlock"}) > 1:
@@ -142,7 +143,7 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
 
 Run = Callable[..., Awaitable[Any]]
 Table = dict[str, tuple[Run, int, int]]
-"""By name: the method, and its least and most arguments."""
+"""Methods by name, each with its least and most number of arguments."""
 
 
 def constant(value: object) -> Run:
@@ -153,7 +154,7 @@ def constant(value: object) -> Run:
 
 
 class Methods:
-    """Every method of one chain behind ``call``, and the ``more`` of others."""
+    """Every method of one chain, and the methods ``more`` of other parts, such as the bundler."""
 
     def __init__(self, chain: LiveChain, more: Table | None = None) -> None:
         self._chain = chain
@@ -188,7 +189,7 @@ class Methods:
         }
 
     async def call(self, name: Any, params: Any) -> Any:
-        """Returns the result of a method, as JSON holds it. Raises Problem."""
+        """Calls a method; returns its result as JSON values. Raises Problem."""
         if not isinstance(name, str) or name not in self._table:
             raise Problem(
                 f"the method {str(name)[:64]} does not exist/is not available", RpcCode.NO_METHOD

@@ -1,11 +1,13 @@
-"""The embedded EVM node: every chain of the sandbox in one process.
+"""The embedded EVM node: every EVM chain of the sandbox in one process.
 
-A ``LiveChain`` is one of them as clients meet it: its pool, its newest block, and the beat that
-makes blocks. It lives on the event loop. Blocks are executed in the writer's thread and become part
-of the chain when they are durable, so that a killed node never takes back what a client has seen.
-What takes long is read in the reader's thread. Python runs one thread at a time, but while a block
-waits for the disk another chain goes on: five chains at once took 350 transactions a second with
-one writer and 392 with five, on a busy disk 188 and 322.
+A ``LiveChain`` is a chain as clients meet it: its pool, its newest block, and the beat at which
+blocks are made. It lives on the event loop. Blocks are executed in the writer's thread and become
+part of the chain once they are durable, so that a killed node never takes back what a client has
+seen. Slow reads run in the reader's thread.
+
+Python runs one thread at a time, but while a block waits for the disk another chain continues: five
+chains at once took 350 transactions a second with one writer and 392 with five; on a busy disk 188
+and 322.
 
 A ``ChainAccount`` is an account of the sandbox on one chain and signs with its own key.
 """
@@ -52,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 RETRY_SECONDS = 1.0
-"""Delay until a block that could not be stored is tried again."""
+"""Seconds until a block that could not be stored is tried again."""
 
 
 T = TypeVar("T")
@@ -63,7 +65,10 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """``changed`` is set, and replaced, at every new block."""
+    """A chain as clients meet it, on the event loop.
+
+    The event ``changed`` is set at every new block and replaced by a new one.
+    """
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
@@ -86,7 +91,7 @@ class LiveChain:
 
     @property
     def accounts(self) -> AccountsAt:
-        """After the newest block."""
+        """The accounts after the newest block."""
         return self.chain.states.at(self.head.number)
 
     def nonce_of(self, sender: bytes) -> int:
@@ -94,12 +99,12 @@ class LiveChain:
 
     @property
     def next_base_fee(self) -> int:
-        """Wei per gas in the next block."""
+        """Base fee of the next block, in wei per gas."""
         return next_base_fee(self.terms, self.head)
 
     @property
     def rest_seconds(self) -> float:
-        """Seconds until the next block may be made; 0.0 where it is due or being made."""
+        """Seconds until the next block may be made; 0.0 if it is due or being made."""
         return self._beats.left(min(self.head.slot, self._beats.now().slot) + 1)
 
     def ready(self) -> list[Candidate]:
@@ -108,9 +113,9 @@ class LiveChain:
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
         """Adds a signed transaction to the pool; returns its hash. Raises Problem.
 
-        ``awaited`` False is for what the world does on its own: nobody waits for its confirmations,
-        so no empty blocks follow it, and no fault applies to it. ``faulty`` False exempts an
-        awaited one from faults.
+        ``awaited`` False is for transactions of the world itself, whose confirmations nobody waits
+        for: no empty blocks follow them, and no fault applies to them. ``faulty`` False exempts an
+        awaited transaction from faults.
         """
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
@@ -127,9 +132,9 @@ class LiveChain:
         return None if place is None else receipt_document(*place)
 
     async def confirmed(self, transaction_hash: bytes) -> Document:
-        """Returns the receipt, once it is in a block.
+        """Waits until a transaction is in a block; returns its receipt.
 
-        Raises Problem when it is neither in the chain nor in the pool any more.
+        Raises Problem if the transaction is neither in the chain nor in the pool.
         """
         while True:
             changed = self.changed
@@ -141,28 +146,26 @@ class LiveChain:
             await changed.wait()
 
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs in the order of the chain. Raises Problem."""
+        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
+        Raises Problem."""
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """Returns the output of a call after a block, with overrides (``state``).
-
-        Raises Problem.
-        """
+        """Returns the output of a call after a block; ``state`` has overrides. Raises Problem."""
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 
     async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
-        """Returns gas. Raises Problem."""
+        """Returns the gas that a request needs after a block. Raises Problem."""
         return await _in(self._reader, self._calls.estimate, self._now(block), request, state)
 
     async def simulate(self, block: Block, asked: Any) -> list[Document]:
-        """``eth_simulateV1``. Raises Problem."""
+        """Returns the blocks of ``eth_simulateV1``. Raises Problem."""
         now = self._beats.now().timestamp
         return await _in(self._reader, self._calls.simulate, block, now, asked)
 
     async def produce(self) -> None:
-        """Makes blocks when they are due and needed, for ever."""
+        """Makes a block whenever one is due and needed, until cancelled."""
         while True:
             seconds = await self._step()
             if seconds is None:
@@ -172,7 +175,7 @@ class LiveChain:
                 await self._clock.sleep(seconds)
 
     async def close(self) -> None:
-        """Call it after ``produce`` has ended; finishes the current block."""
+        """Finishes the current block and closes the chain. Call it after ``produce`` has ended."""
         await asyncio.to_thread(self._writer.shutdown)
         self.chain.close()
 
@@ -182,9 +185,10 @@ class LiveChain:
         return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
-        """Makes one block, if one is due.
+        """Makes one block, or due empty ones, if a block is due and needed.
 
-        Returns seconds until the next look, None until a transaction is sent.
+        Returns the seconds until the next step; None if nothing is to do until a transaction is
+        sent.
         """
         batch = self.ready()
         cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
@@ -230,10 +234,11 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """Signs ``fields``: gas, value, data, max_fee_per_gas, max_priority_fee_per_gas.
+    """Returns a signed transaction with ``fields``: gas, value, data, max_fee_per_gas,
+    max_priority_fee_per_gas.
 
-    Who must not pay twice writes the bytes down before ``submit`` and sends the same again after a
-    crash.
+    A caller that must not pay twice stores the bytes before ``submit``, and submits the same bytes
+    again after a crash.
     """
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
@@ -242,7 +247,8 @@ def signed_transaction(
 
 
 class ChainAccount:
-    """Signs and sends for one key on one chain; one at a time, so that nonces follow."""
+    """Signs and sends for one key on one chain, one transaction at a time, so that nonces follow
+    one another."""
 
     def __init__(self, chain: LiveChain, key: SandboxKey) -> None:
         self._chain = chain
@@ -263,7 +269,7 @@ class ChainAccount:
     ) -> bytes:
         """Signs a transaction with the next nonce; ``gas`` is estimated unless given.
 
-        Raises Problem, also when it would revert.
+        Raises Problem, for example if the transaction would revert.
         """
         chain = self._chain
         if gas is None:
@@ -284,7 +290,7 @@ class ChainAccount:
         )
 
     def next_nonce(self) -> int:
-        """Counts what waits in the pool."""
+        """Returns the next nonce, counting the transactions that wait in the pool."""
         used = self._chain.nonce_of(self.address)
         return self._chain.pool.next_nonce(self.address, used)
 
@@ -297,10 +303,10 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Signs and submits; returns the hash at once.
+        """Signs a transaction and submits it; returns the hash at once.
 
-        Raises Problem, and then nothing is sent. ``awaited`` False is for what nobody counts
-        confirmations of (LiveChain.submit).
+        Raises Problem, and then nothing was sent. Set ``awaited`` to False if nobody waits for its
+        confirmations (LiveChain.submit).
         """
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
@@ -308,7 +314,8 @@ class ChainAccount:
 
 
 class EvmNode:
-    """The chains below a directory by short name, opened or begun. Needs a running loop.
+    """The EVM chains in a directory, by short name; each is opened if it is stored, else begun.
+    Needs a running loop.
 
     Raises ChainFileMismatch, LogDamaged, OSError.
     """
@@ -354,8 +361,8 @@ class EvmNode:
     def account(self, chain: str, name: str) -> ChainAccount:
         """Returns the sandbox's account ``name`` on a chain.
 
-        It is always the same object, so that its transactions are sent one after the other. Raises
-        KeyError for an unknown chain.
+        The same object is returned every time, so that its transactions are sent one after the
+        other. Raises KeyError for an unknown chain.
         """
         account = self._accounts.get((chain, name))
         if account is None:
@@ -370,5 +377,6 @@ class EvmNode:
         return await self.account(chain, FAUCET).send(address, value=wei)
 
     async def confirmed(self, chain: str, transaction_hash: bytes) -> Document:
-        """Returns the receipt, once it is in a block. Raises Problem, KeyError."""
+        """Waits until a transaction is in a block; returns its receipt. Raises Problem,
+        KeyError."""
         return await self.chains[chain].confirmed(transaction_hash)

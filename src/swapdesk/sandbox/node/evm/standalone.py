@@ -1,6 +1,6 @@
-"""The embedded chains alone: ``swapdesk node``, until it is told to end.
+"""Serves the embedded chains alone (``swapdesk node``), until told to end.
 
-Prints one JSON line when it is ready: ``{schemaVersion, "chains": [{shortName, kind, chainId, rpc},
+Prints one JSON line when ready: ``{schemaVersion, "chains": [{shortName, kind, chainId, rpc},
 ...]}``.
 """
 
@@ -41,9 +41,10 @@ from swapdesk.sandbox.tables import ChainIds, chain_lines
 
 
 def run_node(data: Path, *, host: str, port: int, speed: Decimal, ids: ChainIds) -> int:
-    """Serves the chains; ``port`` 0 takes a free one.
+    """Serves the chains; ``port`` 0 takes a free port.
 
-    Returns an exit code: 0 ended cleanly, 2 the options or the data directory do not allow it.
+    Returns an exit code: 0 if it ended cleanly, 2 if the options or the data directory do not allow
+    it.
     """
     import uvloop
 

@@ -1,14 +1,15 @@
-"""What the accounts of a chain hold, at every block it ever had, and the machine that changes them.
+"""The accounts of a chain after every block, and the state in which transactions change them.
 
-A value stands under a key of bytes: the address with a letter for balance, nonce or code, or with
-the 32 bytes of a slot. Each key has all its values with the block that set them, so that any block
-can be read, and a block adds what it changed. There are no tries: ``stateRoot`` is a digest of
-every change since block 0, which nobody can ask a proof of.
+Each value has a key of bytes: the address, then a letter for balance, nonce or code, or the 32
+bytes of a slot. A key keeps all its values with the number of the block that set them, so that the
+state after any block can be read and a new block only adds its changes. There are no tries:
+``stateRoot`` is a digest of every change since block 0, and no proofs can be asked for.
 
-py-evm's Prague machine is used below its chains and virtual machines: those keep state in tries,
-check every signature again, fail a whole block for one transaction and let gas limit and base fee
-drift. Execution is bounded in time: py-evm takes a minute for what fills a block elsewhere. A loop
-needs jumps and calls, so these look at the clock now and then. In a ``CallState`` nobody signs.
+py-evm's own chains and virtual machines are not used, only its Prague machine below them: they keep
+state in tries, check every signature again, fail a whole block for one transaction, and let gas
+limit and base fee drift. Execution is limited in time, because py-evm takes a minute for code that
+fills a block elsewhere. A loop needs jumps and calls, so these opcodes check the clock now and
+then. ``CallState`` is for calls that nobody signed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from eth_typing import Address
 from swapdesk.sandbox.node.evm.genesis import Allocation
 
 Changes = dict[bytes, bytes]
-"""New values by key. Numbers are big-endian; empty for 0, no code and no account."""
+"""New values by key. Numbers are big-endian; an empty value means 0, no code or no account."""
 
 _BALANCE, _NONCE, _CODE = b"b", b"n", b"c"
 _ADDRESS, _SLOT = 20, 32
@@ -41,7 +42,7 @@ def slot_key(address: bytes, slot: int) -> bytes:
 
 
 def packed(value: int) -> bytes:
-    """Returns an unsigned number without leading zeros."""
+    """Returns the bytes of an unsigned number without leading zeros."""
     return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
@@ -62,7 +63,7 @@ def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
 
 
 def next_root(root: bytes, changes: Changes) -> bytes:
-    """Returns the digest after a block; the same without a change."""
+    """Returns the digest of the state after a block; without changes it stays the same."""
     if not changes:
         return root
     parts = [root]
@@ -72,9 +73,9 @@ def next_root(root: bytes, changes: Changes) -> bytes:
 
 
 class StateHistory:
-    """Values of keys at every block.
+    """The values of all keys after every block.
 
-    Grows on one thread, where a block is published; any thread reads blocks before that.
+    It grows on one thread, when a block is published; any thread may read the blocks before that.
     """
 
     def __init__(self) -> None:
@@ -94,7 +95,7 @@ class StateHistory:
         return values[place - 1][1] if place else b""
 
     def slots_of(self, address: bytes) -> list[bytes]:
-        """Returns keys of every slot that ever held anything."""
+        """Returns the keys of all slots of an account that ever held a value."""
         keys = list(self._values)  # at once: another thread may add to it
         return [key for key in keys if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
 
@@ -121,18 +122,18 @@ class AccountsAt:
 
 
 class ChangingAccounts(AccountsAt):
-    """Accounts that transactions change: what py-evm asks of its ``AccountDB``.
+    """Accounts that transactions change, with the methods that py-evm expects of its ``AccountDB``.
 
-    ``state_root`` is what py-evm remembers with a snapshot; nothing here depends on it.
+    ``state_root`` is only what py-evm remembers with a snapshot; nothing here depends on it.
     """
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)
         self.state_root = state_root
         self.changes: Changes = {}
-        """Since the block began."""
+        """Values that changed since the block began."""
         self._before: Changes = {}
-        """Values at the beginning of the transaction of what it changed."""
+        """Values, at the beginning of the transaction, of the keys that the transaction changed."""
         self._warm: Changes = {}
         self._undo: list[tuple[Changes, bytes, bytes | None]] = []
         self._places: dict[int, int] = {}
@@ -151,7 +152,8 @@ class ChangingAccounts(AccountsAt):
         self._change(slot_key(address, slot), packed(value))
 
     def delete_storage(self, address: bytes) -> None:
-        """Without code there is no storage but that of this block."""
+        """Deletes all storage of an account. An account without code can only have storage that was
+        set in this block."""
         stored = self._history.slots_of(address) if self.get_code(address) else []
         for key in {*stored, *self.changes}:
             if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1:
@@ -188,11 +190,11 @@ class ChangingAccounts(AccountsAt):
         return not (self.account_has_code_or_nonce(address) or self.get_balance(address))
 
     def account_exists(self, address: bytes) -> bool:
-        """An empty account does not exist (EIP-161)."""
+        """Returns True unless the account is empty (EIP-161)."""
         return not self.account_is_empty(address)
 
     def touch_account(self, address: bytes) -> None:
-        """Does nothing: an empty account is not kept."""
+        """Does nothing: an empty account is not stored."""
 
     def is_address_warm(self, address: bytes) -> bool:
         return address in self._warm
@@ -207,7 +209,7 @@ class ChangingAccounts(AccountsAt):
         self._set(self._warm, slot_key(address, slot), b"")
 
     def record(self) -> int:
-        """Makes a checkpoint; py-evm keeps transient storage under the same."""
+        """Returns a new checkpoint; py-evm uses the same one for transient storage."""
         checkpoint = get_next_checkpoint()
         self._places[checkpoint] = len(self._undo)
         return checkpoint
@@ -221,14 +223,14 @@ class ChangingAccounts(AccountsAt):
                 values[key] = old
 
     def commit(self, checkpoint: int) -> None:
-        """Does nothing: what is not reverted stays."""
+        """Does nothing: changes that are not reverted stay."""
 
     def lock_changes(self) -> None:
-        """Begins a transaction; nothing before it can be reverted."""
+        """Begins a transaction; changes made before cannot be reverted any more."""
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the changes, without those that were undone."""
+        """Returns the changes of the block, without keys whose value is the old one again."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 
@@ -247,7 +249,7 @@ _COST_OF_CALL = 64
 
 
 class TooLong(Exception):
-    """An execution ran out of time."""
+    """Raised if an execution runs out of time."""
 
 
 def _looking(run: Callable[..., Any], cost: int) -> Callable[..., Any]:
@@ -267,10 +269,10 @@ class BoundedComputation(PragueComputation):
 
 
 class AdmittedExecutor(PragueTransactionExecutor):
-    """Runs what the pool admitted.
+    """Executes transactions that the pool admitted.
 
-    Form and signature were checked there; balance and nonce are checked here, against the state the
-    transaction meets.
+    The pool has checked form and signature. Balance and nonce are checked here, against the current
+    state.
     """
 
     def validate_transaction(self, transaction: Any) -> None:
@@ -278,7 +280,8 @@ class AdmittedExecutor(PragueTransactionExecutor):
 
 
 class SandboxState(PragueState):
-    """``limit`` sets the deadline of an execution, in seconds of ``monotonic``."""
+    """py-evm's Prague state over ``ChangingAccounts``. ``limit`` sets the deadline of the next
+    execution in ``seconds`` from now, measured by ``monotonic``."""
 
     computation_class = BoundedComputation
     transaction_executor_class = AdmittedExecutor
@@ -288,7 +291,7 @@ class SandboxState(PragueState):
     _ticks = 0
 
     def set_system_contracts(self) -> None:
-        """Does nothing: block 0 has the contracts."""
+        """Does nothing: block 0 has the system contracts."""
 
     @property
     def accounts(self) -> ChangingAccounts:
@@ -300,7 +303,7 @@ class SandboxState(PragueState):
         self._until = monotonic() + seconds
 
     def tick(self, cost: int) -> None:
-        """Raises TooLong."""
+        """Counts the cost of an opcode, and now and then checks the deadline. Raises TooLong."""
         self._ticks += cost
         if self._ticks >= _LOOK_EVERY:
             self._ticks = 0
@@ -309,13 +312,13 @@ class SandboxState(PragueState):
 
 
 TRANSFERS = bytes.fromhex("ee" * 20)
-"""Apparent emitter of the native coin's transfers (geth's ``traceTransfers``)."""
+"""Address shown as the emitter of logs of coin transfers (geth's ``traceTransfers``)."""
 TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
-"""``Transfer(address,address,uint256)``."""
+"""Topic of ``Transfer(address,address,uint256)``."""
 
 
 class CallComputation(BoundedComputation):
-    """Logs transfers of the coin when asked to."""
+    """A computation that logs transfers of the coin, if the state's ``shows_transfers`` is set."""
 
     def __init__(self, state: Any, message: Any, transaction_context: Any) -> None:
         super().__init__(state, message, transaction_context)
@@ -332,7 +335,7 @@ class CallComputation(BoundedComputation):
 
 class _CallExecutor(AdmittedExecutor):
     def validate_transaction(self, transaction: Any) -> None:
-        """Does nothing: a call needs neither nonce nor money for gas."""
+        """Does nothing, because a call needs neither a nonce nor money for gas."""
 
 
 class CallState(SandboxState):

@@ -1,11 +1,11 @@
 """The wallets of exchanges and payer on one embedded EVM chain.
 
-Addresses are known at once; py-evm is loaded only when the chain is open. Numbers and bytes of
-payments come from the books (``node.ledger``), so that nothing here remembers anything.
+Addresses are known at once; py-evm is loaded only once the chain is open. Numbers and bytes of
+payments come from the books (``node.ledger``), so that nothing is stored here.
 
-A block does not tell what a contract paid in coins. What our own account pays stands in the
-calldata of its operation, and the EntryPoint's event says whether its calls were made: all of
-them were, or none.
+A block does not show which coins a contract paid. For the sandbox's own smart accounts, the
+payments are in the calldata of the operation, and the EntryPoint's event says whether its calls
+were made; either all of them were made or none.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ _FIRST = 1_000_000
 
 _ENTRY_POINT = bytes.fromhex(ENTRY_POINT[2:])
 _PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e903d91602b57fd5bf3")
-"""Code of our own accounts (EIP-1167); only they are known to execute calls this way."""
+"""Code of the sandbox's own smart accounts (EIP-1167 proxies); only their calls can be read from
+the calldata."""
 
 CodeAt = Callable[[bytes], bytes]
 
 CoinPayment = tuple[int, str, str, int]
-"""Its place in the transaction, payer, payee, and wei."""
+"""Position of the payment in the transaction, payer, payee, and wei."""
 
 
 def inner_payments(
     to: bytes, data: bytes, logs: Sequence[Log], code_at: CodeAt
 ) -> Iterator[CoinPayment]:
-    """Returns coin payments by operations of a transaction; none for other transactions."""
+    """Yields the coins that successful operations of a transaction paid; nothing for a transaction
+    that is no bundle."""
     if to != _ENTRY_POINT:
         return
     done = _executed(logs)
@@ -76,26 +78,27 @@ def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
 
 
 COIN_GAS, TOKEN_GAS = 100_000, 200_000
-"""Upper bounds; a payee may be a contract. Unused gas is not paid."""
+"""Gas limits of a payment in coins and in tokens; a payee may be a contract. Unused gas is not
+paid."""
 _TIP = 10**9
 _FEE_ROOM = 20
-"""Factor by which the base fee may rise until a payment waits."""
+"""How many times the current base fee a payment can pay before it has to wait."""
 _KNOWN = 4_096
 AT_ONCE = 500
-"""Blocks that the books read at a time."""
+"""Blocks that the books read in one step."""
 
 _TRANSFER = keccak(b"Transfer(address,address,uint256)")
 
 
 class EvmWallets:
-    """The ChainWallets of an embedding's chain."""
+    """The ChainWallets of one of the EVM chains in an embedding."""
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name
         self.began = 0
         self.at_once = AT_ONCE
         self.embedding: Embedding
-        """Set once the process carries the chains."""
+        """Set once the process has opened the embedding."""
         self._key = lru_cache(maxsize=_KNOWN)(partial(sandbox_key, key))
 
     @property
@@ -144,7 +147,8 @@ class EvmWallets:
         return block.number, block.transactions[place].succeeded
 
     def refusal(self, transaction_hash: str) -> str | None:
-        """None: a payment waits in the mempool until it is in a block, and fails there."""
+        """Returns None: a payment waits in the mempool until it is in a block, and can only fail
+        there."""
         return None
 
     @property
@@ -152,9 +156,10 @@ class EvmWallets:
         return self._live().head.number
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Returns coin payments to an address, also by smart accounts, and token transfers.
+        """Yields the payments in coins, also those by the sandbox's smart accounts, and the token
+        transfers.
 
-        What other contracts pay in coins leaves no trace in a block and is missing.
+        Coins that other contracts pay are missing, because they leave no trace in a block.
         """
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
@@ -162,7 +167,7 @@ class EvmWallets:
                 yield from payments_of(block, transaction, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
-        """Base units at the newest block."""
+        """Returns the base units of an address after the newest block."""
         from swapdesk.sandbox.evm_world.genesis import balance_slot
 
         accounts = self._live().accounts
@@ -177,7 +182,7 @@ class EvmWallets:
 def payments_of(
     block: Block, transaction: MinedTransaction, code_at: CodeAt
 ) -> Iterable[IncomingPayment]:
-    """Yields the coins and tokens that a transaction of a block moved."""
+    """Yields the payments of coins and tokens that a transaction of a block made."""
     if not transaction.succeeded:
         return
     signed, hash_ = transaction.signed, "0x" + transaction.hash.hex()

@@ -1,9 +1,10 @@
-"""The chain: LiteSVM's execution, at our time, once, and on disk before it is announced.
+"""The embedded Solana chain: LiteSVM executes each transaction once, at sandbox time, and the
+result is on disk before it is announced.
 
-It begins with coins of faucet, maker and exchanges, and the catalogue's mints, which are its
-snapshot. The log has every transaction with the accounts that it changed: a start puts them back
-and executes nothing again. No later snapshot is written, since clients ask for any transaction by
-its signature: it would hold the log itself.
+The chain begins with a snapshot: coins of the faucet, the maker and the exchanges, and the
+catalogue's mints. The log has every transaction with the accounts that it changed; a start restores
+the accounts and executes nothing again. No later snapshot is written, because clients may ask for
+any transaction by its signature, so a snapshot would have to contain the whole log.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ from swapdesk.sandbox.node.solana.terms import CHAIN
 
 
 class FirstState(Struct, frozen=True, array_like=True):
-    """How a chain began; ``accounts`` by address, both serialized."""
+    """The beginning of a chain. ``accounts`` are by address; addresses and accounts are
+    serialized."""
 
     genesis: str
     began_ms: int
@@ -62,10 +64,11 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """One executed transaction, with the accounts that it changed: serialized, None for a deleted
-    one.
+    """An executed transaction, with the accounts that it changed: serialized, None for a deleted
+    account.
 
-    ``error`` is Solana's JSON of it, ``meta`` that of ``getTransaction``, as bytes.
+    ``error`` is the error in Solana's JSON. ``meta`` is the ``meta`` of ``getTransaction``, as JSON
+    bytes.
     """
 
     height: int
@@ -90,13 +93,15 @@ def sandbox_keypair(key: bytes, name: str) -> Keypair:
 
 
 EXPIRED, REPEATED = "BlockhashNotFound", "AlreadyProcessed"
-"""Solana's names for why a transaction is not even executed."""
+"""Solana's names of the reasons for which a transaction is not executed at all."""
 
 
 class SolanaChain:
-    """Opens or begins the chain in ``directory``. ``now_ms`` is sandbox time.
+    """The chain in ``directory``, which is begun if it does not exist. ``now_ms`` returns sandbox
+    time in milliseconds.
 
-    Raises OSError, LogDamaged, and ChainFileMismatch for one that began otherwise.
+    Raises OSError, LogDamaged, and ChainFileMismatch if the stored chain began with other tokens or
+    keys.
     """
 
     def __init__(self, directory: Path, key: bytes, now_ms: Callable[[], int]) -> None:
@@ -108,7 +113,7 @@ class SolanaChain:
         self._naming: dict[Pubkey, list[int]] = defaultdict(list)
         self._messages: set[bytes] = set()
         self._held: dict[Pubkey, set[Pubkey]] = defaultdict(set)
-        """Token accounts that an owner has or had."""
+        """Addresses of the token accounts that an owner has or had."""
         snapshot, payloads = self._log.read()
         if snapshot is None:
             snapshot = msgspec.msgpack.encode(
@@ -139,7 +144,8 @@ class SolanaChain:
         """Signs a transaction over the newest blockhash; returns it with the last height at which
         it is valid.
 
-        The first signer pays. ``memo`` makes it unique: two equal ones would be one.
+        The first signer pays. ``memo`` makes the transaction unique, because two equal transactions
+        would count as one.
         """
         blockhash, last = self.blocks.latest(self.blocks.now().height)
         message = MessageV0.try_compile(
@@ -153,10 +159,10 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Returns why it is not executed now, or None.
+        """Returns why a transaction is not executed now; None if it may be.
 
-        Repeats are recognized by the message: its signer can sign it once more, with another
-        signature.
+        A repeated transaction is recognized by its message, because its signer can sign the same
+        message again with another signature.
         """
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
@@ -166,10 +172,10 @@ class SolanaChain:
         return None
 
     def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
-        """Executes a transaction once; durable when this returns.
+        """Executes a transaction at most once; the result is durable when this returns.
 
-        One that could not pay, or is not signed, leaves nothing behind. Raises OSError, and then
-        nothing happened.
+        A transaction that is not signed or cannot pay its fee leaves nothing behind. Raises
+        OSError, and then nothing happened.
         """
         refused = self.refusal(transaction)
         if refused is not None:
@@ -210,16 +216,17 @@ class SolanaChain:
         return None if place is None else self._mined[place]
 
     def between(self, first: int, last: int) -> list[Mined]:
-        """Returns what was executed from one height to another, in that order."""
+        """Returns what was executed from one height to another, both included, in that order."""
         low, high = (
             bisect_left(self._mined, at, key=attrgetter("height")) for at in (first, last + 1)
         )
         return self._mined[low:high]
 
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
-        """Returns transactions that name an address, newest first.
+        """Returns the transactions that name an address, the newest first.
 
-        Older than ``before``, newer than ``until`` (signatures; an unknown one bounds nothing).
+        They are older than ``before`` and newer than ``until`` (signatures; an unknown signature
+        sets no limit).
         """
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
@@ -227,7 +234,7 @@ class SolanaChain:
         return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
-        """Returns token accounts of an owner by address."""
+        """Returns the token accounts of an owner, sorted by address."""
         accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)
@@ -241,7 +248,7 @@ class SolanaChain:
         return 0 if held is None else int(held.amount)
 
     def decimals(self, mint: Pubkey) -> int | None:
-        """Returns the decimals of a mint, None without one."""
+        """Returns the decimals of a mint; None if there is no such mint."""
         account = read_mint(self.machine.get(mint))
         return None if account is None else account.decimals
 
@@ -269,9 +276,8 @@ class SolanaChain:
 
 
 def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
-    """Returns coins of the faucet, the maker and the exchanges, and the catalogue's mints with
-    their holders.
-    """
+    """Returns the accounts with which the chain begins: coins of the faucet, the maker and the
+    exchanges, and the catalogue's mints with their holders."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
     lamports = wallet_lamports()
     wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}

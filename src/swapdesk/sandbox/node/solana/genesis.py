@@ -1,5 +1,5 @@
-"""How the chain begins: the catalogue's mints at their own addresses, SOL for the faucet, and what
-the exchanges trade with."""
+"""The beginning of the Solana chain: the catalogue's mints at their own addresses, SOL for the
+faucet, and what the exchanges trade with."""
 
 from __future__ import annotations
 
@@ -16,28 +16,31 @@ from swapdesk.sandbox.tables import quoted_by_maker
 from swapdesk.sandbox.world import WorldToken, world_tokens
 
 FAUCET = "faucet"
-"""Holds the SOL that is given away."""
+"""Name of the account that holds the SOL to give away."""
 MINTER = "mint"
-"""May make tokens of every catalogue mint."""
+"""Name of the account that may make tokens of every catalogue mint."""
 
 MAKER = "atoll"
-"""Holds both sides of what Atoll quotes, and signs its half of each swap."""
+"""Name of the account that holds the tokens Atoll quotes, and signs Atoll's half of each swap."""
 
 FAUCET_LAMPORTS = 500_000_000 * 10**9
 MAKER_LAMPORTS = 1_000_000 * 10**9
 MAKER_DOLLARS = 50_000_000
 """Dollars that the maker holds of each token, at its base price."""
 WALLET_LAMPORTS = 10_000 * 10**9
-"""For fees and rent, besides what an exchange's wallet trades with."""
+"""Lamports for fees and rent that an exchange's wallet has on top of what it trades with."""
 _MOST_UNITS = 1 << 62
-"""A quarter of what a token account can count, so that more can be minted."""
+"""Most units that the maker holds of a token: a quarter of what a token account can count, so that
+more can be minted."""
 NATIVE_MINT = "So11111111111111111111111111111111111111112"
-"""Wrapped SOL: nobody makes it but the token program."""
+"""The mint of wrapped SOL, whose tokens only the token program can make."""
 
 
 class FirstMint(Struct, frozen=True):
-    """A mint that stands on the chain from the beginning; ``held`` units are the maker's, and
-    ``reserves`` those of the exchanges' wallets by name."""
+    """A mint that exists on the chain from the beginning.
+
+    ``held`` are the maker's units; ``reserves`` are (name of the wallet, units) of the exchanges.
+    """
 
     address: str
     decimals: int
@@ -50,7 +53,8 @@ class FirstMint(Struct, frozen=True):
 
 
 def catalogue_mints() -> list[FirstMint]:
-    """Returns every token of the catalogue that has a contract on this chain."""
+    """Returns a mint for every token of the catalogue that has a contract on this chain, other than
+    wrapped SOL."""
     return [
         FirstMint(token.address, token.row.decimals, _held(token), tuple(reserves_of(token)))
         for token in world_tokens().values()
@@ -70,7 +74,7 @@ def _held(token: WorldToken) -> int:
 
 
 def wallet_lamports() -> dict[str, int]:
-    """Returns lamports of the exchanges' wallets, by name."""
+    """Returns the lamports of each exchange wallet at the beginning, by name."""
     (coin,) = (
         token for token in world_tokens().values() if token.row.chain == CHAIN and token.row.native
     )
@@ -87,7 +91,8 @@ def key_seed(key: bytes, name: str) -> bytes:
 
 
 def genesis_hash(key: bytes) -> str:
-    """Differs for every sandbox, and for other first accounts."""
+    """Returns the genesis hash, which differs between sandboxes and between different first
+    accounts."""
     mints = "".join(
         f"{first_mint.address} {first_mint.decimals} {first_mint.held} {first_mint.reserves}\n"
         for first_mint in catalogue_mints()

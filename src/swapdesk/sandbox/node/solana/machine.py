@@ -1,6 +1,8 @@
-"""LiteSVM: executes and simulates over accounts in memory, with results as Solana's JSON.
+"""LiteSVM: executes and simulates transactions over accounts in memory, with results as Solana's
+JSON.
 
-It does not detect replays. ``Blocks`` derives the height and the valid blockhashes from time.
+The machine does not detect repeated transactions. ``Blocks`` derives the height and the valid
+blockhashes from the time.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ SLOTS_PER_EPOCH = 432_000
 
 
 class Instant(Struct, frozen=True):
-    """One look at the chain's time: block height, and seconds since 1970."""
+    """A moment of the chain: block height, and seconds since 1970."""
 
     height: int
     seconds: int
@@ -42,14 +44,15 @@ class Instant(Struct, frozen=True):
         return self.height + SKIPPED_SLOTS
 
     def less(self, blocks: int) -> Instant:
-        """Returns the height this many blocks below."""
+        """Returns this moment with a height that many blocks lower."""
         return Instant(self.height - blocks, self.seconds)
 
 
 class Blocks:
-    """``now_ms`` is sandbox time; the chain began at ``began_ms``.
+    """The block heights and blockhashes of the chain, derived from sandbox time.
 
-    Never runs backward, also not below ``reached``, the height of the newest transaction.
+    ``now_ms`` returns sandbox time; the chain began at ``began_ms``. The height never decreases,
+    and is never below ``reached``, the height of the newest stored transaction.
     """
 
     def __init__(
@@ -67,16 +70,17 @@ class Blocks:
         return Instant(self._reached, now // 1000)
 
     def latest(self, height: int) -> tuple[bytes, int]:
-        """Returns the hash of the block at a height, and the last height at which it is valid."""
+        """Returns the hash of the block at a height, and the last height at which that hash is
+        valid."""
         return self._hash(height), height + WINDOW
 
     def is_good(self, blockhash: bytes) -> bool:
-        """Returns whether a transaction with this hash may be executed now."""
+        """Returns True if a transaction with this blockhash may be executed now."""
         newest = self.now().height
         return any(self._hash(height) == blockhash for height in range(newest - WINDOW, newest + 1))
 
     def _hash(self, height: int) -> bytes:
-        """The same after a restart."""
+        """Returns the blockhash at a height, the same before and after a restart."""
         purpose = b"solana blockhash\0" + height.to_bytes(8, "big")
         return hmac.digest(self._key, purpose, "sha256")
 
@@ -84,8 +88,9 @@ class Blocks:
 class TransactionOutcome(Struct, frozen=True):
     """The effect of a transaction.
 
-    ``error`` is Solana's JSON of it, None for success; ``before`` and ``after`` are the accounts of
-    the message in its order. One that is not even executed has no ``details``.
+    ``error`` is the error in Solana's JSON, None for success. ``before`` and ``after`` are the
+    accounts of the message, in its order. A transaction that was not executed at all has no
+    ``details``.
     """
 
     error: Any
@@ -95,12 +100,14 @@ class TransactionOutcome(Struct, frozen=True):
 
     @property
     def charged(self) -> bool:
-        """True if the fee was charged: it was executed, whatever the result."""
+        """True if the transaction was executed, with whatever result, so that its fee was
+        charged."""
         return self.error is None or lamports_of(self.after[:1]) < lamports_of(self.before[:1])
 
 
 class SolanaMachine:
-    """Checks signatures; the chain checks blockhashes and repeats."""
+    """Executes transactions in LiteSVM. The machine checks signatures; the chain checks blockhashes
+    and repeats."""
 
     def __init__(self) -> None:
         self._vm = LiteSVM().with_blockhash_check(False).with_transaction_history(0)
@@ -110,11 +117,11 @@ class SolanaMachine:
         return account if account is not None and account.lamports else None
 
     def put(self, address: Pubkey, account: Account | None) -> None:
-        """None deletes the account."""
+        """Stores an account; None deletes the account at this address."""
         self._vm.set_account(address, account or Account(0, b"", SYSTEM))
 
     def rent_exempt(self, size: int) -> int:
-        """Lamports that an account of this size must hold."""
+        """Returns the lamports that an account of this size in bytes must hold."""
         return self._vm.minimum_balance_for_rent_exemption(size)
 
     def execute(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
@@ -127,7 +134,7 @@ class SolanaMachine:
         return TransactionOutcome(None, result, before, after)
 
     def simulate(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
-        """Like ``execute``, but nothing changes and signatures may be missing."""
+        """Executes a transaction without keeping its changes; signatures may be missing."""
         keys = transaction.message.account_keys
         before = tuple(map(self.get, keys))
         self._vm.with_sigverify(False)
@@ -179,12 +186,12 @@ def lamports_of(accounts: Sequence[Account | None]) -> list[int]:
 
 TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
 _TOKEN_2022_KINDS = {1: "mint", 2: "account"}
-"""The byte after the common part is the kind of an account with extensions."""
+"""Kinds of Token-2022 accounts with extensions, by the byte after the common part."""
 _PROGRAM_NAMES = {True: "spl-token", False: "spl-token-2022"}
 
 
 def read_token_account(account: Account | None) -> TokenAccount | None:
-    """Returns the token account in an account, or None for anything else."""
+    """Returns the token account that an account's data holds; None for anything else."""
     data = _token_data(account, TOKEN_ACCOUNT_BYTES, "account")
     return None if data is None or not _begun(data[108:109]) else TokenAccount.from_bytes(data)
 
@@ -195,7 +202,7 @@ def read_mint(account: Account | None) -> Mint | None:
 
 
 def _begun(state: bytes) -> bool:
-    """True if the program has initialized it: the byte of its state."""
+    """Returns True if the program has initialized the account, judging by the byte of its state."""
     return state != b"\0"
 
 
@@ -211,7 +218,8 @@ def _token_data(account: Account | None, size: int, kind: str) -> bytes | None:
 
 
 def token_amount(units: int, decimals: int) -> dict[str, Any]:
-    """``uiAmount`` is a float as everywhere on this chain; who counts uses ``amount``."""
+    """Returns an amount as Solana shows it. ``uiAmount`` is a float, as everywhere on this chain;
+    use ``amount`` to calculate."""
     exact = Decimal(units).scaleb(-decimals)
     text = f"{exact:f}"
     if "." in text:
@@ -225,7 +233,8 @@ def token_amount(units: int, decimals: int) -> dict[str, Any]:
 
 
 def account_document(account: Account, encoding: str, decimals: int | None) -> dict[str, Any]:
-    """``decimals`` are those of the mint, for a token account in ``jsonParsed``."""
+    """Returns an account as JSON. ``decimals`` are those of the mint, needed for a token account in
+    ``jsonParsed``."""
     data: Any = [base64.b64encode(bytes(account.data)).decode(), "base64"]
     if encoding == "base58":
         data = [base58.encode(bytes(account.data)), "base58"]
@@ -286,11 +295,11 @@ def _shown(key: Pubkey | None) -> str | None:
 
 
 Decimals = Callable[[Pubkey], int | None]
-"""Those of a mint, None when there is none."""
+"""Returns the decimals of a mint; None if there is no such mint."""
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
-    """Returns balances before and after, of coins and of tokens."""
+    """Returns the balances before and after a transaction, of coins and of tokens."""
     return {
         "preBalances": lamports_of(outcome.before),
         "postBalances": lamports_of(outcome.after),
@@ -324,7 +333,7 @@ def status_of(error: Any) -> dict[str, Any]:
 def record_meta(
     outcome: TransactionOutcome, details: TransactionMetadata, decimals: Decimals
 ) -> dict[str, Any]:
-    """The ``meta`` of ``getTransaction``."""
+    """Returns the ``meta`` of ``getTransaction``."""
     return {
         **moved(outcome, decimals),
         "err": outcome.error,
@@ -339,7 +348,8 @@ def record_meta(
 
 
 def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
-    """What programs called, by the instruction that caused it."""
+    """Returns the instructions that programs called, grouped by the instruction that caused
+    them."""
     return [
         {
             "index": index,
@@ -362,7 +372,7 @@ def _instruction(called: CompiledInstruction, height: int | None) -> dict[str, A
 
 
 def transaction_document(transaction: VersionedTransaction) -> dict[str, Any]:
-    """The ``json`` encoding."""
+    """Returns a transaction in the encoding ``json``."""
     message = transaction.message
     header = message.header
     document: dict[str, Any] = {

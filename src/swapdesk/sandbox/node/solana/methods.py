@@ -1,8 +1,9 @@
-"""Every method by its name: what the chain is, its accounts, what a transaction would do and did.
+"""The JSON-RPC methods of the Solana chain: the chain's state, its accounts, and what a transaction
+would do or did.
 
-A method gets its parameters, a list of values whose last may be an object of options, and the
-newest block that the asked commitment knows. What cannot be answered is refused with Solana's codes
-and words.
+A method gets its parameters, a list of values whose last one may be an object of options, and the
+newest block at the commitment asked for. Requests that cannot be answered are refused with Solana's
+codes and words.
 """
 
 from __future__ import annotations
@@ -64,14 +65,14 @@ R = TypeVar("R", covariant=True)
 
 
 class Base58(Protocol[R]):
-    """What is spelt in base58, by its type."""
+    """A type that can be read from base58 text."""
 
     def from_string(self, text: str, /) -> R: ...
 
 
 class SolanaCode(IntEnum):
     PREFLIGHT_FAILED = -32002
-    """The transaction would fail; ``data`` is the whole simulation."""
+    """The transaction would fail; ``data`` has the whole result of the simulation."""
     BAD_SIGNATURE = -32003
     OTHER_VERSION = -32015
     SLOT_NOT_REACHED = -32016
@@ -97,16 +98,17 @@ def words_of(error: Any) -> str:
 
 
 BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
-"""Blocks that a commitment lags behind the newest one."""
+"""Blocks by which each commitment is behind the newest block."""
 
 _LONGEST_TEXT = 1683
-"""Characters of the largest packet in base58; decoding is quadratic."""
+"""Most characters of a packet, which is the length of the largest one in base58. The limit is
+needed because decoding takes quadratic time."""
 
 
 class Params:
-    """``values`` by place, and an object of options behind them.
+    """The parameters of a call: ``values`` by place, then an object of options.
 
-    Every method raises Problem for what does not fit.
+    Every method raises Problem for a value that does not fit.
     """
 
     def __init__(self, given: Any, values: int) -> None:
@@ -140,7 +142,7 @@ class Params:
         return [read(kind, text) for text in texts]
 
     def packet(self, place: int, encoding: str) -> bytes:
-        """A transaction or message, decoded."""
+        """Returns the bytes of the transaction or message at a place."""
         text = self.required(place, str)
         if len(text) > _LONGEST_TEXT:
             raise bad_params(f"{len(text)} characters are too large (max: {_LONGEST_TEXT})")
@@ -178,7 +180,7 @@ def _required(value: T | None) -> T:
 
 
 def read(kind: Base58[R], text: Any) -> R:
-    """Reads a key, hash or signature. Raises Problem."""
+    """Reads a key, hash or signature from base58 text. Raises Problem."""
     try:
         return kind.from_string(text)
     except Exception:  # noqa: BLE001 (the library raises several kinds of its own)
@@ -186,7 +188,7 @@ def read(kind: Base58[R], text: Any) -> R:
 
 
 VERSION = "3.0.0+swapdesk"
-"""Of the field's node whose answers these are; the rest says that it is ours."""
+"""Version of the node whose answers are imitated, with a suffix that names this program."""
 
 
 def with_context(at: Instant, value: Any) -> dict[str, Any]:
@@ -238,13 +240,12 @@ def fee_for_message(chain: SolanaChain, asked: Params, at: Instant) -> dict[str,
 
 
 MOST_WRITTEN = 128
-"""Accounts that one transaction may lock."""
+"""Most accounts that one transaction may lock."""
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Returns, by block of a window, the least price of transactions that write to all these
-    accounts.
-    """
+    """Returns a fee for each block of a window: the highest of the lowest price paid in the block
+    and the lowest price paid there for each of these accounts."""
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)
@@ -340,10 +341,8 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
 def show_account(
     chain: SolanaChain, account: Account | None, asked: Params, default: str
 ) -> dict[str, Any] | None:
-    """Returns None for no account.
-
-    Raises Problem for an encoding that is not served or does not fit.
-    """
+    """Returns an account as JSON; None if there is no account. Raises Problem if the encoding is
+    not served or does not fit."""
     encoding = asked.option("encoding", ENCODINGS, default)
     if account is None:
         return None
@@ -380,7 +379,7 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
-    """Makes the first checks of ``sendTransaction``. Raises Problem."""
+    """Returns the transaction of ``sendTransaction`` after its first checks. Raises Problem."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)
@@ -502,7 +501,8 @@ def _require_confirmed(asked: Params) -> None:
 
 
 def signatures_for_address(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, Any]]:
-    """The newest first, older than ``before`` and newer than ``until``."""
+    """Returns the signatures of transactions that name an address, the newest first, older than
+    ``before`` and newer than ``until``."""
     _require_confirmed(asked)
     limit = asked.options.get("limit", MOST_SIGNATURES)
     if type(limit) is not int or not 0 < limit <= MOST_SIGNATURES:
@@ -535,7 +535,7 @@ def _entry(mined: Mined, now: Instant) -> dict[str, Any]:
 
 
 NOT_SERVED = ("dataSlice", "accounts")
-"""Options of methods, of accounts and of a simulation."""
+"""Options that are not served: ``dataSlice`` of account methods, ``accounts`` of a simulation."""
 Method = Callable[[SolanaChain, Params, Instant], Any]
 
 METHODS: dict[str, tuple[int, Method]] = {
@@ -561,11 +561,11 @@ METHODS: dict[str, tuple[int, Method]] = {
     "getTransaction": (1, transaction),
     "getSignaturesForAddress": (1, signatures_for_address),
 }
-"""With the number of values that each takes before its options."""
+"""Methods by name, each with the number of values that it takes before its options."""
 
 
 def answer(chain: SolanaChain, method: str, given: Any) -> Any:
-    """Raises Problem."""
+    """Returns the result of a method. Raises Problem."""
     if method not in METHODS:
         raise Problem("Method not found", RpcCode.NO_METHOD)
     values, method_called = METHODS[method]

@@ -1,10 +1,10 @@
-"""The chain in a process: begun on first use, open from then on.
+"""The Solana chain in a process: begun on first use, open from then on.
 
-It is used by the thread of the event loop alone: a transaction takes about a millisecond. The
-faucet gives SOL from an account of its own and makes tokens of the catalogue's mints.
-``SolanaWallets`` are those of exchanges and payer; their addresses are known before the chain has
-begun. Payments are stored in the books (``node.ledger``); here only the chain's latest refusals are
-remembered.
+Only the thread of the event loop uses the chain, since a transaction takes about a millisecond. The
+faucet gives SOL from its own account and makes tokens of the catalogue's mints. ``SolanaWallets``
+are the wallets of exchanges and payer; their addresses are known before the chain has begun.
+Payments are stored in the books (``node.ledger``); here only the chain's latest refusals are kept,
+in memory.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ SNAPSHOT, OLDER_FILE = f"{CHAIN}.snapshot", f"{CHAIN}.db"
 
 
 class SolanaNode:
-    """The chain of one data directory; ``now_ms`` is sandbox time.
+    """The Solana chain of one data directory; ``now_ms`` returns sandbox time in milliseconds.
 
-    Raises OSError, LogDamaged, and ChainFileMismatch when the directory holds another one.
+    Raises OSError, LogDamaged, and ChainFileMismatch if the directory holds another chain.
     """
 
     def __init__(
@@ -82,13 +82,13 @@ class SolanaNode:
         return self._chain is not None
 
     def open(self) -> SolanaChain:
-        """Returns the chain, begun on the first call. Raises OSError."""
+        """Returns the chain, which the first call opens or begins. Raises OSError."""
         if self._chain is None:
             self._chain = SolanaChain(self._directory, self._key, self._now_ms)
         return self._chain
 
     async def call(self, _: str, method: str, params: Any) -> Any:
-        """Returns the result of a JSON-RPC method. Raises Problem."""
+        """Calls a JSON-RPC method; returns its result. Raises Problem."""
         chain = self.open()
         if method != "sendTransaction":
             return answer(chain, method, params)
@@ -101,8 +101,8 @@ class SolanaNode:
     async def fund(self, address: str, units: int, mint: str | None = None) -> dict[str, object]:
         """Pays lamports from the faucet, or tokens of a catalogue mint; returns ``{"signature"}``.
 
-        Every payment is a transaction of its own, even when repeated: who must not pay twice keeps
-        a record. Raises Problem, and then nothing happened.
+        Every call makes a new payment, also if it is repeated, so a caller that must not pay twice
+        has to keep a record. Raises Problem, and then nothing happened.
         """
         if not 0 < units < 1 << 64:
             raise Problem("the amount must be above 0 and below 2^64")
@@ -148,7 +148,7 @@ class SolanaNode:
 class SolanaWallets:
     """The ChainWallets of a Solana node.
 
-    Blocks are final here: there is one producer and nothing is rolled back.
+    Blocks are final here, because there is one producer and nothing is rolled back.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -157,7 +157,7 @@ class SolanaWallets:
         # Most blocks are empty, and one comes every 400 ms also while nobody looks.
         self.at_once = 10_000
         self.node: SolanaNode
-        """Set once the process carries the chain."""
+        """Set once the process has opened the Solana node."""
         self._key = key
         self._refused: dict[str, str] = {}
 
@@ -208,7 +208,7 @@ class SolanaWallets:
         return self._chain.blocks.now().height - 1
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Returns every account that has more after a transaction than before it."""
+        """Yields a payment for every account that has more after a transaction than before it."""
         for mined in self._chain.between(first, last):
             if mined.error is None:
                 meta = json.loads(mined.meta)
@@ -230,9 +230,11 @@ class SolanaWallets:
 def _payment(
     chain: SolanaChain, payer: Pubkey, token: WorldToken, receiver: str, units: int
 ) -> list[Instruction]:
-    """Returns a transfer that opens the receiver's token account at the payer's cost if need be.
+    """Returns the instructions of a payment, which open the receiver's token account at the payer's
+    cost if it does not exist.
 
-    A receiver that is itself a token account is paid as it is, or not at all by the chain.
+    A receiver that is itself a token account is paid directly; if it is of another mint, the chain
+    refuses the payment.
     """
     payee = Pubkey.from_string(receiver)
     if token.address is None:
@@ -249,7 +251,8 @@ def _payment(
 
 
 _TOKENS = 256
-"""Positions of token payments begin here; a transaction names fewer accounts."""
+"""First position of token payments in a transaction; positions of coin payments are lower, because
+a transaction names fewer accounts."""
 
 
 def _coins(mined: Mined, meta: dict[str, Any]) -> Iterator[IncomingPayment]:

@@ -1,4 +1,5 @@
-"""Terms of the embedded Solana chain: its beat, its window, and its path."""
+"""The terms of the embedded Solana chain: its block interval, the validity of its blockhashes, and
+its path."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ CHAIN = "solana"
 PATH = "/solana"
 
 SLOT_MS = 400
-"""Of sandbox time: a blockhash is a deadline, which the speed of the world does not move."""
+"""Milliseconds of sandbox time between blocks. The speed of the world does not change them, because
+a blockhash is a deadline."""
 WINDOW = 150
-"""Blocks for which a blockhash is valid."""
+"""Blocks for which a blockhash is valid after its own block."""
 CONFIRMED_AFTER, FINALIZED_AFTER = 2, 32
-"""Blocks until a transaction has this commitment."""
+"""Blocks after which a transaction is confirmed, and finalized."""
 SKIPPED_SLOTS = 21_600_000
-"""Slots without a block before the sandbox began, so that height and slot are not one number."""
+"""Slots without a block before the sandbox began, so that a height and its slot are different
+numbers."""

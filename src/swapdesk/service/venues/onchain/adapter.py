@@ -1,8 +1,8 @@
 """The protocol of every on-chain venue.
 
-A quote is free of side effects. ``permission`` and ``next_signature`` say what a wallet has to sign
-before the venue may take its tokens, ``prepare`` what it has to send, and ``progress`` is called
-until the order has ended. Amounts are whole units of their token.
+A quote has no side effects. ``permission`` and ``next_signature`` say what a wallet has to sign
+before the venue may take its tokens; ``prepare`` says what the wallet has to send. ``progress`` is
+called until the order has ended. Amounts are integers, in the smallest unit of their token.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.tokens import Token
 
-"""What a venue raises when its chain does not answer, or not as it should."""
+"""Raised by a venue if its chain does not answer, or not as it should."""
 
 AUTO_SLIPPAGE = Decimal("0.5")
-"""Slippage, in percent, where nobody named one."""
+"""Slippage, in percent, if nobody named one."""
 
 CALLDATA_SECONDS = 120
-"""Time from the create in which its transaction can be executed."""
+"""Seconds from the create in which its transaction can be executed."""
 
 SIGNATURE_SECONDS = 600
-"""Validity of a signature beyond the quote's end."""
+"""Seconds for which a signature is valid beyond the quote's end."""
 
 
 class DexRefused(Exception):
-    """What was sent does not fit the quote. ``field`` is the input; None for the swap itself."""
+    """Raised if what was sent does not fit the quote.
+
+    ``field`` is the wrong input; None if the swap itself is refused.
+    """
 
     def __init__(self, reason: str, field: str | None = None) -> None:
         super().__init__(reason)
@@ -42,9 +45,9 @@ class DexRefused(Exception):
 
 
 class DexQuestion(Struct, frozen=True):
-    """What is to be priced: ``amount`` of ``token_in`` in units.
+    """A question for a price: ``amount`` is in the smallest unit of ``token_in``.
 
-    ``slippage`` is in percent, None to let the venue choose; ``sender`` and ``receiver`` are None
+    ``slippage`` is in percent, None to let the venue choose. ``sender`` and ``receiver`` are None
     while unknown.
     """
 
@@ -57,11 +60,12 @@ class DexQuestion(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The promise of a venue, stored with its quote.
+    """What a venue promised with a quote, stored with the quote.
 
-    ``path`` is contracts, the wrapped one for a native coin, none without pools; ``least`` is
-    ``out`` less the slippage; ``fee`` is the units of the token sold that the venue keeps;
-    ``value`` is the wei that go along.
+    ``least`` is ``out`` less the slippage. ``path`` lists token contracts, with the wrapped coin's
+    for a native coin; it is empty for the maker on Solana. ``fee`` is the amount of the sold token
+    that the venue keeps. ``value`` is the wei that the transaction sends along. Amounts are in the
+    smallest unit of their token.
     """
 
     amount: int
@@ -73,7 +77,7 @@ class Plan(Struct, frozen=True):
     value: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """JSON without numbers, whose readers round them."""
+        """Returns the plan as JSON with numbers as text, because JSON readers round numbers."""
         return {
             "amount": str(self.amount),
             "out": str(self.out),
@@ -98,13 +102,13 @@ class Plan(Struct, frozen=True):
 
 
 class DexPrice(Struct, frozen=True):
-    """What a venue would pay now, and what it costs.
+    """What a venue would pay now, and what the swap costs.
 
-    ``gas`` is in gas units of the paying chain, 0 where the wallet sends no transaction of its own;
-    ``gas_wei`` and the others are in the smallest unit of its coin, lamports on Solana; ``impact``
-    is a share of the price. ``needs_permission``: the venue takes tokens, so that the wallet has to
-    approve or to sign; ``by_signature``: signing is enough. ``pays_sender_only``: the venue pays
-    nobody but the signer.
+    ``gas`` is in gas units of the paying chain, 0 if the wallet sends no transaction of its own.
+    ``gas_wei`` and the two fees are in the smallest unit of that chain's coin (lamports on Solana).
+    ``impact`` is a share of the price. ``needs_permission`` is True if the wallet has to approve or
+    sign before the venue takes its tokens, ``by_signature`` if signing is enough, and
+    ``pays_sender_only`` if the venue pays nobody but the signer.
     """
 
     plan: Plan
@@ -130,15 +134,15 @@ class Deal(Struct, frozen=True):
 
     @property
     def signed_until(self) -> int:
-        """Deadline of its signatures, in seconds since 1970."""
+        """The deadline of the deal's signatures, in seconds since 1970."""
         return int(self.expires.timestamp()) + SIGNATURE_SECONDS
 
 
 class Permission(Struct, frozen=True):
-    """What is still missing before the venue may take the tokens."""
+    """The approvals and signatures that are still missing before the venue may take the tokens."""
 
     approvals: Sequence[Call] = ()
-    """Calls of the token sold that let the venue take it."""
+    """Calls of the sold token's contract that let the venue take the token."""
     signatures: Sequence[SignatureRequirement] = ()
 
 
@@ -150,16 +154,16 @@ class AgreedSwap(Struct, frozen=True):
 
 
 class SwapToPrepare(AgreedSwap, frozen=True):
-    """A create, as a venue gets it; the venue alone checks its ``signatures``."""
+    """A create as a venue gets it; only the venue checks its ``signatures``."""
 
     signatures: Sequence[GivenSignature]
 
 
 class PreparedSwap(Struct, frozen=True):
-    """What the wallet has to send: ``metadata`` for the order.
+    """What the wallet has to send for a swap: ``metadata``, which the order shows.
 
-    ``settled_by_venue``: nothing, the venue acts once the order is confirmed. ``notes`` stay with
-    the order.
+    ``settled_by_venue`` is True if the wallet sends nothing, because the venue acts once the order
+    is confirmed. ``notes`` are stored with the order.
     """
 
     metadata: dict[str, Any]
@@ -168,10 +172,10 @@ class PreparedSwap(Struct, frozen=True):
 
 
 class RouteExecution(AgreedSwap, frozen=True):
-    """An order of a deal, as far as it is known.
+    """The swap of an order, as far as it is known.
 
-    ``hash`` is the confirmed transaction; with ``confirmed`` a venue that settles by itself may
-    begin.
+    ``hash`` is the confirmed transaction. Once ``confirmed`` is True, a venue that settles by
+    itself may begin.
     """
 
     notes: Mapping[str, str]
@@ -186,13 +190,13 @@ class Progress(Struct, frozen=True):
 
 
 class DexVenue(Protocol):
-    """One on-chain venue. Methods that ask a chain raise NodeError."""
+    """An on-chain venue. Methods that ask a chain raise NodeError."""
 
     @property
     def provider(self) -> SwapProvider: ...
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        """Returns whether the venue trades the pair at all. Pure, no I/O."""
+        """Returns True if the venue trades the pair at all. Pure, no I/O."""
         ...
 
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable: ...
@@ -206,16 +210,17 @@ class DexVenue(Protocol):
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
     ) -> list[SignatureRequirement]:
-        """Returns the step after a signed one. Raises DexRefused."""
+        """Returns what to sign after the signature ``given`` for ``step``. Raises DexRefused."""
         ...
 
     async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
-        """Returns what to send, after a trial on the current state of the chain.
+        """Returns what the wallet has to send, after a trial on the current state of the chain.
 
         Raises DexRefused.
         """
         ...
 
     async def progress(self, execution: RouteExecution) -> Progress:
-        """Returns the progress of the order, after the venue's own next step."""
+        """Takes the venue's own next step, if there is one, and returns the progress of the
+        order."""
         ...

@@ -1,4 +1,4 @@
-"""Builds on-chain venues from chains and contracts: every kind that trades along pools."""
+"""Builds on-chain venues of every kind that trades through pools, from chains and contracts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.chains import SwapProvider
 
 POOL_KINDS = ("basalt", "fathom", "isthmus")
-"""Swaps by the trader's transaction; by permits; by signed orders that a solver settles."""
+"""Kinds of venues that trade by the trader's transaction, by permits, and by signed orders that a
+solver settles."""
 SOLVED_KINDS = ("isthmus",)
-"""These sign transactions of their own, with a wallet."""
+"""Kinds of venues that sign transactions of their own, for which they need a wallet."""
 
 
 def open_readers(
@@ -27,7 +28,7 @@ def open_readers(
     clock: Clock,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> dict[str, OnchainReader]:
-    """Returns a reader for each EVM chain, by short name; asks nothing yet."""
+    """Returns a reader for each EVM chain, by short name, without asking the chains yet."""
     return {
         place.name: OnchainReader(place, EvmClient(place.rpc, transport=transport), clock)
         for place in places
@@ -42,10 +43,10 @@ def pool_venue(
     permits: Mapping[str, Permits],
     wallet: HotWallet | None = None,
 ) -> DexVenue:
-    """Builds a venue of one of POOL_KINDS; ``contract`` is its router or settlement, the same on
-    every chain.
+    """Builds a venue of one of POOL_KINDS.
 
-    Raises ValueError for another kind, or for one of SOLVED_KINDS without ``wallet``.
+    ``contract`` is the address of its router or settlement, the same on every chain. Raises
+    ValueError for another kind, or for one of SOLVED_KINDS without ``wallet``.
     """
     match kind:
         case "basalt":

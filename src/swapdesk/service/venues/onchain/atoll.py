@@ -1,8 +1,9 @@
-"""A maker on Solana: it quotes at the market, and signs its half of the swap before the user.
+"""A maker on Solana, which quotes market prices and signs its half of a swap before the user.
 
-Both payments are in one transaction: all of it happens or nothing. The user pays the fee and, where
-it is missing, the token account that the maker pays into. The half is valid as long as its
-blockhash; whoever signs last may choose until then, which is why that is short.
+Both payments are in one transaction, so that both happen or none. The user pays the network's fee
+and, if it is missing, the token account that the maker pays into. The maker's signature is valid as
+long as the blockhash. Until then the user, who signs last, may choose whether to swap, so the time
+is short.
 """
 
 from __future__ import annotations
@@ -57,32 +58,32 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 UNITS = 100_000
-"""Compute units of one swap, with an account that is opened."""
+"""Compute units of one swap that also opens an account."""
 MICRO_LAMPORTS = 1_000
-"""Price of a compute unit."""
+"""Price of a compute unit, in millionths of a lamport."""
 SIGNATURES = 2
 LAMPORTS_PER_SIGNATURE = 5_000
 FEE = SIGNATURES * LAMPORTS_PER_SIGNATURE + UNITS * MICRO_LAMPORTS // 1_000_000
 """Lamports that the user pays, whether or not the transaction succeeds."""
 
 MARGIN = Fraction(12, 10_000)
-"""What the maker keeps of every swap."""
+"""Share of every swap that the maker keeps."""
 WIDEST = Fraction(30, 10_000)
-"""Additional margin of the largest swap; of smaller ones in proportion."""
+"""Additional margin of the largest swap; a smaller swap has it in proportion to its size."""
 MOST_USD = 250_000
-"""Most dollars that the maker takes at once."""
+"""Largest value of one swap, in dollars."""
 
 SLOT_SECONDS = Decimal("0.4")
-"""Approximate time of a block, for display; blocks decide."""
+"""Approximate seconds between blocks, for display; expiry is counted in blocks."""
 
 
 def offered(
     amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
 ) -> tuple[int, Decimal] | None:
-    """Returns what the maker pays for ``amount`` units at these dollar prices, and the share that
-    the size costs.
+    """Returns what the maker pays for ``amount``, and the share of it that the size costs.
 
-    In units of the token bought. None for nothing, and for more than it takes.
+    Amounts are in the smallest unit of their token; prices are dollars for a whole unit. None if
+    the maker would pay nothing, or if the value exceeds MOST_USD.
     """
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
@@ -96,7 +97,8 @@ def offered(
 
 
 PriceOfToken = Callable[[Token], Decimal | None]
-"""Dollars for a unit of a token now; None where the maker does not trade it."""
+"""A function that returns the dollars for a unit of a token now; None if the maker does not trade
+it."""
 
 _MINUTES = Decimal("0.3")
 _TOKEN_ACCOUNT_BYTES = 165
@@ -105,7 +107,10 @@ _LAST_HEIGHT = "lastValidBlockHeight"
 
 
 class Atoll(Unsigned):
-    """``seed`` is that of the maker's key, which holds both sides of what it trades."""
+    """The maker as an on-chain venue.
+
+    ``seed`` is the seed of its key, whose account holds both tokens of every pair.
+    """
 
     def __init__(
         self,
@@ -239,7 +244,8 @@ class Atoll(Unsigned):
 
 
 def _swapped(execution: RouteExecution) -> LegReport:
-    """Both sides paid what they signed, for the transaction is atomic."""
+    """Returns the finished leg: both sides paid what they signed, because the transaction is
+    atomic."""
     deal = execution.deal
     return LegReport(
         LegStatus.FINISHED,
@@ -264,7 +270,7 @@ def _reason(error: Any) -> str:
 
 
 class Paid(Struct, frozen=True):
-    """``units`` of a mint of the token program, None for SOL."""
+    """A payment of ``units`` in a mint of the token program; ``mint`` is None for SOL."""
 
     mint: str | None
     units: int
@@ -272,7 +278,8 @@ class Paid(Struct, frozen=True):
 
 
 class Half(Struct, frozen=True):
-    """What both parties agree on. ``memo`` makes the message unique among swaps."""
+    """The terms of a swap, which both parties sign. ``memo`` makes the message unique among
+    swaps."""
 
     owner: str
     receiver: str
@@ -282,9 +289,9 @@ class Half(Struct, frozen=True):
 
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
-    """Signs the transaction with the key of ``seed``, the user's place empty.
+    """Returns the swap's transaction signed with the key of ``seed``, without the user's signature.
 
-    Raises ValueError when it is larger than a packet, or the maker swaps with itself.
+    Raises ValueError if it is larger than a packet, or if the maker would swap with itself.
     """
     maker = Keypair.from_seed(seed)
     owner = Pubkey.from_string(half.owner)
@@ -312,7 +319,7 @@ def account_names(raw: bytes) -> list[str]:
 
 
 def signed_by_payer(raw: bytes, signature: str) -> bool:
-    """Returns True for the payer's signature of exactly this transaction."""
+    """Returns True if ``signature`` is the payer's signature of exactly this transaction."""
     message = read_transaction(raw).message
     try:
         given = Signature.from_string(signature)

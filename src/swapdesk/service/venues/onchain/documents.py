@@ -1,6 +1,7 @@
-"""EIP-712 documents that venues ask for, their signers, and which tokens take permits.
+"""EIP-712 documents that venues ask for, the check of their signatures, and which tokens take
+permits.
 
-Whether a token takes an EIP-2612 permit is found out from the token itself.
+The token's own contract tells whether it takes an EIP-2612 permit.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def permit_document(
 
 
 class IntentOrder(Struct, frozen=True):
-    """An order of the settlement contract; all of it or nothing."""
+    """An order for the settlement contract, which is filled as a whole or not at all."""
 
     owner: str
     sell: str
@@ -67,7 +68,7 @@ class IntentOrder(Struct, frozen=True):
 
     @property
     def words(self) -> tuple[Any, ...]:
-        """As ``settle`` takes it."""
+        """The order as the contract's ``settle`` takes it."""
         return (
             self.owner,
             self.sell,
@@ -88,9 +89,9 @@ def order_document(domain: Domain, order: IntentOrder) -> Document:
 
 
 def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
-    """The order as the witness of a transfer by Permit2 to the caller that ``settlement`` names.
+    """Returns the document of a Permit2 transfer whose witness is the order.
 
-    Nonce and deadline of both are the same.
+    Only ``settlement`` may make the transfer. Its nonce and deadline are those of the order.
     """
     message = {
         "permitted": {
@@ -128,7 +129,7 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
 
 
 def read_signature(text: str) -> DocumentSignature | None:
-    """Splits 65 bytes of 0x-hex; None unless contracts accept them.
+    """Splits a signature of 65 bytes in 0x-hex; returns None unless contracts accept it.
 
     ``v`` is 27 or 28 (0 and 1 are read as these), and ``s`` is in the lower half.
     """
@@ -142,7 +143,7 @@ def read_signature(text: str) -> DocumentSignature | None:
 
 
 def signed_by(document: Document, text: str, owner: str) -> DocumentSignature | None:
-    """Returns the signature if ``owner`` made it for this document, else None."""
+    """Returns the parts of the signature if ``owner`` made it for this document, else None."""
     from eth_account import Account
     from eth_account.messages import encode_typed_data
     from eth_keys.exceptions import BadSignature
@@ -167,7 +168,7 @@ def digest_of(document: Document) -> bytes:
 
 
 def domain_separator(domain: Domain) -> bytes:
-    """Returns the hash of a domain, as contracts answer it to ``DOMAIN_SEPARATOR()``."""
+    """Returns the hash of a domain, as a contract answers it to ``DOMAIN_SEPARATOR()``."""
     from eth_account.messages import encode_typed_data
 
     document = typed_document(domain.as_json(), {"Nothing": "bool a"}, {"a": False})
@@ -177,17 +178,17 @@ def domain_separator(domain: Domain) -> bytes:
 _NAME = method("name()")
 _VERSION = method("version()")
 NOBODY = "0x" + "00" * 19 + "01"
-"""An account for questions to a token; it signs nothing."""
+"""The account in whose name tokens are asked questions; it signs nothing."""
 _USUAL_VERSION = "1"
 
 
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the domain of a token's signatures.
+    """Returns the domain in which a token's signatures are made.
 
-    None for a token that does not answer ``needed`` with a word, or whose own hash is not that of
-    its name and version. Raises NodeError.
+    None if the token does not answer ``needed`` with a word, or if its own domain hash does not
+    follow from its name and version. Raises NodeError.
     """
     separator, word, name, version = await reader.aggregate(
         [
@@ -215,10 +216,10 @@ class Permits:
         self._domains: dict[str, Domain | None] = {}
 
     async def domain(self, token: str) -> Domain | None:
-        """Returns the domain of the token's permits; None without them.
+        """Returns the domain of the token's permits; None if it takes none.
 
-        The token's own hash decides: where name and version do not give it, a signature would be
-        refused by the contract.
+        The token's own domain hash decides. If it does not follow from name and version, the
+        contract would refuse a signature.
         """
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
@@ -257,7 +258,7 @@ def requirement(
     total: int = 1,
     metadata: dict[str, Any] | None = None,
 ) -> SignatureRequirement:
-    """Returns what the owner is asked to sign, alone or in a chain of ``total`` steps."""
+    """Returns the request for the owner's signature, alone or as one of ``total`` steps."""
     return SignatureRequirement(
         data=document,
         type=SignatureType.SINGLE if total == 1 else SignatureType.CHAINED,

@@ -1,6 +1,6 @@
-"""Checks signed payments of calls (EIP-3009) against an EVM chain and sends them there.
+"""Checks signed payments of calls (EIP-3009) against an EVM chain and sends them to the chain.
 
-Only the receipt of the own transaction counts: that a nonce is used says nothing about who was
+Only the receipt of the transaction that was sent here counts. A used nonce does not tell who was
 paid, since its owner may cancel it.
 """
 
@@ -25,13 +25,13 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 SETTLE_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 _DECIMALS = 6
-"""Of the dollar that prices are stated in (contract 14.4)."""
+"""Decimals of the dollar in which prices are stated (contract 14.4)."""
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
     """Reads the payment terms of ``token`` from its contract.
 
-    Raises NodeError, and ValueError for a token that calls cannot be paid in.
+    Raises NodeError, and ValueError if calls cannot be paid in this token.
     """
     needed = erc20.AUTHORIZATION_STATE, (NOBODY, bytes(32))
     domain = await find_domain(reader, token, *needed)
@@ -44,7 +44,8 @@ async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerm
 
 
 class ChainFacilitator:
-    """Settles on the chain of ``reader``; ``wallet`` pays the gas."""
+    """Settles payments on the chain of ``reader``; ``wallet`` sends the transactions and pays the
+    gas."""
 
     def __init__(self, reader: OnchainReader, wallet: HotWallet, clock: Clock) -> None:
         self._reader = reader

@@ -1,7 +1,7 @@
-"""Accounts of the service that send transactions: the solver's, the relayer's.
+"""Wallets of the service that send transactions: the solver's and the relayer's.
 
-A contract carries out an order once, however often it is sent; so a lost transaction is sent again,
-and nothing is written down here. Callers who need the outcome note the hash.
+A contract carries out an order once, however often it is sent. So a lost transaction is sent again,
+and nothing is stored here; callers who need the outcome note the hash.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _GAS_SHARE = 4
 
 
 class HotWallet:
-    """One secret key of 32 bytes, on every chain.
+    """A wallet with one secret key of 32 bytes, the same on every chain.
 
-    Its transactions take their nonces in turn, across all processes over ``store``; without one, of
-    this process. Two with the same nonce would replace each other at the node.
+    Its transactions take their nonces one after the other, because two with the same nonce would
+    replace each other at the node. With a ``store`` this holds for all processes that use the
+    store, otherwise for this process.
     """
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
@@ -48,10 +49,11 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Sends a call; returns its hash, which ``note`` gets before the chain does.
+        """Sends a call; returns its transaction's hash, which ``note`` gets before the chain gets
+        the transaction.
 
-        Raises NodeError: EvmRefused when it would revert; and StoreUnavailable, before anything was
-        sent.
+        Raises NodeError, which is EvmRefused if the call would revert; and StoreUnavailable before
+        anything was sent.
         """
         from eth_account import Account
 
@@ -88,7 +90,7 @@ class HotWallet:
 
 
 class Spender(Struct, frozen=True):
-    """The contract of a venue that takes what its deals sell, the first token of their path.
+    """The contract of a venue that takes the token that a deal sells, the first one of its path.
 
     Every method raises NodeError.
     """
@@ -100,11 +102,11 @@ class Spender(Struct, frozen=True):
         return allowed >= deal.plan.amount
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
-        """Returns approvals of exactly the amount, to be mined in this order; empty when enough is
+        """Returns approvals of exactly the amount, to be mined in this order; empty if enough is
         allowed.
 
-        A token that refuses to change one allowance into another is set to zero first. Which ones
-        do is found out by trying, so that no list of them can be out of date.
+        If a token refuses to change one allowance into another, its allowance is set to zero first.
+        A trial call finds that out, so that no list of such tokens can be out of date.
         """
         token, amount = deal.plan.path[0], deal.plan.amount
         allowed = await reader.allowance(token, owner, self.address)
@@ -123,7 +125,11 @@ class Spender(Struct, frozen=True):
 
 
 class OwnTransaction(Struct, frozen=True):
-    """``receipt`` is None while it waits; ``deep`` counts blocks from its own, of ``needed``."""
+    """A transaction that the service sent.
+
+    ``receipt`` is None until it is mined. ``deep`` is the number of blocks from its own to the
+    newest, of which ``needed`` make it final.
+    """
 
     receipt: TransactionReceipt | None
     deep: int
@@ -135,9 +141,9 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns None when the chain does not know it, or it failed: then it is sent again.
+    """Returns a transaction that was sent; None if the chain does not know it or if it failed.
 
-    Raises NodeError.
+    With None it has to be sent again. Raises NodeError.
     """
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
@@ -156,10 +162,10 @@ class Unsigned:
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
     ) -> list[SignatureRequirement]:
-        """Raises DexRefused."""
+        """Raises DexRefused, because this route asks for no signatures."""
         raise DexRefused(_REASON, "signatureKey")
 
     def refuse(self, signatures: Sequence[GivenSignature]) -> None:
-        """Raises DexRefused where a create has signatures all the same."""
+        """Raises DexRefused if a create carries signatures."""
         if signatures:
             raise DexRefused(_REASON, "signatures")

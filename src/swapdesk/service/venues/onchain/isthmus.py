@@ -1,10 +1,10 @@
-"""An intent venue: the owner signs a permit and an order, the venue's solver settles it.
+"""An intent venue: the owner signs a permit and an order, and the venue's solver settles the order.
 
-The chain of signatures has two steps: 0 the permit for the settlement contract, 1 the order. With
-an allowance already, or where none is signed, the order stands alone. A token without permits is
-taken by Permit2: the owner approves that once, then signs one document, a transfer whose witness is
-the order. The venue pays nobody but the owner, because the order names its receiver before the
-exchange does.
+The owner signs in two steps: 0 the permit for the settlement contract, 1 the order. If the contract
+has an allowance already, or no permit shall be signed, the order is signed alone. A token without
+permits is taken by Permit2: the owner approves Permit2 once, then signs one document, a transfer
+whose witness is the order. The venue pays nobody but the owner, because the order names its
+receiver before the create does.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ from swapdesk.wire.orders import LegStatus
 
 
 class SignedOrder(Struct, frozen=True):
-    """An order as the solver submits it.
+    """An order with its signatures, as the solver submits it.
 
-    ``by_permit2``: the signature is that of a transfer by Permit2 whose witness the order is.
+    ``by_permit2`` is True if ``signature`` is that of a Permit2 transfer whose witness is the
+    order.
     """
 
     order: IntentOrder
@@ -67,7 +68,7 @@ class SignedOrder(Struct, frozen=True):
 
 
 def order_of(deal: Deal, owner: str) -> IntentOrder:
-    """Returns the order; the same for a quote and an owner at any time."""
+    """Returns the order, which is always the same for a quote and an owner."""
     owner = checksummed(owner)
     nonce = hashlib.sha256(f"{deal.quote_id} {owner}".encode()).digest()[:16]
     plan = deal.plan
@@ -85,7 +86,8 @@ def order_of(deal: Deal, owner: str) -> IntentOrder:
 
 
 def signed_order(deal: Deal, owner: str, notes: Mapping[str, str]) -> SignedOrder:
-    """Reads the notes of an order. Raises ValueError when they hold no signatures."""
+    """Returns a deal's order with the signatures in ``notes``. Raises ValueError if they are
+    missing."""
     by_permit2 = "permit2Signature" in notes
     named = "permit2Signature" if by_permit2 else "orderSignature"
     signature = read_signature(str(notes.get(named, "")))
@@ -111,7 +113,7 @@ def settle_call(signed: SignedOrder, bought: int, deal: Deal) -> bytes:
 
 DOMAIN_NAME, DOMAIN_VERSION = "Isthmus Settlement", "2"
 SPREAD = Decimal("0.05")
-"""Percent below the pools that the solver pays."""
+"""Percent by which the solver pays less than the pools."""
 
 _TRADE_EVENT = (
     "0x" + keccak(b"Trade(address,address,address,uint256,uint256,uint256,bytes32)").hex()
@@ -138,11 +140,12 @@ def _bought(receipt: TransactionReceipt, deal: Deal) -> int:
 KEY = "order"
 _MINUTES = Decimal("0.7")
 _FEE = Decimal("0.1")
-"""Percent of what is sold that the solver keeps for its gas."""
+"""Percent of the sold amount that the solver keeps for its gas."""
 
 
 class Isthmus(PoolsVenue):
-    """``pools`` price for the solver, whose account submits orders to the settlement contract.
+    """The intent venue. ``pools`` give the prices; ``solver`` submits orders to the settlement
+    contract.
 
     The contract settles an order once, whoever submits it.
     """
@@ -297,7 +300,7 @@ class Isthmus(PoolsVenue):
     async def _settled(
         self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
-        """Returns the settlement as a leg; None when the chain does not know it, or it failed."""
+        """Returns the settlement as a leg; None if the chain does not know it or if it failed."""
         sent = await looked_up(reader, transaction)
         if sent is None:
             return None

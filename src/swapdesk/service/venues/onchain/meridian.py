@@ -1,7 +1,7 @@
-"""A cross-chain portal: tokens are locked on one chain, a relayer pays out on the other.
+"""A cross-chain portal: tokens are locked on one chain, and a relayer pays out on the other.
 
-Both ends are the same asset, one for one less a share. The cost of the relayer's payout is paid in
-the native coin that goes along: the bridge fee, and a small fee of the venue's own.
+Both tokens are the same asset, exchanged one for one less a share. The native coin that is sent
+along pays the bridge fee, which covers the relayer's payout, and a small fee of the venue.
 """
 
 from __future__ import annotations
@@ -47,17 +47,20 @@ _FULFILLED = method("fulfilled(bytes32)", "transfer")
 _GAS, _PAYOUT_GAS = 190_000, 130_000
 _MINUTES = Decimal(2)
 _SHARE = Decimal("0.04")
-"""Percent the relayer keeps."""
+"""Percent of the amount that the relayer keeps."""
 _FEE_USD = Decimal("0.15")
 _BUFFER = Decimal("1.25")
 _WEI = Decimal(10**18)
 
 PriceOfCoin = Callable[[str], Decimal | None]
-"""Dollars for a chain's native coin, by short name."""
+"""A function that returns the dollars for a chain's native coin, by short name; None if unknown."""
 
 
 class Meridian(Unsigned):
-    """``assets`` names the asset of each contract, by chain; the relayer holds all of them."""
+    """The portal as an on-chain venue.
+
+    ``assets`` names the asset of each contract, by chain; the relayer holds all of these tokens.
+    """
 
     def __init__(
         self,
@@ -134,8 +137,9 @@ class Meridian(Unsigned):
         return await self._spender.may_take(self._source(deal), deal, owner)
 
     async def _cannot_pay(self, token_out: Token, out: int) -> bool:
-        """Returns True if the relayer lacks the tokens for a payout, while those sold would be
-        locked already.
+        """Returns True if the relayer holds too few tokens for a payout.
+
+        This is checked before the swap, because the sold tokens would be locked already.
         """
         reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
         asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)
@@ -239,7 +243,8 @@ class Meridian(Unsigned):
 
 
 def _rescaled(units: int, decimals: int, wanted: int) -> int:
-    """Converts to units of another token of the same asset, rounded down."""
+    """Converts an amount to another token of the same asset with ``wanted`` decimals, rounded
+    down."""
     if wanted >= decimals:
         return int(units * 10 ** (wanted - decimals))
     return int(units // 10 ** (decimals - wanted))

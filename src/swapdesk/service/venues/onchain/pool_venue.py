@@ -1,7 +1,7 @@
-"""Venues with pools: the pair's path and its price, the swap by a router, and the swap's end.
+"""Venues that trade through pools: a pair's path and price, the swap by a router, and its outcome.
 
-Basalt's router takes an approval, and also takes and pays the native coin. Fathom's takes an
-EIP-2612 permit with the swap, or an approval before it.
+Basalt's router needs an approval; it also takes and pays the native coin. Fathom's router takes an
+EIP-2612 permit with the swap, or an approval before the swap.
 """
 
 from __future__ import annotations
@@ -64,11 +64,12 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 MOST_HOPS = 3
-"""Most pools that the routers' contracts go through."""
+"""Largest number of pools on a path that the routers' contracts accept."""
 
 
 class PricedPath(Struct, frozen=True):
-    """Tokens by contract, and what the pools between them pay in units of the last one."""
+    """A path of token contracts; ``paid`` is what its pools pay, in the smallest unit of the last
+    token."""
 
     tokens: tuple[str, ...]
     paid: int
@@ -87,7 +88,7 @@ class Paths:
             self._beside.setdefault(pool.token1, {})[pool.token0] = pool
 
     def between(self, start: str, end: str) -> Iterator[tuple[str, ...]]:
-        """Returns every path of at most ``MOST_HOPS`` pools that visits no token twice."""
+        """Yields every path of at most ``MOST_HOPS`` pools that visits no token twice."""
         if start == end or start not in self._beside or end not in self._beside:
             return
         waiting: list[tuple[str, ...]] = [(start,)]
@@ -103,7 +104,8 @@ class Paths:
         return next(self.between(start, end), None) is not None
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
-        """Returns the path that pays most now, the shorter of equal ones; None when none pays."""
+        """Returns the path that pays most now, the shorter one if two pay the same; None if no path
+        pays."""
         best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
@@ -126,13 +128,13 @@ class Paths:
 
 _SWAP_EVENT = "0x" + keccak(b"Swap(address,uint256,uint256,uint256,uint256,address)").hex()
 _LATE = timedelta(seconds=60)
-"""Seconds after its deadline when an unknown transaction is given up."""
+"""Time after its deadline at which an unknown transaction is given up."""
 
 _MINUTES = Decimal("0.5")
 _PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
 
 _GAS_SHARE = 5
-"""Gas limit over the gas of its trial: a fifth more."""
+"""The gas limit exceeds the gas of a trial by this part of it: a fifth."""
 
 
 def contract_of(token: Token, place: ChainPlace) -> str:
@@ -154,9 +156,8 @@ class Pools:
         return self._readers[deal.token_in.chain_data.short_name]
 
     async def priced(self, question: DexQuestion, gas: int, gas_a_hop: int) -> DexPrice | None:
-        """Prices a swap along the best path by a transaction of its sender; None where nothing is
-        paid.
-        """
+        """Prices a swap along the best path, in a transaction of its sender; returns None if no
+        path pays."""
         view, path = await self.best(question.token_in, question.token_out, question.amount)
         if path is None:
             return None
@@ -171,7 +172,8 @@ class Pools:
         )
 
     def connects(self, token_in: Token, token_out: Token) -> bool:
-        """Returns True if there is a path on one chain; wrapping a coin is none."""
+        """Returns True if a path of pools connects the tokens on one chain; wrapping a coin does
+        not count."""
         chain = token_in.chain_data.short_name
         if chain != token_out.chain_data.short_name or chain not in self._paths:
             return False
@@ -190,7 +192,8 @@ class Pools:
 
 
 def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) -> Plan:
-    """Returns the promise of a quote; ``out`` where the venue's payout differs from the pools'."""
+    """Returns what a quote promises; ``out`` is set if the venue pays another amount than the
+    pools."""
     slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
     paid = path.paid if out is None else out
     return Plan(
@@ -207,7 +210,7 @@ async def tried(
 ) -> dict[str, Any]:
     """Returns the wallet's transaction after a successful trial on the current state of the chain.
 
-    Raises DexRefused with the contract's reason when it reverts.
+    Raises DexRefused with the contract's reason if the trial reverts.
     """
     try:
         gas = await reader.client.estimate(call)
@@ -232,11 +235,11 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """Returns the confirmed transaction as a leg: seen, confirmed, failed.
+    """Returns the confirmed transaction as a leg, and its receipt once it is final.
 
-    The swap is atomic. The receipt comes with FINISHED only: after as many blocks as the chain asks
-    for. What a chain has forgotten again counts as waiting for a block, until the calldata cannot
-    be executed any more.
+    The swap is atomic. The receipt is returned with FINISHED only, after as many blocks as the
+    chain asks for. A transaction that the chain has forgotten counts as waiting for a block, until
+    its calldata cannot be executed any more.
     """
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
@@ -299,9 +302,10 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 
 class PoolsVenue:
-    """Prices tokens with contracts by ``pools``.
+    """A venue that trades tokens with contracts at the prices of ``pools``.
 
-    ``contract`` takes them, and has the same address on every chain; ``permits`` by chain.
+    ``contract`` takes the tokens, and has the same address on every chain; ``permits`` are by
+    chain.
     """
 
     def __init__(
@@ -334,7 +338,7 @@ class PoolsVenue:
 
 
 class RouterVenue(PoolsVenue):
-    """Swaps in the trader's own transaction, by a router."""
+    """A venue that swaps by a router, in the trader's own transaction."""
 
     async def _to_approve(self, deal: Deal, owner: str) -> Permission:
         return Permission(await self._spender.approvals(self._pools.reader(deal), deal, owner))
@@ -351,7 +355,7 @@ class RouterVenue(PoolsVenue):
 
 
 class Basalt(RouterVenue, Unsigned):
-    """Trades tokens and native coins, by approvals."""
+    """A venue for tokens and native coins, whose router needs approvals."""
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
         return self.provider.enabled and self._pools.connects(token_in, token_out)
@@ -388,7 +392,7 @@ _PERMIT = "permit"
 
 
 class Fathom(RouterVenue):
-    """Trades tokens with contracts only."""
+    """A venue for tokens with contracts, whose router takes permits or approvals."""
 
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
         price = await self._pools.priced(question, 120_000, 75_000)

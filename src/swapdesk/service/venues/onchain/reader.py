@@ -1,6 +1,6 @@
 """Reads one chain: reserves and fees once per block, the rest on demand.
 
-Applies the constant-product formula of the pools' contract, in whole units.
+Applies the constant-product formula of the pools' contract to integers, in the smallest units.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ SHARE = 10_000
 
 
 class Hop(Struct, frozen=True):
-    """One pool as a swap through it meets it; ``fee`` in parts of 10,000."""
+    """The reserves of one pool in the direction of a swap; ``fee`` is in parts of 10,000."""
 
     reserve_in: int
     reserve_out: int
     fee: int
 
     def pays(self, amount: int) -> int:
-        """Returns what the contract pays for ``amount``, integer for integer."""
+        """Returns exactly what the contract pays for ``amount``, in its integer arithmetic."""
         kept = amount * (SHARE - self.fee)
         if kept <= 0 or self.reserve_in <= 0:
             return 0
@@ -48,7 +48,8 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns the share by which ``paid`` is below the pools' price of a tiny swap, fees apart."""
+    """Returns the share by which ``paid`` is below the pools' price of a tiny swap; fees do not
+    count."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -60,15 +61,15 @@ def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
 
 
 def less(units: int, percent: Decimal) -> int:
-    """Returns ``units`` less a percentage, rounded down: the least that is accepted."""
+    """Returns ``units`` less a percentage, rounded down."""
     return max(int(units * (1 - Fraction(percent) / 100)), 0)
 
 
 class ChainPlace(Struct, frozen=True):
-    """A chain that is traded on.
+    """A chain that venues trade on.
 
-    ``name`` is its short name, ``wrapped`` the contract of the wrapped native coin; after
-    ``confirmations`` blocks a transaction is final.
+    ``name`` is its short name and ``wrapped`` the contract of the wrapped native coin. A
+    transaction is final after ``confirmations`` blocks.
     """
 
     name: str
@@ -80,7 +81,7 @@ class ChainPlace(Struct, frozen=True):
 
 
 class PoolPlace(Struct, frozen=True):
-    """A constant-product pool; ``fee`` in parts of 10,000."""
+    """A constant-product pool; ``fee`` is in parts of 10,000."""
 
     address: str
     token0: str
@@ -89,20 +90,21 @@ class PoolPlace(Struct, frozen=True):
 
 
 FRESH_SECONDS = 0.25
-"""Time in which nobody asks for a newer block."""
+"""Seconds for which a block that was read counts as the newest."""
 
 _CALLS_AT_ONCE = 60
 
 
 class ChainView(Struct, frozen=True):
-    """One block as quotes see it: reserves by pool address, and what gas costs."""
+    """One block as quotes use it: reserves by pool address, and the price of gas."""
 
     height: int
     fees: Fees
     reserves: Mapping[str, tuple[int, int]]
 
     def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
-        """Returns the pool as a swap of ``token_in`` meets it; None if it could not be read."""
+        """Returns the pool in the direction of a swap of ``token_in``; None if it is empty or could
+        not be read."""
         reserves = self.reserves.get(pool.address)
         if reserves is None or 0 in reserves:
             return None
@@ -125,11 +127,11 @@ class OnchainReader:
         self._looking: SharedWork[ChainView] = SharedWork()
 
     def watch(self, pools: Iterable[PoolPlace]) -> None:
-        """Reads these pools with every block."""
+        """Adds pools whose reserves are read with every block."""
         self._pools.update((pool.address, pool) for pool in pools)
 
     async def view(self) -> ChainView:
-        """Returns the newest block, read at most once, however many callers wait or give up."""
+        """Returns the newest block, which is read once for all callers that wait for it."""
         if self._view is not None and self._clock.monotonic() - self._looked < FRESH_SECONDS:
             return self._view
         return await asyncio.shield(self._looking.begin(self._look))
@@ -171,7 +173,8 @@ class OnchainReader:
     async def aggregate(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[bytes | None]:
-        """Returns the answers of contracts in one call; None for one that reverts."""
+        """Returns the answers to several contract calls, sent as one call; None for a call that
+        reverts."""
         if not calls:
             return []
         from eth_abi.abi import decode
@@ -190,7 +193,7 @@ class OnchainReader:
     async def numbers(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[int | None]:
-        """Like ``aggregate``, each answer as one number."""
+        """Returns each answer of ``aggregate`` as one number; None if there is none."""
         return [
             None if answer is None or len(answer) < 32 else _number(answer, 0)
             for answer in await self.aggregate(calls)
