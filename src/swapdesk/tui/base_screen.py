@@ -257,8 +257,11 @@ class DeskScreen(Screen[None]):
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """``bare`` is True for a base class that has no keys of its own."""
+        """``bare`` is True for a base class that has no keys of its own. Raises TypeError if a verb
+        needs a subject that the screen does not name: its key would be dead."""
         if not bare:
+            if cls.current is DeskScreen.current and any(verb.current for verb in cls.VERBS):
+                raise TypeError(f"{cls.__name__} has verbs of a subject and no current one")
             cls._verbs_here = verbs_of_screen(cls.VERBS)
             own: list[BindingType] = list(cls.__dict__.get("BINDINGS", ()))
             cls.BINDINGS = [*own, *(verb.binding() for verb in cls._verbs_here)]

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from swapdesk.clock import ManualClock
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_file import NOT_OUR_REPLY, NOT_OURS, WHOSE, CaseFile
+from swapdesk.flows.support.support_case import CaseSheet
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import Standings
@@ -87,7 +88,12 @@ class FileCasePage(FilePage):
         say_money(self, sheet, WHOSE)
         self.refresh_keys()
 
-    def do_case_history(self) -> None:
+    @property
+    def current(self) -> CaseSheet:
+        """The sheet of the file."""
+        return self.file.record.sheet
+
+    def do_case_history(self, _: CaseSheet) -> None:
         self.app.push_screen(FileHistoryPage(self.file))
 
     def do_back(self) -> None:
