@@ -1,8 +1,8 @@
-"""The DEX half of the order desk: permissions, signature chains, creates, confirmations.
+"""The DEX half of the order desk: permissions, chains of signatures, creates and confirmations.
 
-Whatever a venue rejects is refused before the quote is consumed. A transaction counts for an order
-only if the chain knows it and it is the order's to the last byte: from its owner, with its call or
-its message (contract 10.12). The partner reports it, or it is found on the chain.
+What a venue rejects is refused before the quote is consumed. A transaction counts for an order only
+if the chain knows it and it is exactly the order's: from its owner, with its call or its message
+(contract 10.12). The partner reports the transaction, or it is found on the chain.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ CONFIRMED_HASH = "confirmedHash"
 SOURCE_CHAIN = "sourceChain"
 BY_VENUE = "settledByVenue"
 SOUGHT = "sought"
-"""When the chain was last searched for a transaction that nobody reported."""
+"""Member of ``detail`` that says when the chain was last searched for a transaction that nobody
+reported."""
 
 _QUOTE_ENDS = "quoteExpires"
 
@@ -75,13 +76,13 @@ _SOLANA_SIGNATURE = re.compile(r"[1-9A-HJ-NP-Za-km-z]{64,88}")
 
 
 class Foreign(Exception):
-    """The transaction belongs to something else than the order."""
+    """Raised if the transaction belongs to something else than the order."""
 
 
 class Head(Struct, frozen=True):
     """The newest block of a chain.
 
-    ``timestamp`` is in seconds since 1970, None on a chain that states none.
+    ``timestamp`` is in seconds since 1970, None on a chain whose blocks state none.
     """
 
     height: int
@@ -89,23 +90,25 @@ class Head(Struct, frozen=True):
 
 
 class Sightings(Protocol):
-    """Confirms orders on one chain. Methods that ask the node raise NodeError."""
+    """Finds the transactions of orders on one chain. Methods that ask the node raise NodeError."""
 
     def spelled(self, text: str) -> str | None:
-        """Returns the canonical spelling of a transaction hash; None for one of another kind of
-        chain.
-        """
+        """Returns the canonical spelling of a transaction hash; None if it is not one of this kind
+        of chain."""
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Returns True if the chain knows the transaction yet. Raises Foreign, and NodeError."""
+        """Returns True if the chain knows the transaction yet.
+
+        Raises Foreign if it is not the order's, and NodeError.
+        """
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns candidates for the order's transaction, oldest first, where no client reported
-        one.
+        """Returns candidates for the transaction of an order if no client reported it, oldest
+        first.
 
-        Empty where the chain has no list to search. Raises NodeError.
+        Empty if the chain has no list to search. Raises NodeError.
         """
         ...
 
@@ -132,7 +135,10 @@ class EvmSightings:
         return True
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Searches the token's events from the owner, or to the receiver."""
+        """Searches the events of the sold token from the owner.
+
+        If a native coin is sold, the events of the bought token to the receiver are searched.
+        """
         topics: list[str | None]
         if sold.address is not None:
             token, topics = sold.address, [_TRANSFER, _topic(str(order.detail[OWNER]))]
@@ -155,7 +161,8 @@ class EvmSightings:
 
 
 class SolanaSightings:
-    """Finds transactions by name: the payer's signature over the order's message."""
+    """Finds transactions on Solana, which are named by the payer's signature over the order's
+    message."""
 
     def __init__(self, client: SolanaClient) -> None:
         self._client = client
@@ -207,10 +214,10 @@ T = TypeVar("T")
 
 
 async def asked(answer: Awaitable[T]) -> T:
-    """Awaits the answer of a venue or chain.
+    """Returns the answer of a venue or chain.
 
-    Raises ServiceError: VALIDATION_ERROR or INVALID_SWAP for a refusal, SERVICE_UNAVAILABLE for no
-    answer.
+    Raises ServiceError: VALIDATION_ERROR or INVALID_SWAP if it refuses, SERVICE_UNAVAILABLE if it
+    does not answer.
     """
     try:
         return await answer
@@ -257,14 +264,14 @@ class DexDesk(Room):
         return ApproveAnswer(approvals=approvals, signatures=list(missing.signatures))
 
     async def allowance(self, caller: Caller, request: ApproveRequest) -> bool:
-        """Returns whether the venue may take the tokens already. Raises like ``approve``."""
+        """Returns True if the venue may take the tokens already. Raises like ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
         return await asked(venue.allowed(deal, _owner(request.address_from, deal)))
 
     async def next_signatures(
         self, caller: Caller, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """Returns the step after a signed one. Raises like ``approve``."""
+        """Returns what to sign after the signature in the request. Raises like ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
         given = request.previous_signature
         if request.signature_key != given.key:
@@ -292,7 +299,7 @@ class DexDesk(Room):
         return Deal(terms.quote_id, token_in, token_out, Plan.from_json(terms.plan), expires)
 
     async def prepare(self, quote: StoredQuote, request: ExchangeRequest) -> Detail:
-        """Returns the ``detail`` of an order of this quote, with its transaction.
+        """Returns the ``detail`` for an order of this quote, with its transaction.
 
         Raises like ``approve``.
         """
@@ -317,8 +324,8 @@ class DexDesk(Room):
         """Records that the order's transaction was sent, or that its venue may settle it.
 
         Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction that
-        is not the order's, INVALID_SWAP for an order that has ended.
+        without a hash, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if the
+        transaction is not the order's, INVALID_SWAP if the order has ended.
         """
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
@@ -349,9 +356,8 @@ class DexDesk(Room):
     async def _confirmed_by_hash(
         self, order: StoredOrder, request: ConfirmTransactionRequest
     ) -> Detail | bool:
-        """Returns the detail to record, True if it is recorded already, False if the chain does not
-        know it.
-        """
+        """Returns the ``detail`` to record, True if the hash is recorded already, False if the
+        chain does not know it."""
         if request.tx_hash is None:
             raise ServiceError(
                 ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
@@ -383,11 +389,12 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """Returns the detail to record for a transaction that nobody reported.
+        """Searches the chain for a transaction that nobody reported; returns the ``detail`` to
+        record.
 
         The chain is searched when the call can no longer be executed, and once more before the
-        order expires. Nobody could execute the call of an order that was not announced; a match
-        would belong to another order with the same call.
+        order expires. An order that was not announced is not searched for: nobody could execute its
+        call, and a match would belong to another order with the same call.
         """
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}

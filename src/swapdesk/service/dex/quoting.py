@@ -1,9 +1,9 @@
-"""DEX rows of ``GET /quotes`` (contract 6.7, 6.8), and the bounds of on-chain routes (6.1).
+"""DEX rows of ``GET /quotes`` (contract 6.7, 6.8), and the limits of on-chain routes (6.1).
 
-Gas and fees are in the native coin of the paying chain; their dollar values follow its price in the
-catalogue and are omitted without one. A pool states no bounds: an amount is in bounds if a venue
-pays for it and its row is usable. The search goes outward from a usual amount, to about a
-hundredth, and each end was priced before it is stated.
+Gas and fees are in the native coin of the paying chain. Their dollar values follow its price in the
+catalogue and are omitted without one. A pool states no limits: an amount is within limits if a
+venue pays for it and its row is usable. The search goes outward from a usual amount, with a
+precision of about a hundredth. Both ends have a price.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)
-"""How long a quote that needs an approval first may be executed (contract 6.28)."""
+"""Time for which a quote that needs an approval first may be executed (contract 6.28)."""
 
 _FIRST: Steps = ((15.0, 100),)
-"""Patience for the first question to a chain: embedded chains open on use."""
+"""Steps of the wait for the first question to a chain; they are long because embedded chains open
+on use."""
 _ASK_AGAIN = 0.5
 """Seconds until a chain that does not answer yet is asked again."""
 _SILENT = Unavailable("the chain does not answer at present")
@@ -43,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 DexOffer = tuple[Quote, StoredQuote | None]
-"""A row, and the stored quote if it has a price."""
+"""A row of the answer, and the stored quote if the row has a price."""
 
 
 class DexQuoting(Room):
@@ -57,7 +58,8 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Returns an offer per venue, in the order of their codes; ``swaps`` is the allow-list."""
+        """Returns an offer per venue, in the order of venue codes; ``swaps`` are the allowed codes,
+        None for all."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
             return []
         venues = [
@@ -86,7 +88,8 @@ class DexQuoting(Room):
         return steps
 
     async def pays(self, question: DexQuestion) -> int | None:
-        """Returns the units that the best usable row pays now; None without one."""
+        """Returns what the best usable row pays now, in the token's smallest unit; None without
+        one."""
         answers = await asyncio.gather(
             *(self._ask(venue, question) for venue in self._trading(question))
         )
@@ -196,14 +199,15 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
 
 
 def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
-    """Returns the venue's fee, part of which may be in the token sold; 0 without a price."""
+    """Returns the venue's fee in dollars, part of which may be in the sold token; 0 without a
+    price."""
     return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
-    """Returns the amount less the venue's fee, in the output token, by which routes are compared.
+    """Returns the amount received less the venue's fee; routes are compared by this.
 
-    Without a price of the token it is the amount itself (contract 6.8).
+    If a price is missing, it is the amount itself (contract 6.8).
     """
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
@@ -214,7 +218,7 @@ def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> De
 def _filtered(
     price: DexPrice, question: DexQuestion, usd_in: Decimal | None, usd_out: Decimal | None
 ) -> FilteredReason | None:
-    """Returns why the row must not be used (contract 6.21)."""
+    """Returns the reason why the row must not be used (contract 6.21); None if it may be used."""
     sender, receiver = question.sender, question.receiver
     if (
         price.pays_sender_only
@@ -242,7 +246,8 @@ def _lost(venue: DexVenue, question: DexQuestion, reason: str) -> DexOffer:
 
 
 USUAL_USD = Decimal(100)
-"""First amount of the search; one whole token if it has no price."""
+"""Dollar value of the search's first amount; without a price the first amount is one whole
+token."""
 
 _STARTS = ((1, 1), (1, 16), (16, 1), (1, 256), (256, 1))
 _STEP = 4

@@ -1,8 +1,8 @@
-"""From the parameters of a request to the question that is priced (contract 6.9 to 6.20).
+"""Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20).
 
-Refuses what only the market or the account can refuse, with the input it concerns. All questions
-share one deadline (contract 17.3): 0.6 s for everything, then 90 % of the expected rows are enough,
-falling every 0.3 s; after 2.0 s whatever is there is the answer.
+It refuses, naming the input, what only the market or the account can refuse. All questions share
+one deadline (contract 17.3). For 0.6 s all answers are waited for, then 90 % are enough, and fewer
+every 0.3 s. After 2.0 s the answers that are there are used.
 """
 
 from __future__ import annotations
@@ -133,7 +133,10 @@ def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decim
 
 
 def _refuse_on_dex(query: QuoteQuery) -> None:
-    """Fixed rates, exact-out quotes and markup exist on centralized routes only."""
+    """Raises VALIDATION_ERROR for a fixed rate, an amount to receive or a markup.
+
+    These exist on centralized routes only.
+    """
     if query.amount_type is AmountType.RECEIVE:
         raise invalid("amountType", "is not supported with types=dex", query.amount_type.value)
     if query.fixed:
@@ -148,7 +151,7 @@ def require_self_private(token: Token, value: str) -> None:
 
 
 def in_units(token: Token, amount: Decimal) -> Decimal:
-    """Returns ``amount`` in whole units of the token. Raises VALIDATION_ERROR for a finer one."""
+    """Returns ``amount``. Raises VALIDATION_ERROR if it has more decimals than the token."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount
@@ -162,15 +165,16 @@ T = TypeVar("T")
 
 
 Steps = tuple[tuple[float, int], ...]
-"""Pairs of seconds and percent: until then, that share of the answers is waited for."""
+"""Pairs of seconds and percent: until these seconds have passed, this share of the answers is
+waited for."""
 
 STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
 HALF_STEPS: Steps = tuple((seconds / 2, percent) for seconds, percent in STEPS)
-"""For nested questions: the same patience in half the time."""
+"""The steps of nested questions: the same shares in half the time."""
 
 DEADLINE = STEPS[-1][0]
-"""Longest wait, in seconds."""
+"""Longest wait for answers, in seconds."""
 
 
 async def gather(
@@ -180,11 +184,12 @@ async def gather(
     steps: Steps = STEPS,
     begin: float | None = None,
 ) -> tuple[list[T | None], float]:
-    """Asks everything at once; returns what came in time and cancels the rest.
+    """Asks all questions at once; returns the answers that came in time and the elapsed seconds.
 
-    Returns one entry per question, None for no answer, and the elapsed seconds. ``begin``, of
-    ``clock.monotonic``, is when the whole request began. A question must not raise: a failure is an
-    answer of its own kind. One that raises all the same is logged and counts as unanswered.
+    There is one entry per question, None without an answer. Late questions are cancelled.
+    ``begin``, of ``clock.monotonic``, is when the whole request began. A question must return its
+    failure, not raise it. If one raises all the same, the exception is logged and its entry is
+    None.
     """
     if begin is None:
         begin = clock.monotonic()

@@ -1,13 +1,15 @@
-"""Bounds of a pair that quotes keep: of private routes, and of amounts to receive.
+"""Bounds of a pair that quotes obey: of amounts sent on private routes, and of amounts received.
 
-The second leg's bounds of a private route are in the intermediary token, so they are converted
+The bounds of a private route's second leg are in the intermediary token, so they are converted
 through the first leg's price. Prices move between this answer and a quote, so the second leg keeps
-a margin of 2 %. An amount outside the stated bounds is refused even where the margin would take it.
-Bounds stand for 30 seconds from a round moment of the clock, whoever asked first.
+a margin of 2 %. An amount outside the stated bounds is refused even if the route would take it
+within that margin. Bounds are valid for 30 seconds from a round moment of the clock, whoever asked
+first.
 
-``minOut`` and ``maxOut`` bound amounts to receive (contract 6.4). Quotes by the amount received are
-fixed, so both ends follow from what fixed routes pay for their smallest and largest amount; they
-lie 2 % further inside, and a quote by the amount received was given at both.
+``minOut`` and ``maxOut`` bound amounts received (contract 6.4). Quotes by the amount received are
+fixed, so both bounds follow from what fixed routes pay for their smallest and largest amount. They
+are at least 2 % further inside, and at each of them a quote by the amount received was tried with
+success.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """Returns the interval without gaps that reaches the largest amount; None for none."""
+    """Returns the part without gaps that the intervals cover up to the largest amount; None without
+    any."""
     reach: VenueLimits | None = None
     for interval in sorted(
         intervals, key=lambda each_interval: each_interval.maximum, reverse=True
@@ -82,10 +85,12 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns the intervals without those ends of ``bounds`` that are not priced.
+    """Returns the intervals without those ends of ``bounds`` that have no price.
 
-    A lower end moves up to the next one, or doubles where there is none: the smallest amounts may
-    buy less than one unit of a token with few decimals. An upper end goes with its interval.
+    ``least`` and ``most`` say whether the lower and the upper end have one. A lower end without a
+    price moves up to the next interval's lower end. If there is no such interval, it doubles,
+    because the smallest amounts may buy less than one unit of a token with few decimals. If the
+    upper end has no price, the intervals that reach it are left out.
     """
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
@@ -100,10 +105,10 @@ async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """Returns the widest bounds whose ends are both priced, and the largest lower end that is not;
-    None without any.
+    """Returns the widest bounds whose ends both have a price, and the last lower end that had none.
 
-    ``asked`` tells of both ends whether they are priced.
+    ``asked`` returns for given bounds whether the lower and the upper end have a price. None
+    without such bounds.
     """
     too_little = None
     for _ in range(_ENDS_TRIED):
@@ -125,7 +130,12 @@ async def lowered(
     token: Token,
     taken: Callable[[Decimal], Awaitable[bool]],
 ) -> VenueLimits:
-    """Lowers bounds whose lower end was raised past ``too_little``, as far as prices go."""
+    """Returns the bounds with a lower end between ``too_little``, which has no price, and the
+    present one.
+
+    The new end is as low as ``taken`` says that amounts have a price. With ``too_little`` None the
+    bounds are unchanged.
+    """
     if too_little is None:
         return bounds
     least = bounds.minimum
@@ -149,15 +159,16 @@ def taken_by(
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
-    """Returns ``limits`` in whole units and under the cap of a swap; None when nothing is left."""
+    """Returns ``limits`` in the token's decimals and under the cap of a swap; None if nothing is
+    left."""
     capped = offered(limits, token)
     return capped if capped.minimum <= capped.maximum else None
 
 
 class KeptSearches(Generic[Key, Found]):
-    """Caches a search per pair for 30 seconds from a round moment of the clock.
+    """A cache of search results, each kept for 30 seconds from a round moment of the clock.
 
-    A search goes on when its caller gives up, and callers share it.
+    Callers with the same key share a search, which continues if a caller gives up.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -168,7 +179,7 @@ class KeptSearches(Generic[Key, Found]):
     async def find(
         self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
     ) -> Found | None:
-        """Returns the cached result, or searches."""
+        """Returns the cached result, or searches for a new one."""
         kept = self._kept.get(key)
         if kept is not None and kept[0] == self._epoch():
             return kept[1]
@@ -179,7 +190,7 @@ class KeptSearches(Generic[Key, Found]):
         return await asyncio.shield(search)
 
     def last(self, key: Key) -> Found | None:
-        """Returns the last result, for when a new search takes too long."""
+        """Returns the last result, even an outdated one, if a new search takes too long."""
         kept = self._kept.get(key)
         return None if kept is None else kept[1]
 
@@ -201,7 +212,7 @@ class KeptSearches(Generic[Key, Found]):
 
 
 class PrivateBounds:
-    """Bounds of a pair's private routes without filters, on floating or fixed terms."""
+    """Finds the bounds of a pair's private routes without filters, on floating or fixed terms."""
 
     def __init__(
         self,
@@ -224,8 +235,10 @@ class PrivateBounds:
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Also asks between both ends, since few venues take the ends and the estimate is that of
-        all.
+        """Searches the bounds and the longest estimate of the pair's private routes.
+
+        An amount between the ends is also priced: few venues take the ends, and the estimate is the
+        longest of all venues.
         """
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
@@ -299,11 +312,12 @@ async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | N
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """Returns the first amount, inward from an end of the leg's bounds, that pays about ``target``.
+    """Returns the first amount, inward from an end of the leg's bounds, that pays about ``target``;
+    None if it is not found.
 
-    Each round follows the price of the last amount; half a percent off is close enough, because the
-    target keeps a margin of two. For a token with large units the first amount inside is the
-    closest.
+    Each round computes the next amount from the price of the last one. Half a percent off is close
+    enough, because the target has a margin of 2 %. For a token with large units the first amount
+    inside is the closest.
     """
     amount, paid = end
     if paid >= target if up else paid <= target:
@@ -324,7 +338,8 @@ async def _crossing(
 
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
-    """Rounds to five digits, toward the inside of the bounds."""
+    """Rounds an amount to five digits; ``up`` is True for a lower bound, so that the result is
+    inside the bounds."""
     return quantize(amount, _places(amount, token), up=up)
 
 
@@ -342,7 +357,7 @@ _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
 
 
 class ReceiveBounds(Room):
-    """Bounds of the amount received, over all routes of one type and without filters."""
+    """Finds bounds of the amount received, over all routes of one type and without filters."""
 
     def __init__(self, shared: Shared, pricing: Pricing, intermediaries: Intermediaries) -> None:
         super().__init__(shared)
@@ -354,9 +369,10 @@ class ReceiveBounds(Room):
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """Returns bounds in units of the token received; None where no quote by it is possible now.
+        """Returns bounds in the token received; None if no quote by the amount received is possible
+        now.
 
-        ``markup``, in percent, is omitted at venues that take none.
+        ``markup``, in percent, is left out at venues that take none.
         """
         question = RouteQuestion(
             token_in,

@@ -1,8 +1,10 @@
-"""Quotes: checked, priced, stored durably, answered (contract 6.6 to 6.29).
+"""Checks requests for quotes, prices them, stores the quotes durably and answers (contract 6.6 to
+6.29).
 
-Quotes and ``GET /minMax`` follow one rule: a route takes what its pair's bounds allow, of amounts
-sent on private routes and of amounts received on both. An amount outside them is refused even where
-a route would take it, so that validation and execution agree (contract 6.3, 6.4).
+Quotes and ``GET /minMax`` follow one rule: a route takes what its pair's bounds allow. Private
+routes have bounds of the amount sent; both route types have bounds of the amount received. An
+amount outside them is refused even if a route would take it, so that validation and execution agree
+(contract 6.3, 6.4).
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
-"""Factor inside a priced route's bounds that is certainly inside those of the pair."""
+"""An amount that is inside a priced route's bounds by this factor is certainly inside those of the
+pair."""
 
 
 def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
@@ -111,7 +114,7 @@ def _whole_side(question: RouteQuestion) -> bool:
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
     """Returns True if priced routes show that the amount is far from both bounds of the pair.
 
-    For a token with large units, what buys the first one may be the lower bound.
+    For a token with large units, the lower bound may be the amount that buys the first unit.
     """
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
@@ -135,7 +138,8 @@ class QuoteEngine(Room):
         self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(self._clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
-        """Returns every asked route of the pair, unpriced ones with their reason."""
+        """Returns a row for every route of the pair that was asked for; a row without a price
+        states the reason."""
         asked = quotes_asked(self._catalog, self._venues, caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
@@ -161,7 +165,7 @@ class QuoteEngine(Room):
         return QuoteList(quotes=ordered, total=len(ordered))
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
-        """Returns private routes from a token to itself, without filtered ones."""
+        """Returns quotes of private routes from a token to itself, without filtered ones."""
         asked = private_send_asked(self._catalog, self._venues, caller, query)
         token, amount = asked.question.token_in, asked.question.amount
         self._scans.selected(token)
@@ -177,10 +181,10 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes that may be executed now, best first; none is stored.
+        """Returns quotes that may be executed now, best first, without storing them.
 
-        Without a refund address (``refundable`` false), routes that need one are omitted. Raises
-        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT by the very limits of execution.
+        ``refundable`` is False without a refund address; routes that need one are then left out.
+        Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT by the same limits as execution.
         """
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
@@ -204,11 +208,11 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """Returns the floating route that pays most now for ``choice``; None without one.
+        """Returns the floating route that pays most now and fits ``choice``; None without one.
 
-        ``exclude`` names routes by their legs; ``markup``, in percent, is part of the price. Payout
-        wallets are rotated, when asked for, against the orders of ``partner_id``. A route that
-        would be filtered is never chosen.
+        ``exclude`` lists routes by their legs; ``markup``, in percent, is part of the price. If
+        ``choice`` asks for it, payout wallets are rotated against the orders of ``partner_id``. A
+        route that would be filtered is never chosen.
         """
         question = RouteQuestion(
             token_in,
@@ -232,16 +236,18 @@ class QuoteEngine(Room):
         return next(iter(ranked(usable)), None)
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
-        """Returns the payout of the best route now, filtered ones included; None without one."""
+        """Returns what the best route pays now, even if it would be filtered; None without a
+        route."""
         answer = await self._pricing.price(question)
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
-        """``GET /minMax``: limits by route type, null without a route of the type.
+        """Returns the limits by route type for ``GET /minMax``; null for a type without a route.
 
-        Both ends are priced before they are stated. They bound the amount alone; that a route would
+        Both ends of each limit have a price. They bound the amount alone; whether a route would
         lose too much is stated on its row (contract 6.1 to 6.4). ``minOut`` and ``maxOut`` bound
-        the amount received, with the account's default markup, as in a quote that names none.
+        the amount received, with the account's default markup, as in a quote whose request names
+        none.
         """
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
@@ -270,9 +276,10 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Adds bounds of the amount received to limits by the amount sent.
+        """Returns the limits by the amount sent, with bounds of the amount received in ``minOut``
+        and ``maxOut``.
 
-        Without fixed rates they are what both ends pay.
+        Without fixed rates these two are what both ends pay.
         """
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
@@ -303,8 +310,9 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the widest bounds over all venues that price both ends now, the lower one as low
-        as prices go.
+        """Returns the widest bounds over all venues whose ends both have a price now.
+
+        The lower end is as low as amounts have a price.
         """
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
@@ -345,7 +353,7 @@ class QuoteEngine(Room):
         return answer
 
     async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
-        """Prices centralized routes, and returns a refusal if only the amount is wrong."""
+        """Prices centralized routes; also returns a refusal if nothing but the amount is wrong."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0), None
@@ -362,11 +370,11 @@ class QuoteEngine(Room):
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
         """Prices routes and applies the bounds of the pair.
 
-        Routes are refused with the figure of ``GET /minMax`` when the amount is outside: private
-        ones for an amount sent, both for an amount received, whether the bounds were asked for
-        before or not. Bounds are those of all routes, so questions with filters are answered by
-        their routes alone, and so are fixed ones by the amount sent. Everything is asked at once,
-        since every private row states the bounds.
+        An amount outside the bounds is refused with the figure of ``GET /minMax``, even if nobody
+        asked for that before: private routes by the amount sent, both types by the amount received.
+        The bounds are those of all routes. So a question with filters, or with a fixed rate by the
+        amount sent, is answered by its own routes alone. Routes and bounds are asked at once, since
+        every private row states the bounds.
         """
         pair = question.token_in, question.token_out
         markup = question.terms.markup
@@ -406,9 +414,10 @@ class QuoteEngine(Room):
         return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
-        """Refuses all routes of an amount above ``cap``.
+        """Refuses an amount above ``cap`` on all routes; returns the routes and the refusal.
 
-        The refusal names what the asked routes take, which may be less than the cap.
+        The refusal names the largest amount that the asked routes take, which may be less than the
+        cap.
         """
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
@@ -442,7 +451,11 @@ class QuoteEngine(Room):
         return rows.standard_row(stored, route, provider, token_in, asked)
 
     def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
-        """Unpriced standard routes one by one; private ones only when no private route is left."""
+        """Returns rows for routes without a price.
+
+        Standard routes have a row each; private routes have rows only if no private route has a
+        price.
+        """
         waited = answer.waited
         lost = [
             rows.standard_error_row(

@@ -1,12 +1,12 @@
 """Prices all routes of a pair at once: over each venue, and over pairs of venues.
 
 A private route is priced leg by leg, beginning with the leg whose amount is known: the first, or
-the second when the amount is what shall arrive. Of those legs only the best per intermediary are
+the second if the amount is to be received. Only the best of these legs per intermediary are
 continued. A refusal names an amount that some route takes (contract 6.24).
 
-Payout wallets of private routes are rotated (contract 6.18 to 6.20): recent orders are the
-partner's last ones within 24 hours; a rotated route whose price deviates too far from the best one
-is omitted; strict unless a fallback was asked for.
+Payout wallets of private routes are rotated (contract 6.18 to 6.20). Recent orders are the
+partner's last ones within 24 hours. A rotated route is left out if its price deviates too far from
+the best one. If no wallet is left, there is no route, unless a fallback was asked for.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from swapdesk.service.venues.registry import GuardedVenue, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 
 PRIVATE_ROWS = 24
-"""Most private routes that are offered (contract 6.23)."""
+"""Largest number of private routes that are offered (contract 6.23)."""
 
 
 class Priced(Struct, frozen=True):
-    """Every asked route with its outcome.
+    """Every route that was asked for, with its price or the reason why it has none.
 
-    ``waited`` is how many seconds SILENT venues had; ``bounds`` are those of the pair's private
-    routes, None where they were not found.
+    ``waited`` is how many seconds silent venues had to answer. ``bounds`` are those of the pair's
+    private routes, None if they were not found.
     """
 
     standard: list[Route]
@@ -61,7 +61,7 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """Returns the routes of the amount ``cap``, refused for any larger one."""
+        """Returns the same routes, with each priced one refused for amounts above ``cap``."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
@@ -77,7 +77,7 @@ class Priced(Struct, frozen=True):
 
     @property
     def largest(self) -> Decimal | None:
-        """Returns the largest bound that a route refuses the amount by; None without one."""
+        """The largest amount that a refusing route would take; None without one."""
         bounds = [
             route.bound for route in unpriced(self.routes) if route.cause == "above" and route.bound
         ]
@@ -90,7 +90,8 @@ class Pricing(Room):
         self._intermediaries = intermediaries
 
     async def price(self, question: RouteQuestion) -> Priced:
-        """Returns routes of the asked types, each with its price or the reason it has none."""
+        """Returns the routes of the asked types, each with its price or the reason why it has
+        none."""
         begin = self._clock.monotonic()
         (standard, waited), (private, waited_too) = await asyncio.gather(
             self._standard(question, begin), self._private(question, begin)
@@ -98,10 +99,11 @@ class Pricing(Room):
         return Priced(standard, private, max(waited, waited_too))
 
     async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
-        """Returns the refusal if only the amount is wrong everywhere, else None.
+        """Returns the refusal if nothing but the amount is wrong on all routes, else None.
 
-        An amount over two legs is refused by one of them, which knows nothing of the other; its
-        figure is tried on whole routes as long as time allows. Bounds of a pair were tried before.
+        On a route of two legs one leg refuses the amount without knowing the other leg. So the
+        amount that it names is tried on whole routes, as long as time allows. Bounds of a pair were
+        tried before.
         """
         outside = beyond(answer, question)
         if outside is None:
@@ -201,9 +203,8 @@ class Pricing(Room):
         return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
-        """Returns the filter that excludes all private routes of a pair; None if it has none
-        anyway.
-        """
+        """Returns the filter that excludes all private routes of a pair; None if the pair has none
+        even without filters."""
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
         if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
             return "xmr"
@@ -216,9 +217,9 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns the best legs, each with every venue that takes their amount.
+        """Returns the best legs, each with every venue that takes its amount for the other leg.
 
-        A leg that no venue continues goes to ``routes`` with its reason.
+        A leg that no venue can continue is added to ``routes`` with the reason.
         """
         receive = question.terms.receive
         far = _far(question, hop)
@@ -301,7 +302,8 @@ def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tup
 
 
 def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """Returns the best intermediary of each venue pair, best pairs first, bounded."""
+    """Returns the route with the best intermediary of each venue pair, best first, at most
+    PRIVATE_ROWS."""
     best: dict[tuple[str, ...], PricedRoute] = {}
     for route in ranked(routes, receive=receive):
         best.setdefault(route.legs, route)
@@ -322,10 +324,10 @@ class PayoutRotation(Room):
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
-        """Returns the routes with a wallet that paid no recent order.
+        """Returns the routes with a payout wallet that paid no recent order.
 
-        Where none is left: the routes unchanged with ``rotate_fallback``, otherwise one unpriced
-        route with that reason.
+        If no such wallet is left, the routes are unchanged with ``rotate_fallback``; otherwise the
+        result is one unpriced route with that reason.
         """
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
@@ -350,9 +352,10 @@ class PayoutRotation(Room):
         return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """Returns the quote with a wallet that was not used since it was given.
+        """Returns the quote, with another payout wallet if its own is in ``used``.
 
-        Where none is left: without a wallet of its own with ``rotate_fallback``, else None.
+        If no other wallet is left, the quote has no wallet with ``rotate_fallback``; otherwise None
+        is returned.
         """
         if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
@@ -377,16 +380,17 @@ def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decim
 
 
 RESERVE = 0.4
-"""Least seconds for a search after a fan-out that used up its time."""
+"""Seconds that a search has at least, even if the questions before used up the time."""
 
 _DIGITS = 5
 _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
 
 
 class Beyond(Struct, frozen=True):
-    """An amount that every asked route refuses as BELOW, or as ABOVE.
+    """An amount that every asked route refuses, with ``cause`` as too low or as too high.
 
-    Between both ``figure`` is the next larger amount.
+    ``figure`` is the nearest amount that a route takes. If some routes refuse the amount as too low
+    and others as too high, it is the larger one.
     """
 
     question: RouteQuestion
@@ -400,7 +404,8 @@ class Beyond(Struct, frozen=True):
 
 
 def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
-    """Returns None if a route is priced, or something else than the amount is wrong."""
+    """Returns the amount that all routes refuse; None if a route has a price or something else is
+    wrong."""
     lost = unpriced(answer.routes)
     if not lost or len(lost) < len(answer.routes):
         return None

@@ -1,8 +1,8 @@
 """The price of one route: a leg on one venue, or two legs over an intermediary token.
 
-A standard route has one leg. A private route has two on different venues, so that nobody sees both
-ends. Amounts are Decimal in token units; a venue's payout is rounded down to the token's decimals,
-its demand up. Which venues may take which leg: contract 6.13 to 6.16.
+A standard route has one leg. A private route has two legs on different venues, so that no venue
+sees both ends. Amounts are Decimal in token units. What a venue pays is rounded down to the token's
+decimals, what it demands is rounded up. Contract 6.13 to 6.16 says which venues may take which leg.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 
 
 class RouteQuestion(Struct, frozen=True):
-    """What is to be priced.
+    """A question for the prices of routes.
 
-    ``amount`` is of the side that ``terms`` names. ``markup_optional`` keeps venues that take no
-    markup, priced without it: for the account's default, which excludes nobody. ``exclude`` lists
-    routes by their legs.
+    ``amount`` is received if ``terms.receive``, otherwise sent. With ``markup_optional`` venues
+    that take no markup are priced without it. That is so for the account's default markup, which
+    excludes no venue. ``exclude`` lists routes by their legs.
     """
 
     token_in: Token
@@ -57,7 +57,7 @@ class RouteQuestion(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """True for a question about every floating route, as the bounds of a pair are."""
+        """True if the question is about every floating route, as the bounds of a pair are."""
         return not self.terms.fixed and self.unfiltered
 
     @property
@@ -91,16 +91,20 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Venues for the leg that pays the receiver: nobody has a refund address on the chain
-        between.
+        """Returns the venues for the leg that pays the receiver.
+
+        Venues that require a refund address are left out, because nobody has an address on the
+        intermediary's chain.
         """
         trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
 class PricedRoute(RouteTerms, frozen=True, kw_only=True):
-    """``limits`` bound ``amount_in``; ``valid_until`` is when the first of its fixed rates ends,
-    None on floating terms.
+    """A route with its price.
+
+    ``limits`` bound ``amount_in``. ``valid_until`` is when the first of its fixed rates ends, None
+    on floating terms.
     """
 
     limits: VenueLimits
@@ -108,7 +112,11 @@ class PricedRoute(RouteTerms, frozen=True, kw_only=True):
 
 
 class UnpricedRoute(Struct, frozen=True):
-    """``bound`` is the figure of BELOW and ABOVE, on the side of the stated amount."""
+    """A route without a price, and the reason as ``cause``.
+
+    If the amount is the reason, ``bound`` is the smallest or largest one that the route takes, on
+    the side of the stated amount.
+    """
 
     legs: tuple[str, ...]
     cause: Cause
@@ -117,7 +125,7 @@ class UnpricedRoute(Struct, frozen=True):
 
 
 class Hop(Struct, frozen=True):
-    """An intermediary with the venues that may take each side of it."""
+    """An intermediary token, with the venues that may take the leg to it and the leg from it."""
 
     middle: Token
     firsts: list[GuardedVenue]
@@ -125,9 +133,9 @@ class Hop(Struct, frozen=True):
 
 
 class PairBounds(VenueLimits, frozen=True):
-    """Amounts that private routes of a pair take, and their longest estimate in whole minutes.
+    """The amounts that private routes of a pair take, and their longest estimate in whole minutes.
 
-    Every private row states these: a venue's own figures would identify it.
+    Every private row states these, because a venue's own figures would identify it.
     """
 
     minutes: Decimal
@@ -137,7 +145,8 @@ Route = PricedRoute | UnpricedRoute
 
 
 def terms_of_leg(terms: Terms, venue: GuardedVenue, *, last: bool) -> Terms:
-    """Markup is taken once, from the leg that pays the receiver, by a venue that can."""
+    """Returns the terms for one leg; only a last leg at a venue that supports markup keeps the
+    markup."""
     if terms.markup and not (last and venue.provider.markup_supported):
         return replace(terms, markup=Decimal(0))
     return terms
@@ -153,8 +162,8 @@ async def price_leg(
 ) -> Route:
     """Prices the route over one venue.
 
-    Bounds are checked here, so that limits and quotes agree. ``cap`` is a further bound on the
-    amount sent.
+    Bounds are checked here, so that limits and quotes agree. ``cap`` is a further upper bound of
+    the amount sent.
     """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
@@ -218,9 +227,8 @@ async def _beyond(
     terms: Terms,
     limits: VenueLimits,
 ) -> UnpricedRoute:
-    """Returns the side on which an amount to receive is out of bounds, and what the bound would
-    pay.
-    """
+    """Returns whether an amount to receive is below or above the bounds, and what the bound would
+    pay."""
     legs = (venue.provider.short_name,)
     sending = replace(terms, receive=False)
     least, most = await asyncio.gather(
@@ -259,7 +267,8 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Gives private routes one estimate and one end, so that they do not identify venues."""
+    """Gives all private routes the same estimate and the same end, so that these do not identify
+    venues."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -278,9 +287,7 @@ def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
 
 
 def over_two(first: PricedRoute, second: PricedRoute, middle: Token) -> PricedRoute:
-    """Prices the private route over two legs; the second takes what the first pays, to the last
-    unit.
-    """
+    """Prices a private route over two legs; the second leg takes exactly what the first pays."""
     share = ROUGH.divide(first.amount_in, first.amount_out)
     ends = [end for end in (first.valid_until, second.valid_until) if end is not None]
     return PricedRoute(
@@ -322,7 +329,10 @@ def _kept(
 
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
-    """Returns the four filters by their names in RouteChoice; 422 for an unknown code."""
+    """Returns the four leg filters by their names in RouteChoice.
+
+    Raises VALIDATION_ERROR for an unknown provider code.
+    """
     filters: dict[str, tuple[str, ...] | None] = {}
     for name, (field, wire_name) in _FILTERS.items():
         codes: list[str] | None = getattr(asked, field)
@@ -333,7 +343,8 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
-    """Raises 422 on ``field`` for an unknown provider or, when asked, one that does not route."""
+    """Raises VALIDATION_ERROR on ``field`` for an unknown provider, and with ``routing`` for one
+    that does not route."""
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):
@@ -345,14 +356,14 @@ _XMR = "xmr"
 
 
 class Intermediaries(Room):
-    """``token_ids`` is the rotating set, of which the best is chosen per venue pair."""
+    """The intermediary tokens of private routes; the best of them is chosen for each venue pair."""
 
     def __init__(self, shared: Shared, token_ids: Iterable[str]) -> None:
         super().__init__(shared)
         self._token_ids = tuple(token_ids)
 
     def between(self, question: RouteQuestion) -> Iterator[Hop]:
-        """Yields each usable intermediary with two venues to hop over it."""
+        """Yields each usable intermediary that has different venues for its two legs."""
         token_in, token_out = question.token_in, question.token_out
         only_xmr = bool(question.choice.use_xmr)
         for token_id in self._token_ids:
@@ -372,36 +383,38 @@ def is_xmr(token: Token) -> bool:
 
 
 SWAP_CAP_USD = Decimal(400_000)
-"""Largest swap on centralized routes (contract 6.5)."""
+"""Largest swap on centralized routes, in dollars (contract 6.5)."""
 
 PRICE_IMPACT = Decimal("0.30")
-"""A route that loses more of the dollar value is shown and must not be used."""
+"""Share of the dollar value. A route that loses more is shown, but must not be used."""
 
 _USD_DECIMALS = 6
 
 
 def in_usd(token: Token, amount: Decimal) -> Decimal | None:
-    """Returns the value of ``amount``; None where the token has no price."""
+    """Returns the dollar value of ``amount``; None if the token has no price."""
     if token.price is None:
         return None
     return short(quantize(ROUGH.multiply(amount, token.price), _USD_DECIMALS, up=False))
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the value of ``amount`` if ``valued`` of the same token is worth ``usd``."""
+    """Returns the dollar value of ``amount`` if ``valued`` of the same token is worth ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 
 
 def swap_cap(token: Token) -> Decimal | None:
-    """Returns the largest amount of the token within the cap; None without a price."""
+    """Returns the largest amount of the token that is worth at most SWAP_CAP_USD; None without a
+    price."""
     if token.price is None or token.price <= 0:
         return None
     return quantize(ROUGH.divide(SWAP_CAP_USD, token.price), token.decimals, up=False)
 
 
 def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
-    """Returns True if a route is filtered for its price impact; False without a price."""
+    """Returns True if a route must be filtered for its price impact; False if a price is
+    missing."""
     if usd_in is None or usd_out is None or usd_in <= 0:
         return False
     return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

@@ -1,4 +1,5 @@
-"""Rows of a quote answer: what a route pays, or why it has no price (contract 6.7)."""
+"""Rows in the answer to a request for quotes: what a route pays, or why it has no price (contract
+6.7)."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 QUOTE_VALID = timedelta(seconds=60)
-"""How long a floating quote, and every private send, may be executed (contract 6.28)."""
+"""Time for which a floating quote, and every private send, may be executed (contract 6.28)."""
 
 
 class Asked(Struct, frozen=True):
@@ -53,7 +54,7 @@ class Asked(Struct, frozen=True):
     private_send: bool
     markup_told: bool
     onchain: DexQuestion | None = None
-    """The question to on-chain venues; None without DEX routes."""
+    """The question to on-chain venues; None if no DEX routes are asked for."""
 
 
 def standard_row(
@@ -74,7 +75,8 @@ def standard_row(
 def private_row(
     stored: StoredQuote, route: PricedRoute, asked: Asked, bounds: PairBounds | None
 ) -> Quote:
-    """Names no provider: the venues would undo the privacy of the route."""
+    """Returns the row of a private route, without providers: these would undo the privacy of the
+    route."""
     return Quote(
         type=RouteType.PRIVATE,
         rate_id=_veiled(route.rates) if stored.fixed else None,
@@ -83,9 +85,9 @@ def private_row(
 
 
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
-    """Returns bounds as a private row states them.
+    """Returns the bounds that a private row states.
 
-    The amount itself is the bound where a price (filtered, or fixed) lies beyond them.
+    If a price (filtered, or fixed) has an amount outside the bounds, that amount is the bound.
     """
     if bounds is None:
         return None
@@ -123,7 +125,7 @@ def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> d
 
 
 def _veiled(rates: tuple[str | None, ...]) -> str:
-    """Returns one name for the promises of both legs, so that they do not identify venues."""
+    """Returns one id for the fixed rates of both legs, so that it does not identify venues."""
     return hashlib.sha256(repr(rates).encode()).hexdigest()[:24]
 
 
@@ -188,7 +190,8 @@ _WITHOUT_FIGURE = {
 
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
-    """Returns the sentence of ``error``, with its figure."""
+    """Returns the sentence for ``error``: why the route has no price, with the amount that it
+    takes."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:
@@ -201,12 +204,12 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
 
 
 def _bound(bound: Decimal, token: Token, *, up: bool) -> str:
-    """Rounds a bound to the inside: the smallest one up, the largest down."""
+    """Returns a bound as text, rounded to the inside: the smallest amount up, the largest down."""
     return f"{plain(short(quantize(bound, token.decimals, up=up)))} {token.symbol}"
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
-    """Returns limits in whole units of the token sent, under the cap of 400,000 USD."""
+    """Returns limits in the decimals of the token sent, and under the cap of 400,000 USD."""
     largest = quantize(limits.maximum, token_in.decimals, up=False)
     cap = swap_cap(token_in)
     if cap is not None:
@@ -216,7 +219,10 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns an unpriced route per cause, with the widest bound: private rows name no venue."""
+    """Returns one unpriced route per cause, the one with the widest bound.
+
+    One is enough, because private rows name no venue.
+    """
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):
@@ -233,9 +239,9 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
 
 
 def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
-    """Returns AMOUNT_TOO_LOW for BELOW, otherwise QUOTE_OVER_LIMIT.
+    """Returns AMOUNT_TOO_LOW for ``below``, otherwise QUOTE_OVER_LIMIT.
 
-    It names the smallest or largest amount that any asked route takes.
+    The message names ``bound``, the smallest or largest amount that any asked route takes.
     """
     low = cause == "below"
     code = ErrorCode.AMOUNT_TOO_LOW if low else ErrorCode.QUOTE_OVER_LIMIT
@@ -255,10 +261,10 @@ _SORTED_BY = {
 
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
-    """Sorts usable rows by the asked figure, those without it last; then filtered, then unpriced
-    rows.
+    """Returns usable rows sorted by the asked figure, then filtered rows, then rows without a
+    price.
 
-    The sort is stable.
+    Rows that lack the figure are the last of their kind. The sort is stable.
     """
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
