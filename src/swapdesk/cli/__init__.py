@@ -1,8 +1,10 @@
-"""The commands. ``main`` lists them; ``*_command`` and ``*_commands`` declare them for click, the
-other modules carry them out. ``cli_context`` is one call, ``session`` the desk behind it.
+"""The commands. ``main`` lists them. Modules named ``*_command`` and ``*_commands`` declare them
+for click, and the other modules carry them out. ``cli_context`` is one call of a command,
+``session`` opens the desk for it.
 
-The installed command (``scripts/swapdesk``) drops ``PYTHONPATH``, ``PYTHONSTARTUP`` and other
-variables that load code, and begins anew without them before anything of swapdesk is imported. It
-cannot prevent a ``sitecustomize`` on such a path: Python runs that first. ``python -I -m
-swapdesk`` begins without it; ``python -m swapdesk`` takes the environment as it is.
+The installed program (``scripts/swapdesk``) drops ``PYTHONPATH``, ``PYTHONSTARTUP`` and other
+variables that load code, and starts itself again without them before it imports anything of
+swapdesk. It cannot prevent a ``sitecustomize`` on such a path, because Python runs that first.
+``python -I -m swapdesk`` starts without these variables; ``python -m swapdesk`` uses the
+environment as it is.
 """

@@ -100,7 +100,7 @@ from swapdesk.wire.tokens import Token
 
 
 class TemplateDocument(Struct, frozen=True):
-    """The text of the file, or where it was written."""
+    """The text of the template, or the file to which it was written."""
 
     template: str | UnsetType = UNSET
     file: str | UnsetType = UNSET
@@ -159,7 +159,8 @@ def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -
 
 
 def sells_words(plan: BatchPlan) -> str:
-    """``250 USDC on Ethereum``, one part for each token that is sold."""
+    """Returns the amounts to sell, such as ``250 USDC on Ethereum``, one for each token that is
+    sold."""
     return ", ".join(
         f"{exact_amount(total.amount)} {total.token.symbol} on {total.token.chain_data.name}"
         for total in plan.totals
@@ -167,8 +168,8 @@ def sells_words(plan: BatchPlan) -> str:
 
 
 def wallet_words(total: Total) -> str:
-    """``10,000 of 50,000 USDC on Ethereum in trading; 40,000 are missing``, or why the balance is
-    not known."""
+    """Returns how much the wallet has, such as ``10,000 of 50,000 USDC on Ethereum in trading;
+    40,000 are missing``, or why the balance is not known."""
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     payer, has = total.payer, total.held
     if payer is None or has is None:
@@ -180,7 +181,8 @@ def wallet_words(total: Total) -> str:
 
 
 def arrives_words(plan: BatchPlan) -> str:
-    """``≈ 107.9 XRP on XRP Ledger``, one part for each token that is bought."""
+    """Returns the estimated payouts, such as ``≈ 107.9 XRP on XRP Ledger``, one for each token that
+    is bought."""
     return ", ".join(
         f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
         for arrival in plan.arrivals
@@ -188,7 +190,7 @@ def arrives_words(plan: BatchPlan) -> str:
 
 
 def group_words(group: Group) -> str:
-    """``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``."""
+    """Returns a group in words: ``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``."""
     count = len(group.rows)
     words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
     if group.paid == "bundle":
@@ -236,7 +238,7 @@ def write_template(call: CliContext, out: Path | None) -> None:
 
 
 def new_file(out: Path, content: bytes) -> Path:
-    """Writes a new file. Exit 2 when it exists or cannot be written."""
+    """Writes a new file. Exit 2 if the file exists or cannot be written."""
     if os.path.lexists(out):
         raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
     with refused_as(OSError, "FILE", f"{out.name}: ", field="out"):
@@ -252,8 +254,8 @@ async def planned(
     *,
     payer: str = "",
 ) -> BatchPlan:
-    """Plans a file without the rows to ``skip``, checked against limits and the balances of
-    ``payer``. Exit 2 for a file that cannot be read."""
+    """Plans a file without the rows to ``skip``; the plan is checked against limits and the
+    balances of ``payer``. Exit 2 if the file cannot be read."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await read_sheet(file.name, content, call.desk.clock)
@@ -269,7 +271,8 @@ async def planned(
 
 
 def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
-    """Exit 2 for a number that no row has."""
+    """Returns the sheet with the rows to ``skip`` marked as skipped. Exit 2 if no row has one of
+    these numbers."""
     try:
         return skipping(sheet, skip)
     except KeyError as error:
@@ -279,8 +282,8 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
 
 
 async def planned_sheet(call: CliContext, sheet: Sheet, sell: str, *, payer: str = "") -> BatchPlan:
-    """Plans rows; those that name no token sell ``sell``. An empty ``payer`` allows any account of
-    the wallet."""
+    """Plans the rows of a sheet; a row that names no token sells ``sell``. If ``payer`` is empty,
+    any account of the wallet may pay."""
     await load_catalog(call)
     desk = call.desk
     planner = BatchPlanner(
@@ -317,8 +320,8 @@ async def create_batch(
     again: bool,
     failed: bool,
 ) -> int:
-    """Creates every group of a file, or with ``failed`` the rows of a batch that failed, and
-    prints."""
+    """Creates and prints every group of a file or, with ``failed``, the rows of a batch that
+    failed."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -336,7 +339,8 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """Plans the failed rows of a batch, the newest unless one is named."""
+    """Plans the failed rows of the named batch, or of the newest if none is named. Returns the
+    batch's name and the plan."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -358,8 +362,8 @@ async def require_agreed(
     yes: bool,
     accept_warnings: bool,
 ) -> None:
-    """Shows the plan of ``name`` and asks for a yes. Exit 2 for rows with problems, 9 for warnings
-    that nobody accepted."""
+    """Shows the plan of ``name`` and asks for a yes. Exit 2 if rows have problems, 9 if there are
+    warnings that were not accepted."""
     output = call.output
     await call.link.learn_rate_limits()
     if not plan.creatable:
@@ -410,9 +414,9 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Journals the plan and creates its groups. With a ``payer`` they are paid afterwards, also by
-    a later ``batch resume``. Raises CommandError, after printing the batch, unless all of it was
-    created."""
+    """Records the plan in the journal and creates its groups. With a ``payer``, the groups are paid
+    afterwards, also by a later ``batch resume``. Unless all groups were created, prints the batch
+    and raises CommandError."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -431,7 +435,7 @@ async def created(
 
 
 async def gone_on(call: CliContext, batch_id: str) -> Batch:
-    """Looks for groups of unknown outcome and creates those that never left. Raises as
+    """Looks for groups of unknown outcome, and creates those that were never sent. Raises like
     :func:`created`."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     stopped: ClientError | None = None
@@ -447,8 +451,8 @@ async def gone_on(call: CliContext, batch_id: str) -> Batch:
 
 
 def _before(batch: Operation) -> CommandError:
-    """The refusal of rows that are a batch already. An open one is resumed; one that was created is
-    repeated with ``--again`` only."""
+    """Returns the refusal for rows that are a batch already. It suggests to resume the batch if
+    that is open, else to repeat it with ``--again``."""
     name = batch.id[:8]
     go_on = f"you: swapdesk batch resume {name} goes on with it"
     anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
@@ -467,7 +471,8 @@ def _say(output: Output, group: Group) -> None:
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Why not all groups were created: exit 8 when one is unknown, else what stopped it."""
+    """Returns why not all groups were created: exit 8 if the outcome of one is unknown, else the
+    error that stopped the creation. None if all were created."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -495,7 +500,7 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
 
 
 def creation_exit(call: CliContext, batch: Batch) -> int:
-    """Exit 4 when the service refused rows, and tells how to ask for them again."""
+    """Returns exit 4 if the service refused rows, and tells how to ask for them again; else 0."""
     failed = sum(row.became == "failed" for row in batch.rows)
     if not failed:
         return Exit.DONE
@@ -518,7 +523,8 @@ _ENDS = {
     "CHAIN_UNREACHABLE": Exit.UNREACHABLE,
     "NO_ACCOUNT": Exit.NOT_FOUND,
 }
-"""Ends by code; every other one is the desk's or the wallet's own refusal."""
+"""Exit codes by error code; any other code means a refusal by the desk or the wallet, with exit
+9."""
 
 
 async def settle_group(
@@ -530,9 +536,9 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Takes a group of a batch to the step ``until`` and prints it: by default the first that is
-    not over. ``account`` is a name or an address; when empty, the first account of each chain
-    pays."""
+    """Takes a group of a batch to the step ``until`` and prints it; by default the first group that
+    has not ended. ``account`` is a name or an address; if it is empty, the first account of each
+    chain pays."""
     batch = require_batch(call, name)
     await _ready(call)
     standing = _chosen(call, batch, group)
@@ -569,8 +575,8 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Goes on with a batch: looks for what is unknown, creates what never left, and pays what was
-    begun."""
+    """Continues a batch: looks for groups of unknown outcome, creates those that were never sent,
+    and pays those whose payment had begun."""
     earlier = require_batch(call, name)
     journal = call.desk.journal
     if not journal.ledger.take_over(earlier.id):
@@ -589,7 +595,7 @@ async def resume_batch(call: CliContext, name: str | None, account: str, yes: bo
 
 
 def _refuse_idle(call: CliContext, batch: Batch) -> None:
-    """Raises CommandError when nothing was interrupted although a group is unpaid."""
+    """Raises CommandError if nothing was interrupted although a group is unpaid."""
     due = batch_progress(call.desk.journal, batch.id).current
     if due is None:
         return
@@ -613,8 +619,8 @@ def _refuse_idle(call: CliContext, batch: Batch) -> None:
 async def _all_groups(
     call: CliContext, batch: Batch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
-    """Pays one group after another, with ``begun`` only those of which something was signed. The
-    first that stops ends the work."""
+    """Pays one group after another; with ``begun``, only groups of which something was signed. The
+    first failure ends the work."""
     work = _Work(call, account, yes=yes)
     for standing in standings(call.desk.journal, batch.id):
         if standing.next is None or (begun and not standing.begun):
@@ -629,8 +635,8 @@ async def _all_groups(
 
 
 async def _tell_paid(call: CliContext, batch: Batch) -> None:
-    """Prints the batch, with the orders of paid groups read once. A service that cannot be asked
-    does not change the exit code: the deposits are paid."""
+    """Prints the batch, with the orders of paid groups read once from the service. If the service
+    cannot be asked, the exit code does not change, because the deposits are paid."""
     paid = {
         standing.group.number
         for standing in standings(call.desk.journal, batch.id)
@@ -640,8 +646,8 @@ async def _tell_paid(call: CliContext, batch: Batch) -> None:
 
 
 class _Work(Watch):
-    """The work of one command on groups. Keys are unlocked once, when first needed, and each event
-    is told once."""
+    """The work of one command on groups. Keys are unlocked once, when they are first needed, and
+    each event is printed once."""
 
     def __init__(self, call: CliContext, account: str, *, yes: bool) -> None:
         self._call = call
@@ -652,7 +658,7 @@ class _Work(Watch):
         self._seen: set[str] = set()
 
     async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
-        """Raises CommandError for work that cannot begin."""
+        """Takes a group to the step ``until``. Raises CommandError if the work cannot begin."""
         self._group = standing.group.number
         money = standing.whereabouts
 
@@ -712,7 +718,7 @@ async def _ready(call: CliContext) -> None:
 
 
 async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> None:
-    """Refuses before anything is created what this wallet could not pay."""
+    """Raises CommandError if this wallet cannot pay the plan, before anything is created."""
     try:
         await require_payers(call.desk, plan, account)
     except Stopped as error:
@@ -746,7 +752,8 @@ def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding
 
 
 def _refuse_early(standing: GroupStanding, until: Until) -> None:
-    """Refuses to do an earlier step: ``submit`` signs nothing, and ``sign`` builds nothing."""
+    """Raises CommandError if the group still needs an earlier step: ``submit`` signs nothing, and
+    ``sign`` builds nothing."""
     if standing.next is not None and standing.next < until:
         raise CommandError(
             Exit.OWN_REFUSAL,
@@ -781,8 +788,8 @@ _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"
 
 
 class TransactionFacts(Struct, frozen=True):
-    """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
-    deposits it pays itself."""
+    """One transaction that the wallet signed for a group. ``serviceIds`` are the orders whose
+    deposits it pays directly."""
 
     PRINTED: ClassVar = {
         "for": "paying", "token": "sum.symbol", "contract": "sum.contract",
@@ -810,7 +817,8 @@ class TransactionFacts(Struct, frozen=True):
 
 
 class GroupDocument(Struct, frozen=True):
-    """``bundle`` is None before it is built, ``rows`` are numbers of rows."""
+    """A group with its payment. ``bundle`` is None before it is built; ``rows`` are row numbers of
+    the file."""
 
     PRINTED: ClassVar = {
         "group": "standing.group.number", "chain": "standing.group.chain",
@@ -834,14 +842,14 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def money(self) -> str:
-        """Where the money is, without a full stop; at the recipients as far as the orders say
-        so."""
+        """Where the money is, without a full stop; with the recipients, as far as the orders say
+        that it arrived."""
         arrived = "" if self.payouts is None else self.payouts.whereabouts
         return arrived or self.standing.whereabouts
 
     @property
     def next(self) -> str:
-        """Who acts next, with the command."""
+        """Who acts next, with the command to give."""
         group, due, batch = self.standing.group, self.standing.next, self.standing.batch_id[:8]
         if group.multi_id is None:
             return (
@@ -879,8 +887,9 @@ class GroupDocument(Struct, frozen=True):
 
 
 class BatchDocument(Struct, frozen=True):
-    """Every group with its bundle, every row of the file. ``money`` and ``next`` are of the first
-    group that is not over, else of the first that did not arrive, else of the last."""
+    """A batch with every group and every row of its file. ``money`` and ``next`` are of the first
+    group that has not ended; else of the first whose payouts did not all arrive; else of the
+    last."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",
@@ -909,7 +918,7 @@ class BatchDocument(Struct, frozen=True):
 
 
 class ResultsDocument(Struct, frozen=True):
-    """The results of a batch."""
+    """The results of a batch, one row for each created order."""
 
     batch: str
     rows: list[ResultRow]
@@ -924,12 +933,13 @@ class ResultsFileDocument(Struct, frozen=True):
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]
-"""The orders of a batch by id, and why not all were asked after; those are as the journal has
-them."""
+"""The orders of a batch by id, and the error that stopped asking for them, or None. Orders that
+were not asked for are as the journal has them."""
 
 
 def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
-    """Tells which orders could not be read; returns exit 3 to 8 for it, else 0."""
+    """Tells which orders could not be read, and returns the exit code of the error (3 to 8); 0 if
+    there was none."""
     if error is None:
         return Exit.DONE
     failure = of_client_error(error)
@@ -947,7 +957,7 @@ async def show_status(call: CliContext, name: str | None) -> int:
 
 
 async def export_batch(call: CliContext, name: str | None, out: Path | None) -> int:
-    """Writes one line for each row that was created."""
+    """Writes the results of a batch, one line for each row that was created."""
     batch = require_batch(call, name)
     orders, error = await ask_orders(call, batch)
     rows = result_rows(batch, orders)
@@ -962,7 +972,7 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch from the journal and the orders that were ``asked``."""
+    """Prints the batch from the journal, with the orders in ``asked``. Returns an exit code."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)
@@ -1018,8 +1028,8 @@ async def ask_orders(
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
-    """Reads the orders of the groups that ``of`` selects, one call a group, until a call fails.
-    Orders that the service forgot are as the journal has them."""
+    """Reads the orders of the groups that ``of`` selects, one call for each group, until a call
+    fails. Orders that the service no longer knows are as the journal has them."""
     orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):

@@ -1,6 +1,5 @@
-"""One call of a command: its output, its options and the desk opened for it; and the decorators
-that commands are declared with.
-"""
+"""One call of a command: its output, its options and the desk opened for it. Also the decorators by
+which commands are declared."""
 
 from __future__ import annotations
 
@@ -32,21 +31,23 @@ if TYPE_CHECKING:
 
 class Effect(StrEnum):
     MOVES_MONEY = "moves money"
-    """It signs, pays, creates an order that may be paid at once, or sends what was signed."""
+    """The command signs, pays, creates an order that may be paid at once, or sends signed
+    transactions."""
     SPENDS_LIMIT = "spends a limit"
-    """It takes from what the account may still ask or create in a window of time."""
+    """The command uses up part of a limit on quotes or orders within a window of time."""
     CHANGES_DESK = "changes the desk"
-    """It writes files, keys or notes of this machine, or a fault of the sandbox."""
+    """The command writes files, keys or notes on this machine, or sets a fault in the sandbox."""
     ONLY_READS = "only reads"
 
 
 class Declared(Struct, frozen=True):
-    """The facts of a command, which stand beside its function.
+    """The facts of a command, declared beside its function.
 
-    ``effect`` is what it does at most. ``prints`` names the types of its JSON documents as
-    ``module:Name``; each run prints one of them. A command without documents says what it does
-    ``instead``. ``reading``: allowed on a read-only desk, which creates, signs and spends nothing
-    and does not ask the process with the keys.
+    ``effect`` is the strongest effect the command can have. ``prints`` names the types of its JSON
+    documents as ``module:Name``; each run prints one of them. A command without JSON documents says
+    in ``instead`` what it does. ``reading`` is True if the command is allowed on a read-only desk,
+    which creates, signs and spends nothing and does not ask the wallet agent, the process with the
+    keys.
     """
 
     effect: Effect
@@ -60,7 +61,7 @@ R = TypeVar("R")
 
 
 class CliContext(Struct):
-    """One call of a command: what its options say together, and the desk that was opened for it."""
+    """One call of a command: the values of its options, and the desk that was opened for it."""
 
     output: Output
     profile: str | None = None
@@ -68,14 +69,14 @@ class CliContext(Struct):
     read_only: bool = False
     passphrase_fd: int | None = None
     passphrase: Secret | None = None
-    """What was read from the descriptor, which can be read once."""
+    """The pass phrase read from the descriptor, kept because a descriptor can be read only once."""
     opened: Desk | None = None
     sandbox: SandboxLifetime | None = None
     """The sandbox that the desk uses; None on a live profile."""
 
     @property
     def desk(self) -> Desk:
-        """The desk of a command that runs on one (``cli.session``)."""
+        """The desk that was opened for this call (``cli.session``)."""
         assert self.opened is not None
         return self.opened
 
@@ -84,8 +85,8 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. Exit 2 when something is wrong, unless ``lenient``;
-        ``mending`` also accepts a profile that does not exist."""
+        """Reads configuration and environment. Exit 2 if they have a problem, unless ``lenient`` or
+        ``mending``. ``mending`` also accepts a profile that does not exist."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -115,7 +116,8 @@ class CliContext(Struct):
 
 
 def _mend_profile(problem: ConfigProblem | None) -> str:
-    """The next step for a profile that does not exist; empty where the command named it."""
+    """Returns the next step for a profile that does not exist; empty if the command line named the
+    profile."""
     if problem is None:
         return ""
     if problem.file is None:
@@ -126,7 +128,8 @@ def _mend_profile(problem: ConfigProblem | None) -> str:
 
 
 def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
-    """Problems of ``config.toml`` and the environment, with keys and the theme's name."""
+    """Returns the problems of ``config.toml`` and the environment, including those of ``[keys]``
+    and of the theme's name."""
 
     problems = list(settings.problems)
     if settings.keys:
@@ -152,15 +155,16 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def require(*rules: tuple[bool, str, str, str]) -> None:
-    """Exit 2 for the first rule that is broken: whether it is, the code, the argument or option at
-    fault, and the sentence."""
+    """Exit 2 for the first broken rule. A rule is: True if it is broken, the error code, the
+    argument or option at fault, and the sentence."""
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """Makes a click callback of ``read``; an option that was not given stays None."""
+    """Returns a click callback that reads an option with ``read``; an option that was not given
+    stays None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -171,8 +175,8 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """A number that ``fits``. ``no_number`` is said of a text that is none, ``outside`` of a number
-    that does not fit."""
+    """Returns the number in ``text`` if it ``fits``. The error message is ``no_number`` if the text
+    is no number, and ``outside`` if the number does not fit."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -183,7 +187,7 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Combines options and arguments; the last stands first in the help."""
+    """Combines options and arguments into one decorator; the last one comes first in the help."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:
@@ -214,14 +218,14 @@ global_options = options(
         help="The profile to use; sandbox by default.",
     ),
 )
-"""What the group and every command take: ``--profile``, ``--json``, ``--plain``,
+"""Options of the program and of every command: ``--profile``, ``--json``, ``--plain``,
 ``--read-only`` and ``--passphrase-fd``."""
 
 
 def desk_command(declared: Declared) -> Callable[[F], F]:
     """Declares a click command: adds the options of every command, and passes the
-    :class:`CliContext` first. On a read-only desk a command that is not ``reading`` ends before it
-    does anything."""
+    :class:`CliContext` first. On a read-only desk, a command that is not ``reading`` is refused
+    before it does anything."""
 
     def decorated(command: F) -> F:
         @global_options
@@ -252,13 +256,14 @@ def desk_command(declared: Declared) -> Callable[[F], F]:
 
 
 def declared_of(command: click.Command) -> Declared:
-    """The facts of a command made by :func:`desk_command`."""
+    """Returns the facts of a command made by :func:`desk_command`."""
     declared: Declared = command.callback.declared  # type: ignore[union-attr]
     return declared
 
 
 def named(place: str) -> Any:
-    """Imports what stands at ``module:name``, in this package unless the module has dots."""
+    """Imports the object named by ``module:name``; the module is in this package unless its name
+    has dots."""
     module, _, name = place.partition(":")
     return getattr(
         importlib.import_module(module if "." in module else f"{__package__}.{module}"), name
@@ -277,10 +282,10 @@ def _carried_out(
 ) -> Callable[[F], F]:
     """Declares a command that only runs ``work``, named as ``module:function``.
 
-    The click function has the help and the options. ``runner`` opens what the command needs, with
-    ``how`` and the options named in ``places``, and passes it to ``work``, followed by the other
-    options by name. ``check`` may refuse the options before anything is opened. A command that
-    ``signs`` needs ``--yes`` where nobody can be asked.
+    The decorated click function has only the help and the options. ``runner`` opens what the
+    command needs, with ``how`` and the options named in ``places``, and passes that to ``work``,
+    which gets the other options by name. ``check`` may refuse the options before anything is
+    opened. A command that ``signs`` needs ``--yes`` if nobody can be asked.
     """
 
     def decorated(command: F) -> F:
@@ -304,22 +309,24 @@ def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
 
 
 on_call = functools.partial(_carried_out, "cli_context:run_alone")
-"""With nothing opened. ``work`` takes the call first, as that of all but :data:`on_store`."""
+"""Declares a command for which nothing is opened. As with all of these decorators but
+:data:`on_store`, ``work`` gets the call first."""
 on_desk = functools.partial(_carried_out, "session:run_session")
-"""On the connected desk, which ``work`` finds in the call."""
+"""Declares a command on the connected desk, which is ``call.desk``."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
-"""On keys alone: ``work`` takes call and wallet first."""
+"""Declares a command on the wallet's keys alone: ``work`` gets the call and the wallet first."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
-"""On the connected desk with a wallet that is ready."""
+"""Declares a command on the connected desk with a wallet that is ready to sign."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))
-"""On the store of a service: ``work`` takes output, store and act first."""
+"""Declares a command on the store of a service: ``work`` gets output, store and operator's act
+first."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
-"""On the connected desk of a sandbox."""
+"""Declares a command on the connected desk of a sandbox."""
 
 
 def _require_text(context: click.Context) -> None:
-    """Exit 2 for words that are not UTF-8, which no request, file or journal can hold. Names of
-    files may be any bytes."""
+    """Exit 2 if an argument is not UTF-8, because no request, file or journal can hold such a text.
+    File names may be any bytes."""
     for given in context.command.params:
         value = context.params.get(given.name or "")
         for word in value if isinstance(value, tuple) else (value,):
@@ -336,7 +343,7 @@ def narrow(
     read_only: bool,
     passphrase_fd: int | None,
 ) -> None:
-    """Applies the options of a command; they win over those of the group."""
+    """Applies the options given to a command; they override those given to the program."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
@@ -349,7 +356,7 @@ def narrow(
 
 
 def refuse_to_write(call: CliContext) -> None:
-    """Exit 9 on a read-only desk, before the service or the keys are asked."""
+    """Exit 9 on a read-only desk, before the service or the wallet is asked."""
     if not call.settings().reads_only:
         return
     from swapdesk.flows.failure_messages import MAY_WRITE
@@ -405,11 +412,12 @@ LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {
         operation_rows,
     ),
 }
-"""What may stand under the help of a command: title, sentence and rows."""
+"""Lists that the help of a command may end with: title, sentence and a function that returns the
+rows."""
 
 
 class WithLists(click.Command):
-    """A command with some of :data:`LISTS` under its help."""
+    """A command whose help ends with some of :data:`LISTS`."""
 
     def __init__(self, *words: Any, lists: tuple[str, ...], **more: Any) -> None:
         super().__init__(*words, **more)

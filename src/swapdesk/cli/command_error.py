@@ -1,8 +1,8 @@
-"""How commands end: exit codes, error codes, and what is said of each: the cause, where the money
+"""How commands end: exit codes, error codes, and the message for each: the cause, where the money
 is, and who acts next.
 
 Scripts branch on the exit code and the error code. ``OWN_ROWS`` has the desk's own codes with their
-words; a command that says them itself says more of the case at hand.
+messages; a command that passes its own message says more about the case at hand.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 class Retry(StrEnum):
-    """Whether the same command helps when it is given again."""
+    """Whether giving the same command again helps."""
 
     YES = "yes"
-    """Nothing was done, or what was done is not done twice."""
+    """The same command may be given again: nothing was done, or what was done is not done twice."""
     LATER = "later"
-    """Once a window of time, a transaction or another desk is over."""
+    """The same command helps after a window of time, a transaction or another desk has ended."""
     CORRECTED = "corrected"
-    """After ``next`` was done; the same again ends the same way."""
+    """The same command helps only after the step in ``next`` was done."""
     NO = "no"
-    """Look first: something may have happened, or the command did its work."""
+    """The user should look first: something may have happened, or the command did its work."""
 
 
 class Exit(IntEnum):
-    """How a command ends: its number, what that means, and whether to give it again."""
+    """How a command ends: the exit code, its meaning, and whether to give the command again."""
 
     means: str
     retry: Retry
@@ -48,30 +48,30 @@ class Exit(IntEnum):
     DONE = 0, "done", Retry.NO
     DEFECT = 1, "a defect in swapdesk", Retry.NO
     BAD_INPUT = 2, "bad input or ambiguity", Retry.CORRECTED
-    """Bad input, an ambiguous token, a setting that is wrong or missing."""
+    """Bad input, an ambiguous token, or a wrong or missing setting."""
     THRESHOLD = 3, "a threshold was exceeded; nothing was created", Retry.YES
-    """A limit set by the caller: the loss in value, or the time to wait."""
+    """A limit set by the caller was exceeded: the loss in value, or the time to wait."""
     REFUSED = 4, "refused by the service", Retry.CORRECTED
     """Refused by the service (401, 403, 409, 422 and other refusals), or no usable route."""
     NOT_FOUND = 5, "not found", Retry.CORRECTED
     RATE_LIMITED = 6, "rate limited", Retry.LATER
     UNREACHABLE = 7, "not reachable or 5xx; nothing was created", Retry.YES
-    """Not reachable, 5xx, or an answer of no use; nothing was created."""
+    """The service was not reachable, or its answer was a 5xx or unusable; nothing was created."""
     UNKNOWN = 8, "outcome unknown; journaled, see orders list", Retry.NO
-    """The outcome of a create is not known; it is in the journal."""
+    """The outcome of a create is not known; the request is in the journal."""
     OWN_REFUSAL = 9, "refused by the desk's own checks", Retry.CORRECTED
-    """Refused by the checks of the desk itself."""
+    """Refused by the desk's own checks."""
     ENDED_OTHERWISE = 10, "an order ended otherwise than completed", Retry.NO
-    """An order ended, and not as completed."""
+    """An order ended in another way than completed."""
     NOT_WRITTEN = 11, "the output could not be written; what was done stands", Retry.NO
-    """Standard output could not be written; what the command did stands."""
+    """Standard output could not be written; the effects of the command remain."""
     INTERRUPTED = 130, "interrupted", Retry.YES
-    """Ctrl-C, or the question was not answered with yes."""
+    """Ctrl-C, or a question that was not answered with yes."""
 
 
 class ErrorCodeFacts(Struct, frozen=True):
-    """``exits`` are exit codes; several where the same thing is found at several places. ``status``
-    is that of the service's answer."""
+    """An error code with its message. ``exits`` are its exit codes; several if several checks find
+    the same problem. ``status`` is the HTTP status of the service's answer."""
 
     code: str
     means: str
@@ -86,9 +86,9 @@ class ErrorCodeFacts(Struct, frozen=True):
 
 @dataclass(eq=False)
 class CommandError(Exception):
-    """Why a command ends. ``fields`` maps each wrong input to an object with a ``message``, as in
-    error bodies of the API; some have more. ``money`` and ``next`` default to those of the code
-    (``OWN_ROWS``)."""
+    """The error that ends a command. ``fields`` maps each wrong input to an object with a
+    ``message``, as in error bodies of the API; some of these objects have more members. ``money``
+    and ``next`` default to those of the code (``OWN_ROWS``)."""
 
     PRINTED: ClassVar = {
         "code": "code", "message": "message", "status": "status", "requestId": "request_id",
@@ -115,17 +115,17 @@ class CommandError(Exception):
 
     @property
     def family(self) -> str:
-        """The code shared by codes that differ in the noun alone; else the code itself."""
+        """The code shared by a family of codes that differ only in a noun; else the code itself."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[0]
 
     @property
     def noun(self) -> str:
-        """What tells the code from the others of its family; empty without a family."""
+        """The noun by which the code differs from others of its family; empty without a family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[1]
 
 
 class ErrorDocument(Struct, frozen=True):
-    """What ``--json`` prints on standard error when a command fails."""
+    """The document that ``--json`` prints on standard error if a command fails."""
 
     error: CommandError
 
@@ -139,8 +139,8 @@ def bad_input(
     next: str = "",
     **facts: Any,
 ) -> CommandError:
-    """Exit 2. ``field`` is the argument at fault, ``facts`` are further members of its entry in
-    ``fields``."""
+    """Returns an error with exit 2. ``field`` is the argument at fault; ``facts`` are further
+    members of its entry in ``fields``."""
     fields = {field: {"message": message, **facts}} if field else {}
     return CommandError(Exit.BAD_INPUT, code, message, money, next, fields=fields)
 
@@ -155,7 +155,8 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """Turns an error of this kind into bad input: ``before``, then its reason as a sentence."""
+    """Turns an error of this kind into bad input; the message is ``before``, then the error's
+    reason as a sentence."""
     try:
         yield
     except kind as error:
@@ -165,12 +166,12 @@ def refused_as(
 
 
 def own_refusal(code: str, message: str, *, money: str = "", next: str = "") -> CommandError:
-    """Exit 9."""
+    """Returns an error with exit 9."""
     return CommandError(Exit.OWN_REFUSAL, code, message, money, next)
 
 
 def not_confirmed(message: str, *, money: str = "") -> CommandError:
-    """Exit 130."""
+    """Returns an error with exit 130."""
     return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", message, money)
 
 
@@ -186,11 +187,13 @@ def unusable_journal(problem: str) -> CommandError:
 
 UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
-"""Of commands about orders there are: what was paid for those is with them."""
+"""Where the money is, for commands about existing orders; what was paid for those stays with
+them."""
 UNSENT = "nothing was sent"
-"""Of a command line that cannot be read: what it was to do is not known, nor where money is."""
+"""Where the money is, for a command line that cannot be read; neither the intended action nor the
+money's place is known."""
 UNSERVED = "where it was; this process does nothing"
-"""Of a process of a service that does not start, or may not go on."""
+"""Where the money is, for a process of a service that does not start or cannot continue."""
 CORRECT = "you: correct the command"
 JOURNAL = "where the journal says"
 SANDBOX = "in the sandbox; none of it is real"
@@ -596,7 +599,8 @@ FAMILIES: dict[str, dict[str, str]] = {
         "NOT_WITHDRAWN": "withdrawal",
     },
 }  # fmt: skip
-"""Codes that differ in the noun alone, with that noun, by the code they have in common."""
+"""The families of codes that differ only in a noun: the noun of each code, by the name of its
+family."""
 
 _FAMILY_OF = {
     code: (family, noun) for family, nouns in FAMILIES.items() for code, noun in nouns.items()
@@ -612,7 +616,7 @@ def code_facts(
     retry: Retry | None = None,
     status: int | None = None,
 ) -> ErrorCodeFacts:
-    """``retry`` defaults to that of the first of ``exits``."""
+    """Returns the facts of a code. ``retry`` defaults to that of the first of ``exits``."""
     family, noun = _FAMILY_OF.get(code, (code, ""))
     return ErrorCodeFacts(
         code,
@@ -633,7 +637,7 @@ OWN_CODES = {row[0]: code_facts(*row) for row in OWN_ROWS}
 def missing_extra(
     what: str, packages: Sequence[str], extra: str, otherwise: str = ""
 ) -> CommandError:
-    """Exit 2, with the command that installs what is missing."""
+    """Returns an error with exit 2 that names the command to install the missing packages."""
     from swapdesk.installation import install
 
     return CommandError(
@@ -645,7 +649,8 @@ def missing_extra(
 
 
 def of_error(error: Exception) -> CommandError | None:
-    """Translates an error of another package for the caller of a command; None for a defect."""
+    """Translates an error of another package for the caller of a command; None if it is a defect of
+    the program."""
     from swapdesk.client.credentials import CredentialsError
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -679,12 +684,13 @@ def of_error(error: Exception) -> CommandError | None:
 
 
 _DISK = frozenset({3, 5, 6, 8, 10, 11, 13, 14, 26})
-"""What SQLite answers for the file and not for the statement: PERM, BUSY, LOCKED, READONLY, IOERR,
-CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.html)."""
+"""SQLite's error codes that are about the file and not about the statement: PERM, BUSY, LOCKED,
+READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.html)."""
 
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
-    """Exit 9 for a file of the desk that cannot be read or written; None for other errors."""
+    """Returns an error with exit 9 if a file of the desk cannot be read or written; None for other
+    errors."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):
@@ -711,12 +717,13 @@ NOT_CREATED: dict[str, Exit] = {
     "QUOTE_EXPIRED": Exit.OWN_REFUSAL,
     "OUTCOME_PENDING": Exit.UNKNOWN,
 }
-"""Codes of the desk itself for a create that did not happen; other codes are the service's."""
+"""Exit codes for the desk's own codes for a create that did not happen; other codes are the
+service's."""
 
 
 def exit_of(error: ClientError) -> Exit:
-    """The exit code of a client error. For a writing call every code but 8 means that nothing was
-    created."""
+    """Returns the exit code of a client error. After a writing call, every exit code but 8 means
+    that nothing was created."""
     from swapdesk.client import errors
 
     table: tuple[tuple[type[ClientError], Exit], ...] = (
@@ -735,7 +742,8 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """The exit code of a create that made nothing: by the desk's code, else by the error."""
+    """Returns the exit code of a create that created nothing: by the desk's code, else by the
+    error."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):
@@ -802,11 +810,12 @@ _WALLET_ENDS = {
     "AGENT_GONE": Exit.UNKNOWN,
     "DEFECT": Exit.DEFECT,
 }
-"""Ends by code; every other one is the wallet's own refusal."""
+"""Exit codes by wallet error code; any other code means a refusal by the wallet, with exit 9."""
 
 
 def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:
-    """Exit 9 unless the wallet's code has an exit of its own."""
+    """Returns the error for a wallet's error, with exit 9 unless the wallet's code has its own exit
+    code."""
     from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 
     failure = failure_of_wallet(error)

@@ -1,8 +1,9 @@
-"""What a shell offers for a word: names from the files of the profile, without a service.
+"""The words that a shell offers for completion: names from the files of the profile; no service is
+asked.
 
-A shell asks at every press of ``tab``, so nothing is loaded before it is needed. Names in files,
-and names that a service sent, may hold anything, and a shell runs what it inserts with the next
-``enter``: only names whose characters mean nothing to any shell are offered.
+A shell asks at every press of ``tab``, so nothing is imported before it is needed. Names in files,
+and names sent by a service, may contain any character, and a shell runs the inserted text at the
+next ``enter``. So a name is offered only if none of its characters has a meaning in a shell.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from swapdesk.settings import Settings
 
 VARIABLE = "_SWAPDESK_COMPLETE"
-"""By it click knows that a shell asks, and which one."""
+"""The environment variable by which click knows that a shell asks for words, and which shell."""
 MOST_ORDERS = 200
 _HARMLESS = re.compile(r"@?[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
 _BOOK_LIMIT = 1 << 20
@@ -27,8 +28,8 @@ Offered = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
-    """Offers names that begin with what was typed, keeping its case. ``names`` gets that beginning
-    in lower case, and may ignore it."""
+    """Returns a completion that offers the names beginning with the typed text, whose case is kept.
+    ``names`` gets the typed text in lower case and may ignore it."""
 
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3
@@ -102,7 +103,8 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """Names of accounts; the address where a name cannot be typed as it is."""
+    """Returns the names of accounts; the address if a name contains characters that a shell would
+    interpret."""
     import json
 
     from swapdesk.paths import read_private

@@ -1,8 +1,8 @@
-"""``completion``: the script that lets a shell complete the commands of ``swapdesk``.
+"""``completion``: prints the script that lets a shell complete the commands of ``swapdesk``.
 
-The scripts do what click's do, and more: they work in the file that a shell begins with as well as
-in its folder of completions, complete the value in ``--option=value``, and change nothing where
-nothing fits. That of bash takes every answer as it is, where click's lets the shell expand it.
+The scripts do more than click's own: they work both in the shell's startup file and in its folder
+of completions, complete the value in ``--option=value``, and change nothing if no word fits. The
+bash script inserts every answer literally, while click's lets the shell expand it.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 
 
 class CompletionDocument(Struct, frozen=True):
-    """``script`` is what the shell runs."""
+    """The script of a shell; ``script`` is the text that the shell runs."""
 
     shell: str
     script: str

@@ -1,5 +1,5 @@
-"""``config`` and ``profile``: every value and where it came from, and whose desk it is; ``doctor``:
-what is wrong with it."""
+"""``config``: every value and where it came from. ``profile``: which account is used. ``doctor``:
+what is wrong with the desk."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from swapdesk.settings import SANDBOX, Settings
 
 
 class SettingValue(Struct, frozen=True):
-    """A setting as it is written, secrets masked, and where it came from: ``default``."""
+    """A setting with its value as written, secrets masked, and its origin, such as ``default``."""
 
     value: str
     origin: str
 
 
 class ConfigDocument(Struct, frozen=True):
-    """Every setting by its name."""
+    """All settings by name."""
 
     settings: Mapping[str, SettingValue]
 
@@ -66,9 +66,9 @@ def show(call: CliContext) -> None:
 
 
 class ProfileFacts(Struct, frozen=True):
-    """``access``: with what the service is asked: ``sandbox``, ``key``, ``partner_id``, ``pay`` or
-    None for a profile that has nothing yet. ``url`` None: the sandbox of this home, or none yet.
-    ``chosen``: commands without ``--profile`` use it."""
+    """One profile. ``access`` is the way it asks the service: ``sandbox``, ``key``, ``partner_id``
+    or ``pay``; None if none is configured yet. ``url`` is None for the sandbox of this home, or if
+    no address is set yet. ``chosen`` is True if commands without ``--profile`` use this profile."""
 
     name: str
     access: str | None
@@ -77,14 +77,15 @@ class ProfileFacts(Struct, frozen=True):
 
 
 class ProfilesDocument(Struct, frozen=True):
-    """The sandbox first, then those of config.toml in its order."""
+    """All profiles: the sandbox first, then those of config.toml in its order."""
 
     profiles: tuple[ProfileFacts, ...]
 
 
 class ChosenDocument(Struct, frozen=True):
-    """``previous`` is what config.toml said before, whether there is such a profile or not.
-    ``live``: it is not the sandbox; this is real money."""
+    """The newly chosen profile. ``previous`` is the profile named by config.toml before, whether it
+    exists or not. ``live`` is True if the profile is not the sandbox, so that real money is at
+    stake."""
 
     profile: str
     previous: str
@@ -121,7 +122,7 @@ def list_profiles(call: CliContext) -> None:
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
-    """Tells which setting names a profile that does not exist; ``more`` are other keys whose
+    """Tells which setting names a profile that does not exist; ``more`` are further keys whose
     problems are told."""
     keys = ("profile", "SWAPDESK_PROFILE", *more)
     call.output.talk(*(str(problem) for problem in settings.problems if problem.key in keys))

@@ -1,4 +1,5 @@
-"""``schema``, ``errors``, ``commands``: what programs may rely on; ``docs``: the pages for people.
+"""``schema``, ``errors``, ``commands``: the interfaces that programs may rely on; ``docs``: the
+pages for people.
 
 The list of commands comes from click and :class:`Declared`. The list of codes comes from
 ``OWN_ROWS`` and from the tables of the service, of calls and of the wallet.
@@ -94,7 +95,7 @@ def errors(call: CliContext) -> None:
 
 
 class DocsDocument(Struct, frozen=True):
-    """What is written about the name that was given, or every page."""
+    """The places in the documents about the given name, or every page."""
 
     pages: tuple[WrittenPlace, ...]
 
@@ -154,11 +155,12 @@ def list_commands(call: CliContext) -> None:
 
 
 OF_ALL = ("profile", "as_json", "plain", "passphrase_fd")
-"""Options that every command has, told once. ``--read-only`` is told where it matters."""
+"""Options that every command has, listed once. ``--read-only`` is listed with the commands that it
+affects."""
 
 
 class ArgumentFacts(Struct, frozen=True):
-    """``many``: it may be given more than once."""
+    """An argument of a command; ``many`` is True if it may be given more than once."""
 
     name: str
     required: bool
@@ -167,8 +169,8 @@ class ArgumentFacts(Struct, frozen=True):
 
 
 class OptionFacts(Struct, frozen=True):
-    """Every spelling in ``names``. ``value`` is what stands for its value, None for a switch;
-    ``default`` as it is typed."""
+    """An option of a command; ``names`` has every spelling. ``value`` is the placeholder of its
+    value, None for a switch; ``default`` is written as it is typed."""
 
     names: tuple[str, ...]
     value: str | None
@@ -180,8 +182,8 @@ class OptionFacts(Struct, frozen=True):
 
 
 class CommandFacts(Struct, frozen=True, rename="camel"):
-    """``effect`` is what it does at most; ``readOnly``: it works on a desk that only reads.
-    ``documents``: ``swapdesk schema`` has its schema."""
+    """A command. ``effect`` is the strongest effect it can have. ``readOnly`` is True if it works
+    on a read-only desk, ``documents`` if ``swapdesk schema`` has a schema for it."""
 
     name: str
     help: str
@@ -193,7 +195,7 @@ class CommandFacts(Struct, frozen=True, rename="camel"):
 
 
 class CommandsDocument(Struct, frozen=True):
-    """Every command, and the options that all of them take."""
+    """All commands, and the options that every command takes."""
 
     commands: tuple[CommandFacts, ...]
     options: tuple[OptionFacts, ...]
@@ -246,7 +248,7 @@ def _option(option: click.Option) -> OptionFacts:
 
 
 def option_value(option: click.Option) -> str:
-    """The placeholder of a value in the help: ``SECONDS``, ``in|out``, ``N``."""
+    """Returns the placeholder of a value in the help: ``SECONDS``, ``in|out``, ``N``."""
     if option.metavar is not None:
         return option.metavar
     if isinstance(option.type, click.Choice):
@@ -263,14 +265,14 @@ def _choices(parameter: click.Parameter) -> tuple[str, ...]:
 
 
 class ExitFacts(Struct, frozen=True):
-    """An exit code."""
+    """An exit code with its meaning."""
 
     exit: int
     means: str
 
 
 class ErrorsDocument(Struct, frozen=True):
-    """Every code, and every exit code."""
+    """All error codes and all exit codes."""
 
     codes: tuple[ErrorCodeFacts, ...]
     exits: tuple[ExitFacts, ...]
@@ -282,12 +284,12 @@ _RETRY = {
     "STALE_REVIEW": Retry.YES,
     "UNRESOLVED": Retry.LATER,
 }
-"""Codes of others of which their exit says too little."""
+"""Whether to retry, for codes of other packages whose exit code says too little about that."""
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Every code once, sorted. A code of the desk and of the service has the desk's words and the
-    exits of both."""
+    """Returns every code once, sorted. A code that both the desk and the service have gets the
+    desk's message and the exit codes of both."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
         first = codes.setdefault(facts.code, facts)
@@ -298,7 +300,8 @@ def error_codes() -> tuple[ErrorCodeFacts, ...]:
 
 
 def _raised() -> Iterator[ErrorCodeFacts]:
-    """The codes of calls, of the wallet and of the service, from one error of each kind."""
+    """Yields the codes of calls, of the wallet and of the service, found by translating one error
+    of each kind."""
     from swapdesk.client import errors as client
     from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF

@@ -1,6 +1,5 @@
 """``swap``, ``send``, ``fund`` and ``sign``: create an order from a quote after the same checks as
-the desk, pay its deposit from the wallet, or see what a wallet would sign.
-"""
+the desk, pay its deposit from the wallet, or show what a wallet would sign."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ DEFAULT_MAX_LOSS = "3"
 
 @reader
 def read_max_loss(value: str) -> Decimal | None:
-    """A percentage from 0 to 100; None for ``any``."""
+    """Returns a percentage from 0 to 100; None for ``any``."""
     if value == "any":
         return None
     return read_number(
@@ -113,7 +112,7 @@ create_options = options(
         help="Who gets the money: an address, a payment link or @name.",
     ),
 )
-"""The options both creating commands share."""
+"""The options of both creating commands, ``swap`` and ``send``."""
 
 
 @click.command(cls=WithLists, lists=("exchanges", "venues"))
@@ -196,7 +195,8 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 
 def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
-    """A quote that was shown here within the last hour, with the answer it was in."""
+    """Returns a quote that was shown here within the last hour, with the answer that contained it;
+    None if there is no such quote."""
     from swapdesk.cli.quotes import QuoteCache
 
     return QuoteCache.of(call.settings().places).shown(quote_id.lower())

@@ -1,9 +1,9 @@
 """Creates and pays orders after the same checks as the desk: one review, one POST, one document.
 
-``Creation`` is an order with a deposit, ``DexCreation`` a swap on chains by the wallet; with
-``--dry-run`` both print what would be posted or signed. An order whose deposit address is withheld
-is printed by its id, and the command ends in an error that says whether that can change.
-``fund_order`` pays the deposit of an order that exists.
+``Creation`` creates an order with a deposit. ``DexCreation`` makes a swap on chains with the
+wallet. With ``--dry-run`` both print what would be posted or signed. If the deposit address of an
+order is withheld, only the order's id is printed, and the command ends in an error that says
+whether that can change. ``fund_order`` pays the deposit of an existing order.
 """
 
 from __future__ import annotations
@@ -117,13 +117,14 @@ ON_THE_WAY = (
 
 
 class Funded(Struct, frozen=True):
-    """The deposit is on its way."""
+    """The payment of a deposit that was sent."""
 
     hash: str
 
 
 class CreatedDocument(Struct, frozen=True):
-    """An order that was created. ``foundAgain``: its answer was lost, and the order was found."""
+    """An order that was created. ``foundAgain`` is True if the answer was lost and the order was
+    found afterwards."""
 
     PRINTED: ClassVar = {
         "serviceId": "order.service_id", "intentId": "intent.id",
@@ -143,7 +144,7 @@ class CreatedDocument(Struct, frozen=True):
 
 
 class CreateDryRunDocument(Struct, frozen=True):
-    """What would be posted: ``body``. ``checks`` are sentences."""
+    """What a create would post: ``body`` is the request, ``checks`` are sentences."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry_run", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -162,8 +163,8 @@ class CreateDryRunDocument(Struct, frozen=True):
 
 
 class SwappedDocument(Struct, frozen=True):
-    """A swap on chains that was made. ``signed`` are the titles of what was signed, ``hash`` is
-    None where the venue settles it."""
+    """A swap on chains that was made. ``signed`` are the titles of what was signed. ``hash`` is
+    None if the venue settles the swap."""
 
     PRINTED: ClassVar = {
         "serviceId": "order.service_id", "intentId": "intent.id",
@@ -188,7 +189,7 @@ class SwappedDocument(Struct, frozen=True):
 
 
 class FundingDocument(Struct, frozen=True):
-    """The deposit of an order, paid by ``account``."""
+    """The deposit of an order that ``account`` paid."""
 
     PRINTED: ClassVar = {
         "serviceId": "tracked.service_id", "account": "account.address", "hash": "hash",
@@ -214,7 +215,8 @@ class Creation:
         self._output = call.output
 
     async def run(self) -> int:
-        """Creates, prints, and with ``--fund`` pays."""
+        """Creates the order, prints it and, with ``--fund``, pays its deposit. Returns an exit
+        code."""
         request, call = self._request, self._call
         if request.fund and call.desk.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
@@ -248,8 +250,8 @@ class Creation:
         return Exit.DONE
 
     async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
-        """The intent for the chosen route, not yet journaled; the checked payees; and what is said
-        of the tokens."""
+        """Returns the intent for the chosen route, not yet in the journal; the checked payees; and
+        the review lines about the tokens."""
         desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
@@ -268,7 +270,8 @@ class Creation:
     def _lock(
         self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
-        """``sender`` is the account of this wallet that swaps; None where a deposit is paid."""
+        """Returns the intent for a route. ``sender`` is the account of this wallet that swaps; None
+        if a deposit is paid."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
@@ -311,7 +314,8 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Accepts less output than confirmed down to ``--min-out``, or when a person agrees."""
+        """Accepts an order with less output than confirmed if the output is not below
+        ``--min-out``, or if a person agrees."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -402,15 +406,16 @@ class Creation:
 
 
 class DexCreation(Creation):
-    """A swap on chains by the profile's wallet. Swaps that an earlier run left open are settled
-    first."""
+    """Makes a swap on chains with the profile's wallet. Swaps that an earlier run left open are
+    settled first."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
         super().__init__(call, request)
         self._signed: list[str] = []
 
     async def run(self) -> int:
-        """Swaps and prints; with ``--dry-run`` prints what would be signed."""
+        """Swaps and prints the result; with ``--dry-run``, prints what would be signed. Returns an
+        exit code."""
         await load_catalog(self._call)
         await settle(self._call)
         await make_ready(self._call)
@@ -454,7 +459,7 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
-        """Settles swaps that were left open, before a new one begins."""
+        """Settles swaps that an earlier run left open, before a new one begins."""
         for intent in open_swaps(self._desk.journal.ledger):
             self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
             outcome = await flow.take_on(intent)
@@ -486,8 +491,8 @@ class DexCreation(Creation):
         self._output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     async def _print_dry_run(self, sold: Token) -> int:
-        """Does everything a swap does before its first signature. Exit 9 when the gate refuses what
-        would be signed."""
+        """Does everything that a swap does before its first signature. Exit 9 if the gate, the
+        wallet's own check, refuses what would be signed."""
         output = self._output
         intent, _, _ = await self._chosen(sold)
         try:
@@ -540,7 +545,8 @@ def _payload_text(step: DryStep) -> list[str]:
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
-    """Exit 8 if the deposit left or may have, else 9."""
+    """Returns the error for a deposit that was not paid: exit 8 if the payment was or may have been
+    sent, else 9."""
     left = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
         Exit.UNKNOWN if outcome.open else Exit.OWN_REFUSAL,
@@ -604,8 +610,9 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
-    """Why no deposit address is shown. Exit 8 for an order that is ``missing``: it may not exist.
-    Else exit 9; one that the service has yet to repeat can be paid afterwards."""
+    """Returns why no deposit address is shown. Exit 8 if the order is ``missing``, so that it may
+    not exist; else 9. An order whose address the service has yet to repeat can be paid
+    afterwards."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,
@@ -631,8 +638,9 @@ def review_lines(
     now: datetime,
     hidden: frozenset[int] = frozenset(),
 ) -> list[str]:
-    """What will be posted and what was checked. The whole address is shown in groups; ``hidden``
-    places of it are dots, because the person is asked for them."""
+    """Returns the lines that say what will be posted and what was checked. The recipient's address
+    is shown whole, in groups; characters at the ``hidden`` places are dots, because the person is
+    asked to type them."""
     seconds = (intent.valid_until - now).total_seconds()
     profile = f"LIVE {settings.profile.value}: this is real money"
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
@@ -660,7 +668,7 @@ def review_lines(
 
 
 def _least(intent: Intent) -> str:
-    """The least that can arrive, and who guarantees it."""
+    """Returns the least that can arrive, and who guarantees it."""
     least = confirmed_least(intent)
     if least is None:
         return "not promised: the rate floats until the deposit is exchanged"
@@ -676,8 +684,8 @@ def _side(amount: str, token: TokenFacts) -> str:
 
 
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
-    """The recipient's address. Checks before a quote is spent what no route can change; exits as
-    :func:`read_payees`."""
+    """Returns the recipient's address. Makes those checks that no route can change before a quote
+    is spent; exits as :func:`read_payees`."""
     recipient = _read_recipient(desk, request, token_out, on_chain=request.on_chain)[0]
     _read_refund(desk, request, token_in, required=False)
     return recipient.address
@@ -686,8 +694,9 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
 def read_payees(
     desk: Desk, request: CreateRequest, result: QuoteResult, row: RankedQuote
 ) -> Checked:
-    """Checks recipient, memo and refund address. Exit 2 for no address of the chain or a missing
-    memo; 9 for a look-alike, a deposit address of an order, or a warning that nobody accepted."""
+    """Checks recipient, memo and refund address. Exit 2 if an address is not of the chain or a memo
+    is missing; 9 for a look-alike, a deposit address of an order, or a warning that was not
+    accepted."""
     recipient, memo = _read_recipient(
         desk,
         request,
@@ -767,7 +776,8 @@ def _read_refund(
     field: str = "refund",
     what: str = "refund address",
 ) -> RecipientCheck:
-    """The refund address with its memo: the given one, else the one kept with the address."""
+    """Returns the refund address with its memo: the given one, else the one kept with the
+    address."""
     check = partial(
         check_refund,
         request.refund or "",
@@ -809,7 +819,7 @@ HOME = "in your wallet"
 
 async def fund_order(call: CliContext, order: str, account: str | None, yes: bool) -> None:
     """Pays the deposit from ``account`` (name or address), else from the first account of the
-    chain, and prints."""
+    chain, and prints the payment."""
     await load_catalog(call)
     await settle(call)
     tracked = await find_order(call, order)

@@ -1,7 +1,7 @@
-"""Demonstrations without a screen, told stage by stage or written as one web page.
+"""Demonstrations without a screen, printed stage by stage or written as one web page.
 
-The same seed gives the same bytes: the world is made anew in a directory of its own, and its time
-moves only when everybody waits (``sandbox.repeatable``).
+The same seed gives the same bytes, because the sandbox is made anew in its own directory, and its
+time moves only while all tasks wait (``sandbox.repeatable``).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ USUAL_SPEED = Decimal(1)
 
 
 def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
-    """Runs a demonstration and prints it. Raises CommandError."""
+    """Runs a demonstration and prints it. Raises CommandError if it fails."""
     require_extra("sandbox")
     try:
         return tell_in_new_world(output, choice)
@@ -64,7 +64,8 @@ def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
 
 
 def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
-    """Runs a demonstration in a new world of its seed and prints it; the world ends with it."""
+    """Runs a demonstration in a new sandbox of the seed and prints it; the sandbox is deleted at
+    the end."""
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
     async def whole(place: Path) -> Demonstration:
@@ -105,7 +106,7 @@ async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration
 
 
 def headline(demonstration: Demonstration, choice: DemoChoice) -> str:
-    """What is paid, with seed and speed."""
+    """Returns what is paid and what arrives, with seed and speed."""
     sold, bought = demonstration.sold, demonstration.bought
     return (
         f"{exact_amount(demonstration.amount)} {sold.symbol} on {sold.chain_data.name} from Alice,"
@@ -115,15 +116,15 @@ def headline(demonstration: Demonstration, choice: DemoChoice) -> str:
 
 
 class LinkSearchDocument(Struct, frozen=True, rename="camel"):
-    """The last line of a private one: whether a search links both sides, and what a watcher can
-    still compare."""
+    """The last line of a private demonstration: whether a search links both sides, and what a
+    watcher can still compare."""
 
     link_search: Pane
     compared: tuple[Comparison, ...]
 
 
 class _Transcript:
-    """Prints of each stage what earlier stages did not show."""
+    """Prints the stages; of each, only the lines that earlier stages did not show."""
 
     def __init__(self, output: Output, shown: Demonstration) -> None:
         self._output = output
@@ -176,7 +177,7 @@ class _Transcript:
 
 
 class PageDocument(Struct, frozen=True):
-    """The text of the page, or where it was written."""
+    """The text of the page, or the file to which it was written."""
 
     page: str | UnsetType = UNSET
     file: str | UnsetType = UNSET
@@ -209,7 +210,7 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
 
 
 def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
-    """The page as HTML. The same record gives the same bytes."""
+    """Returns the page as HTML. The same record gives the same bytes."""
     last = record[-1]
     islands, left_out = link_graph(last)
     return web_page(
@@ -228,7 +229,7 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 
 
 def _check_place(file: Path) -> None:
-    """Refuses to replace a file that is no page of a demonstration. A pipe or a device may be
+    """Refuses to replace a file unless it is a page of a demonstration. A pipe or a device may be
     written."""
     with _writing(file):
         if not file.parent.is_dir():

@@ -159,7 +159,7 @@ choosing = options(
         " may be part of an address, a hash or a request id.",
     ),
 )
-"""``--filter`` and ``--sort``, in the language of the tracker."""
+"""The options ``--filter`` and ``--sort``, in the language of the orders' screen."""
 
 
 @orders.command("list")
@@ -378,7 +378,7 @@ searching = options(
     ),
     click.argument("text", nargs=-1, required=True, shell_complete=completion.open_orders),
 )
-"""TEXT, and how much of the service may be asked for it."""
+"""The argument TEXT, and the option that limits how often the service is asked."""
 
 
 @click.command()

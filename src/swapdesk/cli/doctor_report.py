@@ -1,7 +1,7 @@
-"""``doctor``: what is wrong with this desk, and the command that mends it.
+"""``doctor``: reports what is wrong with this desk, and the command that repairs it.
 
-It has to work where nothing else does. Where a broken home or a missing package prevents a check,
-it says so and goes on with the others.
+This has to work if nothing else does. If a broken home or a missing package prevents a check, a
+finding says so, and the other checks go on.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ DESK_PARTS = ("textual", "httpx2", "pydantic", "websockets", "segno", "jinja2", 
 
 
 class DoctorDocument(Struct, frozen=True):
-    """``ok``: nothing is wrong."""
+    """All findings; ``ok`` is True if nothing is wrong."""
 
     ok: bool
     findings: tuple[Finding, ...]
 
 
 def report_doctor(call: CliContext) -> int:
-    """Exit 9 when something is wrong."""
+    """Prints the findings. Exit 9 if something is wrong."""
     findings = examine(call.profile, SystemClock())
     whole = all(finding.state != "wrong" for finding in findings)
     call.output.say(
@@ -58,7 +58,7 @@ def report_doctor(call: CliContext) -> int:
 
 
 def examine(profile: str | None, clock: Clock) -> list[Finding]:
-    """All findings, in the order in which problems are mended."""
+    """Returns all findings, in the order in which problems should be repaired."""
     home = find_home(os.environ)
     settings, misnamed = _settings(home, profile)
     findings = [
@@ -78,7 +78,8 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
-    """The settings of the chosen profile; those of the sandbox if there is no such profile."""
+    """Returns the settings of the chosen profile; those of the sandbox, with a finding, if the
+    profile does not exist."""
     try:
         settings = load_settings(os.environ, home, Options(profile=profile))
         if settings.live:
@@ -95,7 +96,7 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
 
 
 def _packages(settings: Settings) -> list[Finding]:
-    """Findings on the packages of the desk and of the extras that this profile uses."""
+    """Returns findings on the packages of the desk and of the extras that this profile uses."""
     signs = bool(settings.rpc.value) or settings.places.keys.exists()
     extra, parts = "sandbox", dict.fromkeys((*PACKAGES["sandbox"], *PACKAGES["wallet"]))
     if settings.live:
@@ -140,7 +141,8 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What ``look`` finds; else why it cannot: a package is missing, or a file cannot be read."""
+    """Returns the findings of ``look``; if a package is missing or a file cannot be read, one
+    finding that says so."""
     try:
         return list(look())
     except ImportError as error:

@@ -1,7 +1,7 @@
 """The entry point: ``swapdesk`` opens the desk, ``swapdesk COMMAND`` runs a command.
 
-Commands are imported when they are called, and what they need when they run: a version or a
-configuration is shown without a network client.
+A command's module is imported when the command is called, and its libraries when it runs. So a
+version or a configuration is shown without loading a network client.
 """
 
 from __future__ import annotations
@@ -76,16 +76,17 @@ COMMANDS: dict[str, str] = {
     "errors": "contract_commands:errors",
     "docs": "contract_commands:docs",
 }
-"""Name of a command: where it stands in this room."""
+"""The place of each command by its name, as ``module:function`` within this package."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 150_000
-"""Of a command. The imports of one that connects make 90,000, and nothing of them is garbage."""
+"""Allocated objects between two garbage collections while a command runs. The imports of a command
+that connects create 90,000 objects, none of them garbage."""
 
 ENDS = "Exit codes: " + " | ".join(f"{end.value} {end.means}" for end in Exit) + "."
 
 
 class CommandTable(click.Group):
-    """A group whose commands are imported when they are named."""
+    """A click group that imports a command only when its name is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -110,7 +111,8 @@ class CommandTable(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Unlike a group of click, imports no command for its help."""
+        """Returns completions without importing the commands, which click would do to get their
+        help."""
         from click.shell_completion import CompletionItem
 
         return [
@@ -154,7 +156,8 @@ def swapdesk(
 
 
 def every_command() -> Iterator[tuple[str, click.Command]]:
-    """The desk itself, every command and every command of a group, by full name."""
+    """Yields the desk itself, every command and every command of a group, each with its full
+    name."""
     return _below("swapdesk", swapdesk)
 
 
@@ -169,7 +172,7 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 
 def commands() -> dict[str, click.Command]:
-    """Every command that does something, by its name without ``swapdesk``."""
+    """Returns every command that does something, by its name without ``swapdesk``."""
     return {
         name.partition(" ")[2]: command
         for name, command in every_command()
@@ -180,8 +183,8 @@ def commands() -> dict[str, click.Command]:
 def open_desk(
     call: CliContext, demo: DemoChoice | None = None, player: Player | None = None
 ) -> int:
-    """Runs the screens, with a tape or a demonstration if one is given. Wrong settings are shown
-    there and do not keep the desk closed."""
+    """Opens the desk's screens, with a tape or a demonstration if one is given. If settings are
+    wrong, the desk opens all the same and shows what is wrong."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -212,7 +215,7 @@ def open_desk(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line and returns its exit code; errors are printed here, once."""
+    """Runs one command line and returns its exit code. Errors are printed here and only here."""
     import logging
 
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())
@@ -233,7 +236,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> CommandError | None:
-    """Translates an error for the caller; None for a defect."""
+    """Translates an error for the caller of a command; None if it is a defect of the program."""
     if isinstance(error, CommandError):
         return error
     if isinstance(error, click.ClickException):
@@ -253,8 +256,8 @@ def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> 
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF})
-"""What writing ends with where help or a version, which are not written here, find no room or
-a closed stream."""
+"""Error numbers of a full disk or a closed stream. Click prints help and version itself, so their
+write errors do not come from ``Output``."""
 
 
 def _report_defect(output: Output, error: BaseException) -> int:
@@ -299,7 +302,7 @@ def main() -> NoReturn:
 
 
 def answer_shell() -> NoReturn:
-    """Answers what a shell offers for the word at its cursor (``cli.completion``)."""
+    """Prints the words that a shell offers at its cursor (``cli.completion``), and exits."""
     # It would show a complaint between the words that are typed.
     silence(sys.stderr)
     gc.disable()
@@ -308,8 +311,9 @@ def answer_shell() -> NoReturn:
 
 
 def load_libraries_lean() -> None:
-    """Keeps libraries from loading parts that are not used, a fifth of a short command: httpx2 its
-    own command line (with rich and pygments), pydantic the plugins of every installed package."""
+    """Keeps libraries from importing unused parts, which take a fifth of a short command's time:
+    httpx2 its own command line (with rich and pygments), pydantic the plugins of every installed
+    package."""
     sys.modules.setdefault("httpx2._main", None)  # type: ignore[arg-type]
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
@@ -321,12 +325,13 @@ REMOVED: dict[str, str] = {
     "serve --replay": "start each test with swapdesk serve --sandbox --seed N",
     "support diff": "compare the two JSON files with diff",
 }
-"""The command and the word of it that is gone: what to do in its place."""
+"""Removed commands and options with what to do in their place. The last word of each key is the
+removed word, the words before it are its command."""
 
 
 def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:
-    """Exit 2 if the line names a command or option that was removed; None for any other usage
-    error."""
+    """Returns an error with exit 2 if the line names a removed command or option; None for any
+    other usage error."""
     context = getattr(error, "ctx", None)
     if context is None:
         return None

@@ -1,6 +1,5 @@
-"""Orders as commands print them: read from the service where it still knows them, with exact
-amounts, and without an address that must not be paid.
-"""
+"""Orders as commands print them: read from the service as long as it knows them, with exact
+amounts, and without a deposit address that must not be paid."""
 
 from __future__ import annotations
 
@@ -78,8 +77,8 @@ from swapdesk.wire.tokens import Token
 
 
 class DepositFacts(Struct, frozen=True):
-    """What is to be paid, where, until when. ``note`` is a sentence where the service says another
-    amount."""
+    """The deposit to pay: amount, address and latest time. ``note`` is a sentence if the service
+    names another amount; else None."""
 
     amount: Decimal
     note: str | None
@@ -92,7 +91,8 @@ class DepositFacts(Struct, frozen=True):
 
 class OrderDocument(Struct, frozen=True):
     """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
-    when nothing is to be paid or it must not be, and ``withheld`` says why it must not."""
+    if nothing is to be paid or paying is not allowed; ``withheld`` then says why it is not
+    allowed."""
 
     PRINTED: ClassVar = {
         "serviceId": "tracked.service_id", "displayStatus": "display_status",
@@ -119,7 +119,8 @@ class OrderDocument(Struct, frozen=True):
 def order_document(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderDocument:
-    """The document of an order at ``now``. ``made`` are its transactions from the journal."""
+    """Returns the document of an order at ``now``. ``made`` are the order's transactions from the
+    journal."""
     order = tracked.order
     return OrderDocument(
         tracked,
@@ -138,7 +139,8 @@ def order_document(
 def deposit_of(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> DepositFacts | None:
-    """What to pay, where and until when; None when nothing is to be paid or it must not be."""
+    """Returns what to pay, where and until when; None if nothing is to be paid or paying is not
+    allowed."""
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
@@ -158,7 +160,8 @@ def deposit_of(
 def order_facts(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, str]]:
-    """Labels and values of an order for people. ``made`` are its transactions from the journal."""
+    """Returns labels and values of an order for people. ``made`` are the order's transactions from
+    the journal."""
     order, summary = tracked.order, order_status(tracked, now, made)
     got = tracked.proceeds
     back = got.outcome == "came back"
@@ -200,7 +203,7 @@ def order_facts(
 
 
 def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """Where the deposit went, in words that nobody takes for where to pay."""
+    """Returns where the deposit was paid to, worded so that nobody pays it again."""
     place = deposit_destination(tracked, made)
     if place is None:
         return []
@@ -212,7 +215,8 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
 
 
 def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """The transactions that this desk sent; else the deposit's hash as the service names it."""
+    """Returns the hashes of the transactions that this desk sent, and the deposit's hash that the
+    service names if it is another one."""
     rows = [
         (_HASHES[transaction.role], f"{transaction.hash}{_fate(order, transaction)}")
         for transaction in made
@@ -233,7 +237,7 @@ _HASHES = {
 
 
 def _fate(order: Order, transaction: OrderTransaction) -> str:
-    """What is unusual about a transaction."""
+    """Returns what is unusual about a transaction; empty if nothing is."""
     if transaction.fate == "failed":
         return ", failed and moved nothing but its gas"
     return ", sent" if transaction.fate == "sent" and not deposit_arrived(order) else ""
@@ -246,8 +250,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """The deposit card in words: exact amount, whole address, memo and deadline. Empty when nothing
-    is to be paid."""
+    """Returns the deposit card in words: exact amount, whole address, memo and deadline. Empty if
+    nothing is to be paid."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
@@ -280,7 +284,7 @@ def order_row(
 
 
 def _came_back(order: Order, proceeds: Proceeds) -> str:
-    """What a refund returned, and on which chain."""
+    """Returns the amount that a refund returned, with its chain."""
     text = _side(proceeds.amount, proceeds.symbol, order.in_token)
     if not unsaid(proceeds):
         return text
@@ -298,12 +302,12 @@ def _on(token: Token | None) -> str:
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4
 SHORTEST_NAME = 6
-"""Characters of an address, a hash or a request id that an order is looked for by."""
+"""The fewest characters of an address, a hash or a request id by which an order is searched for."""
 NOT_FOUND, BAD_ID = "NOT_FOUND", "BAD_ORDER_ID"
 
 
 class UnknownFacts(Struct, frozen=True, rename="camel"):
-    """A create without an answer, of which nobody knows yet whether an order came of it."""
+    """A create that got no answer, so that it is unknown whether an order exists."""
 
     intent_id: str
     what: str
@@ -313,7 +317,8 @@ class UnknownFacts(Struct, frozen=True, rename="camel"):
 
 
 class OrdersDocument(Struct, frozen=True):
-    """``unreadable`` orders of the service are not among them."""
+    """The orders of a profile. ``unreadable`` is the number of the service's orders that could not
+    be read and are not among ``orders``."""
 
     orders: tuple[OrderDocument, ...]
     total: int
@@ -322,7 +327,7 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Orders read from the service; as last known when it cannot be asked."""
+    """Returns the orders as read from the service; if that cannot be asked, as last known."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -346,7 +351,7 @@ async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> li
 
 
 def tell_left_out(call: CliContext) -> None:
-    """Tells how many orders of the service are missing from the list."""
+    """Tells how many orders of the service are missing from the list, if any."""
     if words := left_out_words(call.link.tracker.skipped):
         call.output.talk(words)
 
@@ -415,8 +420,8 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Tells of every call without a known outcome, or of those that pay these orders, what it may
-    have done."""
+    """Tells what each call without a known outcome may have done; with ``service_ids``, only calls
+    that pay one of these orders."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
         pays = act.kind == "deposit"
@@ -442,8 +447,8 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order, read now; as last known when the service cannot be asked. ``order`` is its
-    id or the beginning of one, or one of its addresses, hashes or request ids."""
+    """Prints one order as the service has it now; as last known if the service cannot be asked.
+    ``order`` is its id or the beginning of one, or an address, hash or request id of the order."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -461,7 +466,8 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
-    """Exit 2 for an order that needs nobody."""
+    """Puts a failed order away, or takes it back with ``undo``, and prints it. Exit 2 if the order
+    needs nobody's attention."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
@@ -480,8 +486,8 @@ async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
 
 
 async def find_order(call: CliContext, name: str) -> TrackedOrder:
-    """An order by its id or the beginning of one. Exit 5 when neither the journal nor the service
-    knows it, 2 when several begin so."""
+    """Returns an order by its id or the beginning of one. Exit 5 if neither the journal nor the
+    service knows the order, 2 if several ids begin so."""
     tracker = call.link.tracker
     service_id = _known_id(call, name)
     remembered = tracker.recall(service_id)
@@ -504,7 +510,8 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _not_known(name: str, how: str = "") -> CommandError:
-    """``how`` it was searched for, after a comma."""
+    """Returns the error for an unknown order; ``how`` says what it was searched by, beginning with
+    a comma."""
     return CommandError(
         Exit.NOT_FOUND,
         NOT_FOUND,
@@ -516,8 +523,9 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """As :func:`find_order`, and by an address, a hash or a request id that only one order has, in
-    the journal and in the service's list. An order that is to be paid is found by its id alone."""
+    """Finds an order like :func:`find_order`, and also by an address, a hash or a request id that
+    only this order has, in the journal and in the service's list. Commands that pay an order use
+    only its id."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     service_id = _known_id(call, name)
@@ -539,7 +547,8 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _known_id(call: CliContext, name: str) -> str:
-    """Completes a beginning that is unique; else returns the text itself."""
+    """Returns the id that begins with ``name`` if there is exactly one; else ``name`` itself. Exit
+    2 if several ids begin so."""
     ids = call.desk.journal.orders.ids()
     if name in ids or len(name) < SHORTEST_PREFIX:
         return name
@@ -548,7 +557,7 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, values: Iterable[str]) -> str | None:
-    """The only element; None for none. Exit 2 for several."""
+    """Returns the only value; None if there is none. Exit 2 if there are several."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

@@ -1,7 +1,8 @@
-"""Follows orders to their end: ``orders watch`` prints a line for each change, ``listen`` posts it
-to a program of the user's own.
+"""Follows orders to their end: ``orders watch`` prints a line for each change, ``listen`` posts
+each change to a program of the user's own.
 
-The stream tells changes, and the service confirms ends. A sandbox that is gone is started again.
+The stream reports changes, and a call to the service confirms that an order has ended. A sandbox
+that has stopped is started again.
 """
 
 from __future__ import annotations
@@ -43,17 +44,18 @@ from swapdesk.flows.webhooks import (
 from swapdesk.wire.orders import DisplayStatus
 
 LOOK_SECONDS = 2.0
-"""How often an end that is not confirmed, or a refund, is asked for."""
+"""Seconds between two calls that ask whether an unconfirmed end or a refund has come."""
 
 LOST_SECONDS = 4.0
-"""How long the service may be unreachable before another sandbox is looked for."""
+"""Seconds for which the service may be unreachable before the command looks for another sandbox or
+starts one."""
 
 _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
 
 
 class WatchedDocument(Struct, frozen=True):
-    """One line for each change of an order: ``id`` is that of the command, and the order's members
-    stand beside it."""
+    """One line for each change of an order: ``id`` is the id given to the command, and the order's
+    own members are on the same level."""
 
     MERGED: ClassVar = "order"
 
@@ -64,7 +66,8 @@ class WatchedDocument(Struct, frozen=True):
 async def watch_orders(
     call: CliContext, ids: Sequence[str], until: str, timeout: float | None
 ) -> int:
-    """Prints every change. Exit 3 when ``timeout`` seconds have passed."""
+    """Prints every change of the orders until they have ended. Exit 3 if ``timeout`` seconds have
+    passed."""
     await settle(call, TELLING_SECONDS)
     watched = dict.fromkeys([(await find_order(call, name)).service_id for name in ids])
     watch = _Watch(call, list(watched), refunded=until == "refunded")
@@ -113,7 +116,7 @@ class _Watch:
         return [name for name in self._ids if not self._over(self._known(name))]
 
     def result(self) -> int:
-        """Exit 0 when all completed, else 10."""
+        """Returns exit 0 if all orders completed, else 10."""
         displays = {display_of(self._known(name).order) for name in self._ids}
         return Exit.DONE if displays == {DisplayStatus.SWAP_COMPLETED} else Exit.ENDED_OTHERWISE
 
@@ -128,8 +131,8 @@ class _Watch:
         return tracked.ended and not may_be_refunded
 
     async def _ask(self) -> None:
-        """Asks for ends that only the stream told, and for refunds. Without a key there is no
-        stream, so everything is asked for."""
+        """Reads the orders whose end only the stream has reported, and those that may still be
+        refunded. Without a key there is no stream, so all open orders are read."""
         streams = not self._call.link.connection.read_only
         for name in self.open_ids():
             if streams and not ended(display_of(self._known(name).order)):
@@ -211,7 +214,8 @@ def _gone(url: str) -> CommandError:
 
 
 async def _until_interrupted(call: CliContext, webhooks: OrderWebhooks) -> None:
-    """Posts while the desk follows the service; starts a sandbox again that is gone."""
+    """Posts changes while the desk follows the service; starts the sandbox again if it has
+    stopped."""
     posting = asyncio.create_task(webhooks.run())
     try:
         while True:

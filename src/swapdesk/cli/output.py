@@ -1,8 +1,9 @@
-"""The only place that prints: data on standard output, talk on standard error.
+"""The only place that prints: data on standard output, messages ("talk") on standard error.
 
-Every text passes a filter here once more, so that nothing a service says can steer the
-terminal: lines are filtered, and JSON escapes what a terminal would act on, which changes
-the spelling of a text and never its value. A stream may be closed, full, or unable to encode.
+Every text is filtered once more here, so that no text from a service can control the terminal.
+Lines are filtered; in JSON, characters that a terminal would act on are escaped, which changes the
+spelling of a text and never its value. A stream may be closed, full, or unable to encode a
+character.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from msgspec import UNSET, Struct
 from swapdesk.cli.command_error import UNSENT, CommandError, ErrorDocument
 
 SCHEMA_VERSION = 1
-"""Of all documents that commands print. It is raised when a field is removed or changes its
-meaning or type, and not when one is added."""
+"""The schema version of all documents that commands print. It is raised when a field is removed or
+changes its meaning or type, and not when a field is added."""
 
 _ESCAPE, _SIGNS = "swapdesk-escape", "swapdesk-signs"
 _SIGN = re.compile(
@@ -32,13 +33,15 @@ _SIGN = re.compile(
     # what stands for a control character.
     r"(?<!\S)[^\s\x00-\x7f](?!\S)|(?<!\w)−(?=[$\d])|(?<=\S)…(?!\w)|\ufffd"
 )
-"""A sign of the program's own, by where it stands: in a name or a path it may mean something."""
+"""A sign that the program itself wrote, recognized by the characters around it. A character within
+a name or a path does not match, because it may have a meaning there."""
 
 
 def replace_closed() -> None:
     """Opens stand-ins for streams that were closed before the start, as by ``>&-``. Without them
-    talk would be printed as data, and the next file opened would get the number of the stream.
-    Reads return nothing, talk is lost, and data fail to be written as on a full disk."""
+    messages would be printed as data, and the next opened file would get the number of the stream.
+    Reads from a stand-in return nothing, messages are lost, and writing data fails as on a full
+    disk."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -49,8 +52,8 @@ def replace_closed() -> None:
 
 
 def escape_foreign() -> None:
-    """Keeps a character that a stream cannot encode from ending a command: a sign of the program's
-    own is written in ASCII, anything else as JSON escapes it. Input that is no text is replaced."""
+    """Makes a character that a stream cannot encode harmless: the program's own signs are written
+    in ASCII, other characters as JSON escapes. Undecodable input is replaced."""
     for stream, errors in ((sys.stdout, _SIGNS), (sys.stderr, _SIGNS), (sys.stdin, "replace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
@@ -85,13 +88,14 @@ codecs.register_error(_SIGNS, _write_signs)
 
 
 class Exact(str):
-    """A text that somebody copies and pays by, as a memo: none of it is written otherwise."""
+    """A text that somebody copies and pays with, such as a memo; none of its characters is replaced
+    by an ASCII sign."""
 
     __slots__ = ()
 
 
 def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
-    """The text as ``stream`` will write it, so that its width is known."""
+    """Returns the text as ``stream`` will write it, so that its width is known."""
     if text.isascii():
         return text
     encoding = stream.encoding or "utf-8"
@@ -99,7 +103,8 @@ def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
 
 
 def silence(stream: TextIO) -> None:
-    """Drops what the stream holds and all that follows; closing it would fail again."""
+    """Discards what the stream holds and all later output, because closing the stream would fail
+    again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -110,15 +115,16 @@ _GAP = "  "
 
 
 Form = Literal["table", "plain", "json"]
-"""How data is written: tables to read, sentences, or JSON for programs."""
+"""The form of printed data: tables to read, sentences, or JSON for programs."""
 
 
 class ReaderLeft(Exception):
-    """Whoever read the data has closed the pipe, as ``head`` does; nothing is wrong."""
+    """Raised if the reader of standard output has closed the pipe, as ``head`` does; this is no
+    error."""
 
 
 class OutputLost(Exception):
-    """Standard output could not be written, as on a full disk; the text is the reason."""
+    """Raised if standard output could not be written, as on a full disk; the text is the reason."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(error.strerror or str(error))
@@ -144,8 +150,8 @@ class Output:
 
     @property
     def before_a_question(self) -> Output:
-        """Where data is printed before a question about it: beside the question, on standard error,
-        unless standard output is a terminal. Nobody agrees to what went into a file."""
+        """The output for data that belongs to a question: standard error, where the question is,
+        unless standard output is a terminal. Nobody can agree to data that went into a file."""
         if self.to_person:
             return self
         form = "table" if self.json else self.form
@@ -154,14 +160,14 @@ class Output:
     # Data
 
     def document(self, value: Struct) -> None:
-        """One JSON document on one line, of a type that ``cli.schemas`` knows. Amounts are exact
-        JSON numbers."""
+        """Prints a document of a type that ``cli.schemas`` knows as JSON on one line. Amounts are
+        exact JSON numbers."""
         self._json(document_text(value))
 
     # These print for people. With --json they print ``document`` alone, if there is one.
 
     def say(self, *sentences: str, document: Struct | None = None) -> None:
-        """Data as sentences, one a line."""
+        """Prints data as sentences, one on each line."""
         if self.json:
             if document is not None:
                 self.document(document)
@@ -180,9 +186,10 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Columns as wide as their widest cell; those in ``numbers`` are aligned on the point.
-        A table that comes in parts gives all of them the ``least`` widths, and heads to one.
-        Where sentences are asked for, ``plain``, else one for each row with its heads in it."""
+        """Prints columns as wide as their widest cell; the columns in ``numbers`` are aligned on
+        the decimal point. If a table is printed in parts, all parts get the same ``least`` widths,
+        and only one is ``headed``. In the form of sentences, prints ``plain`` if given, else one
+        sentence for each row with the column heads in it."""
         if self.form != "table":
             sentences = [_sentence(heads, row) for row in rows] if plain is None else plain
             self.say(*sentences, document=document)
@@ -211,8 +218,8 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Labels and values, one a line, empty values left out; ``plain`` where sentences are asked
-        for."""
+        """Prints labels and values, one on each line, without empty values; in the form of
+        sentences, prints ``plain`` if given."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
         if self.form != "table":
             sentences = [f"{label}: {value}" for label, value in shown] if plain is None else plain
@@ -223,11 +230,13 @@ class Output:
             self._out(safe_line(f"{label}{' ' * (width - cells(label))}{_GAP}{value}"))
 
     def raw_json(self, text: str) -> None:
-        """JSON text of another program, escaped for the terminal and otherwise as it came."""
+        """Prints JSON text of another program, unchanged except for escapes against the
+        terminal."""
         self._json(_escaped(text))
 
     def file(self, content: bytes, *, document: Struct | None = None) -> None:
-        """A whole file of text, as it would be on disk; to a terminal through its filter."""
+        """Prints a whole text file as it would be on disk; on a terminal, with its lines
+        filtered."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -250,7 +259,7 @@ class Output:
     # Talk
 
     def talk(self, *sentences: str, document: Struct | None = None) -> None:
-        """What is going on, for whoever watches; never part of the data."""
+        """Prints messages about the progress on standard error; they are never part of the data."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -258,12 +267,14 @@ class Output:
             self._aside(safe_line(sentence))
 
     def hint(self, *sentences: str) -> None:
-        """Talk about the data or the next step, which programs do not need."""
+        """Prints messages about the data or the next step; not with ``--json``, because programs do
+        not need them."""
         if not self.json:
             self.talk(*sentences)
 
     def ask(self, question: str) -> str:
-        """One line of an answer; the question stands on standard error."""
+        """Asks on standard error and returns one line of input; empty if the question could not be
+        shown."""
         self._aside(safe_line(question), end=" ")
         if self._unheard:
             # Nobody saw the question, so nothing that is read can be its answer.
@@ -274,7 +285,8 @@ class Output:
         return answer.strip()
 
     def failure(self, error: CommandError) -> None:
-        """Cause, place of the money, next actor; code and request id last."""
+        """Prints the cause, where the money is, and who acts next; the code and the request id come
+        last."""
         if self.json:
             stream = self._stderr or sys.stderr
             self._aside(_encodable(document_text(ErrorDocument(error)), stream, _ESCAPE))
@@ -290,11 +302,12 @@ class Output:
         self.talk(*rows)
 
     def report(self, text: str) -> None:
-        """Several lines on standard error, for people."""
+        """Prints several lines for people on standard error."""
         self.hint(*text.split("\n"))
 
     def _aside(self, text: str, end: str = "\n") -> None:
-        """Writes talk. Talk that cannot be written is lost, and the command keeps its exit code."""
+        """Writes a message to standard error. If that fails, the message is lost, and the exit code
+        of the command stays."""
         stream = self._stderr or sys.stderr
         try:
             print(text, end=end, file=stream, flush=True)
@@ -320,7 +333,7 @@ class Output:
 
 
 def safe_line(text: str) -> str:
-    """The text as one line that a terminal can show."""
+    """Returns the text as one line without characters that a terminal acts on."""
     if text.isascii() and text.isprintable():
         return text
     # On demand: what only prints plain text does not load the wire.
@@ -330,14 +343,14 @@ def safe_line(text: str) -> str:
 
 
 def document_text(value: Struct) -> str:
-    """A document as one line of JSON, with the version of its schema."""
+    """Returns a document as one line of JSON, with the version of its schema."""
     return json_text({"schemaVersion": SCHEMA_VERSION, **members(value)})
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """Maps each member of a document to the attribute of the record that it shows. A record of
-    another package names them in ``PRINTED``, with dots leading into records within it; any other
-    shows every field."""
+    """Maps the name of each printed member to the attribute that it shows. A record lists them in
+    ``PRINTED``, where dots lead into records within it; a record without this list shows every
+    field."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -346,8 +359,9 @@ def written_members(kind: type) -> Mapping[str, str]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """A record as a mapping with its written names. Members of the field that ``MERGED`` names
-    stand beside the others and win over them; unset members are left out."""
+    """Returns a record as a mapping of its printed members. The members of the field named by
+    ``MERGED`` are put on the same level as the others and override them. Unset members are left
+    out."""
     merged = getattr(value, "MERGED", "")
     written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():
@@ -373,7 +387,8 @@ def _builtin(value: Any) -> Any:
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    """One line of JSON with exact numbers, and no character that a terminal acts on."""
+    """Returns one line of JSON with exact numbers and without characters that a terminal acts
+    on."""
     if _plain(value):
         # The desk, which starts here too, writes none.
         import json
@@ -388,7 +403,8 @@ def json_text(value: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> bool:
-    """True for texts, whole numbers and lists and mappings of them, without subclasses."""
+    """Returns True if the value consists only of texts, whole numbers, truth values, None, and
+    lists and mappings of those; subclasses do not count."""
     if type(value) is dict:
         return all(_plain(item) for item in value.values())
     if type(value) is list:
@@ -397,7 +413,7 @@ def _plain(value: Any) -> bool:
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """Returns the number of terminal columns that the text takes."""
     if text.isascii():
         return len(text)
     return sum(_width(ch) for ch in text)
@@ -418,7 +434,7 @@ def _row(texts: Sequence[str], widths: Sequence[int], numbers: Collection[int]) 
 
 
 def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
-    """``Row 1, amount 150, state ready.`` Empty cells are left out."""
+    """Returns a row as a sentence: ``Row 1, amount 150, state ready.`` Empty cells are left out."""
     text = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
     return f"{text[:1].upper()}{text[1:]}."
 

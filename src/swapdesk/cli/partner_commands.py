@@ -1,7 +1,7 @@
-"""``partner``: accounts and books of the partners, for whoever operates the service.
+"""``partner``: accounts and accounting of the partners, for the operator of a service.
 
-A change stands in the store; a service that runs on it takes it up within two seconds. A secret is
-printed once, by the command that draws it.
+A change is written to the store; a running service applies it within two seconds. A secret is
+printed once, by the command that creates it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 TIERS = ("FREE", "PRO")
 MOST_CALLS = 999_999_999
 MOST_MARKUP = 4
-"""Percent (contract 6.13)."""
+"""The highest markup in percent (contract 6.13)."""
 
 OVERRIDES = {
     "quote": "quote",
@@ -31,7 +31,7 @@ OVERRIDES = {
     "markup": "default_markup",
     "fixed-rates": "fixed_rates",
 }
-"""Names of overrides as they are typed, and those of the store."""
+"""The names of overrides as they are typed, with those of the store."""
 
 _WINDOWS = re.compile(r"([0-9]{1,9}|-)/([0-9]{1,9}|-)/([0-9]{1,9}|-)")
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
@@ -39,7 +39,8 @@ _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 
 @reader
 def read_windows(value: str) -> tuple[int | None, ...]:
-    """Calls a minute, an hour and a day, as ``5/20/50``; None for a ``-``."""
+    """Returns the calls allowed in a minute, an hour and a day, from a text such as ``5/20/50``;
+    None for each ``-``."""
     windows = _WINDOWS.fullmatch(value)
     if windows is None:
         raise click.BadParameter(

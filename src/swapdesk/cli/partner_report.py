@@ -1,6 +1,5 @@
-"""What the commands of ``partner`` do in the store of a service of one's own, which may run
-meanwhile.
-"""
+"""Carries out the ``partner`` commands in the store of one's own service, which may be running
+meanwhile."""
 
 from __future__ import annotations
 
@@ -44,19 +43,19 @@ UNCHANGED = "where it was; no account was changed"
 
 
 class PartnerDocument(Struct, frozen=True):
-    """One account, as it is now."""
+    """One account with its present state."""
 
     partner: StoredPartner
 
 
 class PartnersDocument(Struct, frozen=True):
-    """Every account, oldest first."""
+    """All accounts, oldest first."""
 
     partners: tuple[StoredPartner, ...]
 
 
 class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
-    """A new key with its secret, which is never shown again, and the account it is of."""
+    """A new key with its secret, which is never shown again, and the account that it belongs to."""
 
     api_key: str
     api_secret: str
@@ -64,15 +63,15 @@ class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
 
 
 class DayOfPartner(Struct, frozen=True):
-    """``day`` is ``YYYY-MM-DD``, UTC."""
+    """The sums of one day; ``day`` is ``YYYY-MM-DD`` in UTC."""
 
     partner: str
     day: str
 
 
 class SumsDocument(Struct, frozen=True):
-    """How many sums of days there are, those that differ from their orders, and how many orders
-    had no entry."""
+    """The result of a recount: the number of daily sums, those that differ from their orders, and
+    the number of orders that had no entry."""
 
     sums: int
     differing: tuple[DayOfPartner, ...]
@@ -81,7 +80,8 @@ class SumsDocument(Struct, frozen=True):
 
 
 class BookedDocument(Struct, frozen=True):
-    """An entry in US dollars; ``partner`` is None where the order names it."""
+    """A booked entry in US dollars; ``partner`` is None if the command named an order, to which the
+    partner belongs."""
 
     partner: str | None
     month: str
@@ -89,7 +89,7 @@ class BookedDocument(Struct, frozen=True):
 
 
 class AuditDocument(Struct, frozen=True):
-    """What operators changed, newest first."""
+    """The operators' changes and bookings, newest first."""
 
     changes: tuple[Noted, ...]
 
@@ -101,18 +101,18 @@ _REFUSALS = {
     "origin": ("BAD_ORIGIN", "origin"),
     "name": ("BAD_NAME", "name"),
 }
-"""What the store refuses: the code, and the argument at fault."""
+"""For each kind of thing that the store refuses: the error code, and the argument at fault."""
 
 
 class BackupDocument(Struct, frozen=True):
-    """The file that was written, and its bytes."""
+    """The written backup file and its size in bytes."""
 
     file: str
     bytes: int
 
 
 def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path | None) -> None:
-    """Exit 5 where no service ever ran, 2 for a file that exists."""
+    """Copies the store into ``file``. Exit 5 if no service ever ran here, 2 if the file exists."""
     place = _place_of(call, data, config)
     if isinstance(place, Place):
         raise bad_input(
@@ -154,7 +154,8 @@ def run_on_store(
     data: Path | None,
     config: Path | None,
 ) -> int | None:
-    """Runs ``work`` on the store, at the service's time. Exit 5 where no service ever ran."""
+    """Runs ``work`` on the store, with an act at the service's time. Exit 5 if no service ever ran
+    here."""
     place = _place_of(call, data, config)
 
     async def worked() -> int | None:
@@ -197,7 +198,7 @@ def run_on_store(
 
 
 def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
-    """The data directory of the service, or its database."""
+    """Returns the data directory of the service, or its database."""
     if config is not None and data is not None:
         raise bad_input(
             "USAGE",
@@ -219,8 +220,8 @@ def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path 
 
 
 async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
-    """Opens the store; returns it with the service's time, which for a database is this machine's.
-    Raises SchemaError and StoreUnavailable."""
+    """Opens the store and returns it with the service's time, which for a database is this
+    machine's. Raises SchemaError and StoreUnavailable."""
     if isinstance(directory, Place):
         try:
             return await Store.connect(directory), SystemClock().now()
@@ -232,7 +233,7 @@ async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
 
 
 def _file_in(directory: Path) -> Path:
-    """Exit 5 where no service ever ran."""
+    """Returns the store's file in ``directory``. Exit 5 if no service ever ran here."""
     if not (directory / DATABASE).exists():
         raise CommandError(
             Exit.NOT_FOUND, "NO_STORE", f"No service has run in {directory} yet.", UNBOOKED
@@ -241,7 +242,7 @@ def _file_in(directory: Path) -> Path:
 
 
 def _operator() -> str:
-    """The user's name, else the number."""
+    """Returns the name of the user who runs the command, else the user's number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -249,7 +250,8 @@ def _operator() -> str:
 
 
 def _service_time(directory: Path) -> datetime:
-    """The time of the service that runs there, whose clock may be ahead; else this machine's."""
+    """Returns the time of the service that runs on ``directory``, whose clock may be ahead; else
+    this machine's time."""
     ready = find_running(directory)
     if ready is None:
         return SystemClock().now()
@@ -370,7 +372,7 @@ async def override_terms(
 
 
 def _typed(value: object) -> str:
-    """The value of an override as it is typed."""
+    """Returns the value of an override in the form in which it is typed."""
     if isinstance(value, tuple):
         return "/".join("-" if calls is None else str(calls) for calls in value)
     if isinstance(value, bool):

@@ -22,8 +22,8 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Takes the options that say how quotes are asked for out of ``options``. Exit 2 for a
-    contradiction, and for a preset beside them."""
+    """Removes the options about routes from ``options`` and returns them as quote options. Exit 2
+    if they contradict each other, or if a preset is given beside them."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.quotes import RouteType
 
@@ -64,11 +64,11 @@ _OF_ROUTES: dict[str, Any] = {
     "lookback": None, "rotate_fallback": False, "in_leg": (), "not_in_leg": (), "out_leg": (),
     "not_out_leg": (),
 }  # fmt: skip
-"""Options that say how quotes are asked for, as they are when nobody gives them."""
+"""The options about routes, with their values if they are not given."""
 
 
 def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """The amount as typed. Exit 2 for what is no amount of any token."""
+    """Returns the amount as typed. Exit 2 if the text is no amount of any token."""
     from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
     try:
@@ -86,7 +86,7 @@ def bad_amount(message: str, place: int, field: str) -> CommandError:
 
 
 def _percent(value: str) -> Decimal:
-    """Plain digits; bounds are checked where they are known."""
+    """Returns a percentage written in plain digits; its callers check the bounds."""
     try:
         percent = Decimal(value)
     except InvalidOperation:
@@ -101,7 +101,7 @@ read_percent = reader(_percent)
 
 @reader
 def read_slippage(value: str) -> Decimal | None:
-    """``auto`` is None: the venue chooses."""
+    """Returns a percentage; None for ``auto``, with which the venue chooses."""
     return None if value == "auto" else _percent(value)
 
 
@@ -112,7 +112,7 @@ slippage_option = click.option(
     help="On-chain routes: how far under the quote what arrives may be, 0 to 50 percent;"
     " without it, or with auto, the venue chooses, and more than 0.5 is never signed.",
 )
-"""For commands that ask for on-chain routes."""
+"""The option of commands that ask for on-chain routes."""
 
 
 route_options = options(
@@ -137,7 +137,7 @@ route_options = options(
                  help="Your own fee in percent, 0 to 4; the account's default without it."),
     click.option("--fixed", is_flag=True, help="Fixed rates only; they need --refund."),
 )  # fmt: skip
-"""The options every command that asks for quotes has."""
+"""The options of every command that asks for quotes."""
 
 
 receive_option = click.option(
@@ -145,17 +145,17 @@ receive_option = click.option(
     is_flag=True,
     help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
 )
-"""For commands with two tokens."""
+"""The option of commands with two tokens."""
 
 
 preset_option = click.option(
     "--preset", metavar="NAME", help="Options kept under this name in the desk."
 )
-"""Options that the desk keeps under a name, in place of typed ones."""
+"""The option that uses options which the desk keeps under a name, in place of typed ones."""
 
 
 def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
-    """Exit 5 when the desk keeps no preset of this name."""
+    """Returns the options kept under this name. Exit 5 if the desk keeps none."""
     from swapdesk.flows.quotes.quote_request import QuotePresets
 
     presets = QuotePresets.of(places)
@@ -173,7 +173,7 @@ def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
 
 
 class CreateRequest(Struct, frozen=True):
-    """What the command line asks for. ``buy`` is None for a private send."""
+    """The order that a command line asks for. ``buy`` is None for a private send."""
 
     amount: str
     sell: str
@@ -187,24 +187,25 @@ class CreateRequest(Struct, frozen=True):
     quote_id: str | None
     route: QuoteOptions
     receive: bool
-    """Whether ``amount`` is what is to arrive."""
+    """True if ``amount`` is the amount that should arrive."""
     min_out: str | None
     middle_refund: str | None
     max_loss: Decimal | None
-    """Percent of value that may be lost, fees included; None for any loss."""
+    """Percent of value that may be lost, fees included; None allows any loss."""
     accept_warnings: bool
     fund: bool
     yes: bool
     account: str | None = None
-    """Who signs a swap on chains, by name or address."""
+    """The account that signs a swap on chains, by name or address."""
     on_chain: bool = False
-    """Whether the wallet of this profile swaps: by ``--type dex`` alone, or by its quote."""
+    """True if the wallet of this profile swaps, chosen by ``--type dex`` alone or by a quote of
+    such a route."""
     slippage: Decimal | None = None
     dry_run: bool = False
     sender: str | None = None
-    """The address of ``account``, once it is known."""
+    """The address of ``account``, as soon as it is known."""
     receiver: str | None = None
-    """Who is paid by a swap on chains, once that is known."""
+    """The address that a swap on chains pays, as soon as it is known."""
 
 
 def require_middle(refund: str | None, use_xmr: bool | None) -> None:

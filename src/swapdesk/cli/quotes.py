@@ -1,6 +1,5 @@
-"""Quotes of the command line: resolves tokens and amounts, asks, prints, and keeps answers for a
-command that names one of their quotes (``--quote ID``).
-"""
+"""Quotes on the command line: finds tokens and amounts, asks for quotes, prints them, and keeps the
+answers for a later command that names one of their quotes (``--quote ID``)."""
 
 from __future__ import annotations
 
@@ -78,8 +77,8 @@ _MOST_NAMED = 20
 
 
 def find_token(spec: str, desk: Desk, *, field: str) -> Token:
-    """The one token that ``spec`` names. Exit 2 when several fit, listed as they can be typed; 5
-    when none does; 9 when it is disabled."""
+    """Returns the one token that ``spec`` names. Exit 2 if several match, listed in the form in
+    which they can be typed; 5 if none matches; 9 if it is disabled."""
     resolved = resolve(spec, desk.catalog)
     if resolved.token is None:
         raise CommandError(
@@ -101,8 +100,8 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
 
 
 def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
-    """What the review says of a token. Exit 9 when it cannot be used, or when there is a warning
-    that is not ``accepted``."""
+    """Returns the review's lines about a token. Exit 9 if the token cannot be used, or if it has a
+    warning that is not ``accepted``."""
     check = usability(token, desk)
     if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
@@ -119,7 +118,7 @@ def usability(token: Token, desk: Desk) -> tuple[CheckLine, ...]:
 
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
-    """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
+    """Returns an amount of the token. Exit 2 for 0, and for more decimals than the token has."""
     from swapdesk.flows.quotes.quoting import typed_amount
     from swapdesk.wire.encoding.numbers import AmountError
 
@@ -130,8 +129,9 @@ def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
 
 
 class QuoteDocument(Struct, frozen=True):
-    """What the desk derived of a quote, and beside it the quote as the service told it. ``net`` is
-    what arrives and ``sends`` what is paid, in whole tokens. ``waterfall`` with ``--explain``."""
+    """A quote as the service sent it, with the values that the desk derived. ``net`` is what
+    arrives and ``sends`` what is paid, in whole tokens. ``waterfall`` is present with
+    ``--explain``."""
 
     PRINTED: ClassVar = {
         "provider": "provider", "place": "row.place", "net": "row.key", "sends": "sends",
@@ -151,7 +151,7 @@ class QuoteDocument(Struct, frozen=True):
 
 
 class TokenName(Struct, frozen=True):
-    """What names a token."""
+    """The members by which a token is identified."""
 
     PRINTED: ClassVar = {
         "id": "token.id", "symbol": "token.symbol", "name": "token.name",
@@ -163,8 +163,9 @@ class TokenName(Struct, frozen=True):
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
-    """Ranked rows, and unusable ones with their reason. ``receive``: ``amount`` is what is to
-    arrive. ``cost`` is what the answer took from the budget of quotes."""
+    """The rows of an answer: ranked ones, and unusable ones with their reason. ``receive`` is True
+    if ``amount`` is the amount that should arrive. ``cost`` is the number of quotes that the answer
+    took from the budget."""
 
     asked_at: Moment
     sold: TokenName = field(name="from")
@@ -177,7 +178,8 @@ class QuotesDocument(Struct, frozen=True, rename="camel"):
 
 
 def say_waterfalls(output: Output, result: QuoteResult) -> None:
-    """Explains every usable route, one sentence a step, with what does not add up."""
+    """Explains the steps of every usable route, one sentence for each, and tells which do not add
+    up."""
     for row in result.ranking.rows:
         steps = waterfall(result, row)
         name = row.quote.swap_name or row.quote.swap or "two legs"
@@ -220,8 +222,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Asks for quotes, keeps and prints them; ``account`` would sign an on-chain swap. Exit 4 when
-    no route is usable."""
+    """Asks for quotes, keeps and prints them. ``account`` would sign an on-chain swap. Exit 4 if no
+    route is usable."""
     route = read_route(typed, types, providers)
     if preset is not None:
         route = preset_options(call.desk.settings.places, preset)
@@ -275,7 +277,8 @@ async def report_quotes(
 
 
 async def _sender(call: CliContext, named: str | None) -> str | None:
-    """The address of the account that would sign. Exit 5 for none of that name."""
+    """Returns the address of the account that would sign. Exit 5 if there is no account of this
+    name."""
     if named is None:
         return None
     from swapdesk.cli.wallet_session import account_named
@@ -284,7 +287,7 @@ async def _sender(call: CliContext, named: str | None) -> str | None:
 
 
 def no_route(result: QuoteResult) -> CommandError:
-    """Exit 4: the service was asked, and no route takes this."""
+    """Returns an error with exit 4: the service was asked, and no route accepts this."""
     return CommandError(
         Exit.REFUSED,
         "NO_USABLE_ROUTE",
@@ -339,9 +342,9 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """The quote that was named, else the best of a new answer. Exit 9 for one that ended, 5 for one
-    never shown, 4 when no route is usable, 3 when the loss of value is above the limit or not
-    known."""
+    """Returns the named quote, else the best of a new answer. Exit 9 if the named quote expired, 5
+    if it was never shown here, 4 if no route is usable, 3 if the loss of value is above the limit
+    or unknown."""
     query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,
@@ -363,7 +366,7 @@ async def choose_quote(
 
 
 def require_output(result: QuoteResult, row: RankedQuote, least: Decimal) -> None:
-    """Exit 3 for a route that gives less than asked for."""
+    """Exit 3 if the route gives less than ``least``."""
     arrives = result.amount if result.request.receive else row.key
     if arrives >= least:
         return
@@ -449,14 +452,14 @@ def _named(call: CliContext, quote_id: str, query: QuoteRequest) -> tuple[QuoteR
 
 
 def _subject(request: QuoteRequest) -> tuple[object, ...]:
-    """What a quote is for, however it was asked for."""
+    """Returns what a quote is for, in a form that does not depend on how it was asked for."""
     tokens = request.token_in.id, request.token_out.id
     return *tokens, request.amount, request.receive, request.private_send
 
 
 def require_value(result: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
-    """Exit 3 when the loss of value is above ``limit`` percent, or not known. None allows any
-    loss."""
+    """Exit 3 if the loss of value is above ``limit`` percent, or unknown. If ``limit`` is None, any
+    loss is allowed."""
     if limit is None:
         return
     percent_lost = result.value_difference(row).percent
@@ -494,7 +497,7 @@ class CachedResults(WireModel):
 
 
 class QuoteCache(Struct, frozen=True):
-    """Quotes shown by one profile, in a file that only its owner can read."""
+    """Quotes that were shown by one profile, kept in a file that only its owner can read."""
 
     path: Path
 
@@ -503,7 +506,7 @@ class QuoteCache(Struct, frozen=True):
         return cls(places.root / "quotes.json")
 
     def put(self, result: QuoteResult) -> None:
-        """Keeps an answer, newest first."""
+        """Adds an answer at the front."""
         ranking = result.ranking
         fresh = CachedResult(
             asked_at=result.asked_at,
@@ -525,12 +528,13 @@ class QuoteCache(Struct, frozen=True):
         write_private(self.path, encode_json(shelf), replace=True)
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
-        """A quote with the answer it was in; None for one that was never shown."""
+        """Returns a quote with the answer that contained it; None if the quote was never shown."""
         every = ((answer, quote) for answer in self._read() for quote in answer.quotes)
         return next((pair for pair in every if pair[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
-        """The answer with this quote, ranked as of ``now``; None when it was never shown."""
+        """Returns the answer that contains this quote, ranked as of ``now``; None if it was never
+        shown."""
         shown = self.shown(quote_id)
         if shown is None:
             return None
@@ -551,7 +555,7 @@ class QuoteCache(Struct, frozen=True):
         return QuoteResult(answer.asked_at, answer.received_at, rank(ends, request, now), request)
 
     def _read(self) -> Sequence[CachedResult]:
-        """The answers that are kept; none of a file that cannot be used."""
+        """Returns the kept answers; none if the file cannot be used."""
         try:
             content = read_private(self.path, limit=_LIMIT)
             return decode(CachedResults, content, side="client", max_bytes=_LIMIT).boards

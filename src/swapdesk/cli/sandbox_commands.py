@@ -1,7 +1,6 @@
 """Commands of the sandbox: ``serve`` and ``node`` run it until they are told to end, and ``worker``
-works for a service that a file describes; ``trigger`` lets something go wrong in it, ``demo`` shows
-how an order goes, ``tape`` and ``tour`` press keys.
-"""
+carries out orders for a service that a file describes; ``trigger`` makes something fail in the
+sandbox, ``demo`` shows how an order proceeds, ``tape`` and ``tour`` press keys."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ metrics_port = click.option(
 
 @reader
 def read_speed(value: str) -> Decimal:
-    """A factor above 0."""
+    """Returns a speed factor above 0 and at most ``FASTEST``."""
     return read_number(
         value,
         lambda speed: 0 < speed <= FASTEST,
@@ -213,7 +212,7 @@ def serve(
 
 
 def _alone(option: str) -> None:
-    """Exit 2 for other options beside this one: the file says all of it."""
+    """Exit 2 if other options are given beside this one, because the file has all settings."""
     context = click.get_current_context()
     others = [
         parameter.opts[0]
@@ -269,8 +268,8 @@ def _until_told(file: Path, serve: Callable[[], None]) -> int:
 def _configured(
     file: Path, port: int | None = None, metrics_port: int | None = None
 ) -> ServiceConfig:
-    """Reads the file, with these ports in place of its own, because several processes of a machine
-    may share it. Exit 2 for a file that cannot be served."""
+    """Reads the service file. The given ports replace those of the file, because several processes
+    of one machine may share it. Exit 2 if the service cannot be run from it."""
     from swapdesk.cli.sandbox_lifetime import require_extra
 
     require_extra("sandbox", "The service")
@@ -367,11 +366,11 @@ NO_FILES = (
     " come with it."
 )
 ANY_FAULT = "NAME"
-"""Stands for the name of a fault in the list of commands."""
+"""The placeholder for the name of a fault in the list of commands."""
 
 
 class FaultNames(click.Group):
-    """A group whose first word may also be the name of a fault."""
+    """A click group whose first word may also be the name of a fault."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), ANY_FAULT]
@@ -548,8 +547,8 @@ def demo(
 
 
 class TapeDocument(Struct, frozen=True):
-    """Names of the moments that were marked, files that were written, and the moments that differ
-    from the expected ones; None where nothing was expected."""
+    """The result of a played tape: names of the marked moments, written files, and the moments that
+    differ from the expected ones; None if nothing was expected."""
 
     tape: str
     moments: list[str]

@@ -1,8 +1,8 @@
 """Finds the sandbox that a command uses, or starts one.
 
-A sandbox that already runs on this home is used as it is. Otherwise one is started as a child that
-ends when the pipe to it closes, so that a killed command leaves none behind. Its state stays on
-disk for the next one.
+If a sandbox already runs on this home, it is used unchanged. Otherwise one is started as a child
+process that ends when the pipe to it closes, so that a killed command leaves none behind. The
+sandbox's state stays on disk for the next start.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _NEEDS = {
     "postgres": ("A store in PostgreSQL", "or leave [store] out"),
     "service": ("Metrics", "or leave [metrics] out"),
 }
-"""What needs an extra, and what else helps. A service of an earlier release lacks that of
-metrics."""
+"""For each extra: the thing that needs it, and another remedy. A service that was installed with an
+earlier release may lack the extra for metrics."""
 
 
 def require_extra(extra: str, what: str = "") -> None:
-    """Exit 2, with the command that installs it, when a package of an extra is missing."""
+    """Exit 2, with the command that installs the extra, if one of its packages is missing."""
     usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
         raise missing_extra(what or usual, lacking, extra, otherwise)
 
 
 SPEED = "30"
-"""How fast the world acts when the desk starts it."""
+"""The speed factor of a sandbox that the desk starts."""
 
 START_SECONDS = 45.0
 STOP_SECONDS = 4.0
@@ -51,8 +51,8 @@ _QUOTED_LINES = 3
 
 
 class SandboxLifetime:
-    """The sandbox of a command. Call :meth:`ready` as often as needed, and :meth:`close` at the
-    end."""
+    """The sandbox of a command. :meth:`ready` may be called repeatedly; :meth:`close` is called at
+    the end."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -60,14 +60,14 @@ class SandboxLifetime:
         self._starting = asyncio.Lock()
 
     async def ready(self) -> Mapping[str, Any]:
-        """The ready line of the running sandbox; one is started when none answers. Exit 2 when the
-        extra is missing or the directory is refused, 7 when it does not become ready."""
+        """Returns the ready line of the running sandbox; starts one if none answers. Exit 2 if the
+        extra is missing or the directory is refused, 7 if the sandbox does not become ready."""
         async with self._starting:
             require_extra("sandbox")
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:
-        """Ends the sandbox that this process started: by the pipe, then by force."""
+        """Ends the sandbox that this process started: first by closing the pipe, then by force."""
         own, self._own = self._own, None
         if own is None:
             return
@@ -132,7 +132,8 @@ class SandboxLifetime:
 
 
 def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
-    """The code of a process whose pipe has ended; it may need a moment more than its pipe."""
+    """Returns the exit code of a process whose pipe has ended; it may end a moment later than its
+    pipe. None if it does not end in time."""
     try:
         return ending.wait(ENDING_SECONDS)
     except subprocess.TimeoutExpired:
@@ -140,7 +141,7 @@ def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
 
 
 def _first_line(pipe: IO[bytes], seconds: float) -> bytes | None:
-    """One whole line, or None when the pipe ends or the time is over."""
+    """Returns one whole line; None if the pipe ends first or ``seconds`` have passed."""
     clock = SystemClock()
     until = clock.monotonic() + seconds
     line = bytearray()

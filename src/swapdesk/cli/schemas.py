@@ -1,7 +1,7 @@
-"""JSON Schemas of what commands print with ``--json``, made from the types that print it.
+"""JSON Schemas of what commands print with ``--json``, made from the types of the documents.
 
 A document is a ``msgspec.Struct`` that ``Output.document`` writes. Records of other packages in it
-have the members that they name in ``PRINTED``; models of the API bring their own schemas.
+have the members named in their ``PRINTED``; models of the API have schemas of their own.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ class SchemaDocument(Struct, frozen=True):
 
 
 ERROR = "command_error:ErrorDocument"
-"""What every command prints on standard error when it fails."""
+"""The document that every command prints on standard error if it fails."""
 
 
 @cache
 def document_types() -> dict[str, tuple[str, ...]]:
-    """The commands that print documents, with the types of each as ``module:Name``."""
+    """Returns the commands that print documents, with the types of each as ``module:Name``."""
     declared = {name: declared_of(command).prints for name, command in commands().items()}
     return {name: prints for name, prints in declared.items() if prints}
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """The schema of each document of a command. KeyError for a command that prints none."""
+    """Returns the schema of each document of a command. Raises KeyError if the command prints
+    none."""
     return _schema(f"swapdesk {command} --json", document_types()[command])
 
 
@@ -54,7 +55,8 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """``commands`` by name, and ``error``; definitions they share are in ``$defs``."""
+    """Returns all schemas: ``commands`` by name, and ``error``; shared definitions are in
+    ``$defs``."""
     commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}
@@ -85,7 +87,7 @@ def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _definitions(types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
-    """Schemas of types, and of everything in them by the names of the types."""
+    """Returns the schemas of types, and those of all types in them by name."""
     written: dict[type, type] = {}
     models: list[Any] = []
 
@@ -126,15 +128,16 @@ def _model_schemas(models: Sequence[Any]) -> Mapping[str, Any]:
 
 
 def structs_in(kind: type) -> set[type]:
-    """The type and every record in it."""
+    """Returns the type and every record type in it."""
     written: dict[type, type] = {}
     _as_written(kind, written)
     return set(written)
 
 
 def _as_written(hint: Any, written: dict[type, type]) -> Any:
-    """The type with each record in it replaced by a struct of its printed members; these are added
-    to ``written``. Attributes that are not printed may be of types that no schema has."""
+    """Returns the type with each record in it replaced by a struct of its printed members; these
+    structs are added to ``written``. Attributes that are not printed are dropped, because they may
+    have types without a schema."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
             types = member_types(hint)
@@ -154,7 +157,7 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
 
 
 def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
-    """Defaults of members that a document may lack."""
+    """Returns the defaults of members that a document may lack."""
     if hasattr(kind, "PRINTED"):
         return {name: (UNSET,) for name, hint in types.items() if UnsetType in get_args(hint)}
     return {
@@ -165,7 +168,7 @@ def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
 
 
 def member_types(kind: type) -> dict[str, Any]:
-    """The printed members of a record, with their types."""
+    """Returns the printed members of a record, with their types."""
     types = {}
     for written, path in written_members(kind).items():
         hint: Any = kind
@@ -187,7 +190,7 @@ _MOMENTS = ((datetime, Moment), (datetime | None, Moment | None))
 
 
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
-    """Moves the members of one field beside the others."""
+    """Moves the members of one field to the level of the other members."""
     written = next(member for member, name in written_members(kind).items() if name == merged)
     inner = schema["properties"].pop(written)
     schema["required"].remove(written)
@@ -196,13 +199,14 @@ def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
 
 
 _NOT_SAID = ("title", "default")
-"""A name once more, and what a reader of ours would take for a member that is missing."""
+"""Schema keywords that are left out: ``title`` only repeats a name, and readers would take a
+``default`` for the value of a missing member."""
 
 
 def _exact(schema: Any, words_keyword: str = "enum") -> Any:
-    """The schema as documents are printed: amounts are numbers with all digits, objects may grow.
-    ``words_keyword`` is the keyword for a set of words; sets of the service are open, and become
-    examples."""
+    """Returns the schema changed to match what is printed: amounts are numbers with all digits, and
+    objects may have further members. ``words_keyword`` is the keyword for a set of words. The
+    service's sets may grow, so they become examples."""
     if isinstance(schema, list):
         return [_exact(part, words_keyword) for part in schema]
     if not isinstance(schema, Mapping):

@@ -1,7 +1,7 @@
 """Reads pass phrases and keys from a terminal or a descriptor, and shows keys.
 
-A secret is never an argument. It is shown on the terminal's second screen, which has no scrollback;
-any key hides it, and so do time and a signal that ends the program.
+A secret is never an argument. It is shown on the terminal's second screen, which has no scrollback,
+until a key is pressed, time has passed, or a signal ends the program.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 def read_secret(
     call: CliContext, what: str, descriptor: int | None, option: str, *, words: int = 0
 ) -> Secret:
-    """Reads the secret from its descriptor, else asks for it: in lines until it has so many
-    ``words``. Exit 2 where nobody can be asked."""
+    """Reads the secret from its descriptor, else asks for it: line by line until it has ``words``
+    words. Exit 2 if nobody can be asked."""
     if descriptor is not None:
         return _from_descriptor(descriptor, what, option)
     if not call.interactive:
@@ -45,7 +45,7 @@ def read_secret(
 
 
 def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
-    """The pass phrase of the wallet. Exit 2 where nobody can be asked."""
+    """Returns the pass phrase of the wallet. Exit 2 if nobody can be asked."""
     if call.passphrase is None:
         phrase = read_secret(call, what, call.passphrase_fd, "--passphrase-fd")
         if call.passphrase_fd is None:
@@ -55,7 +55,7 @@ def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
 
 
 def new_passphrase(call: CliContext) -> Secret:
-    """A pass phrase for the first account of a wallet, typed twice."""
+    """Returns a pass phrase for the first account of a wallet, after it was typed twice."""
     typed = call.passphrase_fd is None
     if typed and call.interactive:
         call.output.talk(
@@ -99,13 +99,13 @@ def _typed_words(question: str, least: int) -> str:
 
 
 PASTED_WITHIN = 0.3
-"""Seconds in which the next line of what was pasted is there."""
+"""Seconds within which the next line of a pasted text arrives."""
 
 
 def typed_lines(terminal: int, question: str, least: int) -> str:
-    """Reads without an echo until there are ``least`` words and no further line, or an empty line.
-    A pasted list may have one word in each line. Whatever follows is dropped, so that no word of a
-    secret answers the next question."""
+    """Reads lines without echo until they have ``least`` words and no further line follows, or
+    until an empty line. So a pasted list may have one word on each line. Later input is dropped, so
+    that no word of a secret answers the next question."""
     read = b""
     try:
         with terminal_without(termios.ECHO, terminal, termios.TCSADRAIN):
@@ -127,8 +127,8 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
 
 @contextlib.contextmanager
 def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
-    """Switches local ``flags`` of a terminal off, from ``when`` on. Input that was typed meanwhile
-    and not read is dropped."""
+    """Switches local ``flags`` of a terminal off, at the time ``when``. Input that was typed
+    meanwhile and not read is dropped."""
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
     changed[3] &= ~flags
@@ -170,11 +170,11 @@ _CLEAR = b"\x1b[H\x1b[2J"
 _WITHOUT = ("", "dumb", "unknown")
 
 Wait = Callable[[float], bool]
-"""Waits so many seconds for a key; whether one came."""
+"""Waits so many seconds for a key; returns True if one was pressed."""
 
 
 def can_show() -> bool:
-    """True if a person is at a terminal that has a second screen."""
+    """Returns True if a person is at a terminal that has a second screen."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in _WITHOUT
 
 
@@ -186,8 +186,8 @@ def show_secret(
     wait: Wait | None = None,
     seconds: int = HIDE_AFTER,
 ) -> None:
-    """Shows ``secret`` (printable ASCII) under the lines ``above``, for ``seconds`` or until a key.
-    ``out`` and ``wait`` default to standard output and the keyboard."""
+    """Shows ``secret`` (printable ASCII) under the lines ``above``, for ``seconds`` or until a key
+    is pressed. ``out`` and ``wait`` default to standard output and the keyboard."""
     if not all(0x20 <= byte < 0x7F for byte in secret):
         raise ValueError("a secret that is shown is printable ASCII")
     target = sys.stdout.fileno() if out is None else out

@@ -1,6 +1,5 @@
-"""Prints what the service says: tokens, chains, limits, commissions and volume, and the answer to
-one raw call.
-"""
+"""Prints the service's answers: tokens, chains, limits, commissions and volume, and the answer to
+one raw call."""
 
 from __future__ import annotations
 
@@ -61,14 +60,14 @@ from swapdesk.wire.orders import Order
 
 
 class TokensDocument(Struct, frozen=True):
-    """What was found, the best first."""
+    """The tokens that were found, best match first."""
 
     tokens: tuple[TokenRow, ...]
     total: int
 
 
 class ChainsDocument(Struct, frozen=True):
-    """Every chain of the service's list, as the API tells it."""
+    """Every chain of the service's list, as the API returns it."""
 
     chains: Sequence[Chain]
     total: int
@@ -77,7 +76,7 @@ class ChainsDocument(Struct, frozen=True):
 async def report_tokens(
     call: CliContext, term: str, chain: str | None, symbol: str | None, limit: int
 ) -> None:
-    """Exit 5 when nothing is found, 2 for a chain nobody knows."""
+    """Prints the tokens that match. Exit 5 if none does, 2 if the chain is unknown."""
     await load_catalog(call)
     catalog = call.desk.catalog
     if chain is not None and catalog.chain(chain) is None:
@@ -149,40 +148,41 @@ async def report_chains(call: CliContext) -> None:
 
 
 class LimitsDocument(Struct, frozen=True, rename="camel"):
-    """``limits`` are minute, hour and day of quotes and of exchanges."""
+    """The limits of an account; ``limits`` are those of a minute, an hour and a day, for quotes and
+    for exchanges."""
 
     monthly_request_count: int
     limits: tuple[LimitGauge, ...]
 
 
 class CommissionsDocument(Struct, frozen=True):
-    """``month`` is ``YYYY-MM``, None for all of them."""
+    """The commissions of an account; ``month`` is ``YYYY-MM``, or None for all months."""
 
     month: str | None
     commissions: CommissionSummary
 
 
 class VolumeDocument(Struct, frozen=True):
-    """Of all finished orders."""
+    """The volume statistics of all finished orders."""
 
     volume: VolumeStatistics
 
 
 class WeeksDocument(Struct, frozen=True):
-    """Oldest first."""
+    """The volume by week, oldest first."""
 
     weeks: tuple[WeeklyVolume, ...]
 
 
 class ChartDocument(Struct, frozen=True):
-    """A point for each day or month, oldest first."""
+    """The volume as points, one for each day or month, oldest first."""
 
     granularity: Granularity
     points: tuple[ChartPoint, ...]
 
 
 async def report_limits(call: CliContext, fail_over: int | None) -> int:
-    """Exit 3 when more than ``fail_over`` percent of a limit is used."""
+    """Prints the limits. Exit 3 if more than ``fail_over`` percent of a limit is used."""
     output, api = call.output, call.link.api
     limits = await api.get_rate_limits()
     gauges = limit_gauges(api.budget)
@@ -249,7 +249,7 @@ async def report_volume(call: CliContext) -> None:
 
 
 async def report_weeks(call: CliContext) -> None:
-    """Newest first; JSON keeps the order of the service."""
+    """Prints the weeks, newest first; in JSON, in the order of the service."""
     output = call.output
     weeks = await call.link.api.get_weekly_volume()
     if not weeks:
@@ -274,8 +274,8 @@ async def report_weeks(call: CliContext) -> None:
 async def report_chart(
     call: CliContext, granularity: str, since: datetime | None, until: datetime | None
 ) -> None:
-    """A drawing for people, points as JSON. The service gives the last points only, up to a number
-    (contract 12.5)."""
+    """Prints a drawing for people, or points as JSON. The service returns only a limited number of
+    points, the latest ones (contract 12.5)."""
     output = call.output
     asked = ChartQuery(
         metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
@@ -317,9 +317,9 @@ async def call_operation(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> int:
-    """Sends one call and prints the answer. Exit 9 for a writing call without a journal. An answer
-    that is no JSON, as from a captive portal or a maintenance page, is refused; after a writing
-    call its outcome is unknown."""
+    """Sends one call and prints the answer. Exit 9 if a writing call has no journal to be recorded
+    in. An answer that is not JSON, as from a captive portal or a maintenance page, is refused;
+    after a writing call the outcome is then unknown."""
     operation, _ = find_operation(method, path)
     if body is not None:
         body = _checked(body)
@@ -398,8 +398,8 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 
 
 def _checked(body: bytes) -> bytes:
-    """The body as compact JSON; exit 2 for anything else. Editors may have put a byte order mark
-    before it."""
+    """Returns the body as compact JSON, without a byte order mark that an editor may have added.
+    Exit 2 if it is not JSON."""
     with refused_as(CodecError, "BAD_BODY", "The body cannot be read: ", field="d"):
         return encode_json(decode_json(without_mark(body)))
 

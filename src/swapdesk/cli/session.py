@@ -28,16 +28,18 @@ T = TypeVar("T")
 
 
 TELLING_SECONDS = 5.0
-"""How long a command that creates nothing looks for the order of an earlier create: long enough
-for an answer. That there is none takes a minute to prove, and is for a command that creates."""
+"""Seconds for which a command that creates nothing looks for the order of an earlier create; enough
+to get an answer. To prove that there is no order takes a minute, which only a command that creates
+waits."""
 
 SETTLING_SECONDS = 75.0
-"""How long a command that creates looks for the orders of all earlier creates at once."""
+"""Seconds for which a command that creates looks for the orders of all earlier creates at once."""
 
 
 async def load_catalog(call: CliContext) -> None:
-    """Loads the token list from disk, refreshed from the service when it is old. Tells what is
-    wrong in the address book, too: whoever names tokens may name addresses."""
+    """Loads the token list from disk, and refreshes it from the service if it is old. Also tells
+    what is wrong in the address book, because a command that names tokens may also name
+    addresses."""
     await call.desk.catalog.load_in_steps()
     await call.desk.refresh_reference()
     tell_gap(call)
@@ -51,8 +53,9 @@ def tell_gap(call: CliContext) -> None:
 
 
 async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
-    """Settles what an earlier command or desk left open, before anything new is created, within
-    ``patience`` seconds. A command that only shows orders passes :data:`TELLING_SECONDS`."""
+    """Settles within ``patience`` seconds what an earlier command or desk left without an outcome,
+    before anything new is created. A command that only shows orders passes
+    :data:`TELLING_SECONDS`."""
     talk = call.output.talk
     if count := len(open_creates(call.desk.journal.ledger)):
         what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
@@ -89,8 +92,8 @@ async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
 
 
 async def reconnect(call: CliContext) -> None:
-    """Connects to the sandbox that runs now, or starts one on the same data. A live service is
-    waited for."""
+    """Connects to the sandbox that runs now, or starts one on the same data. If the service is
+    live, waits for it."""
     if call.sandbox is not None:
         ready = await call.sandbox.ready()
         await call.desk.connect(sandbox_connection(ready, call.desk.settings))
@@ -103,11 +106,9 @@ def _pair(intent: Intent) -> str:
 def run_session(
     call: CliContext, work: Callable[[CliContext], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
-    """Runs ``work`` on the connected desk of the chosen profile, which it finds in ``call``.
-
-    Raises CommandError; with ``from_journal`` also for a journal that cannot be used, because the
-    answer comes from it.
-    """
+    """Runs ``work`` on the connected desk of the chosen profile, which is ``call.desk``. Raises
+    CommandError; with ``from_journal`` also if the journal cannot be used, because the answer comes
+    from the journal."""
     return asyncio.run(_worked(call, work, from_journal))
 
 

@@ -1,4 +1,4 @@
-"""``why`` and ``inspect``, and cases written to files and shown."""
+"""``why`` and ``inspect``, and support cases that are written to files and shown."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
 
 
 class CaseListDocument(Struct, frozen=True, rename="camel"):
-    """How the text was read, where orders were searched, and what was found. ``reply`` and
-    ``escalation`` are what to write where that is nothing."""
+    """The result of a search: how the text was read, where orders were searched, and the cases
+    found. If nothing was found, ``reply`` and ``escalation`` are the messages to write."""
 
     read_as: tuple[Reading, ...]
     searched: tuple[Searched, ...]
@@ -57,7 +57,7 @@ async def report_search(
     call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
     """Finds the orders behind ``text`` within ``reads`` calls of the service. A home without chains
-    and tokens gets them first, which is not counted."""
+    and tokens loads them first, which does not count as one of these calls."""
     await _load_catalog(call)
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)
@@ -94,7 +94,7 @@ inspect = partial(report_search, whole=True)
 
 
 async def _load_catalog(call: CliContext) -> None:
-    """Loads tokens and chains. Without a service the search goes on with what is here."""
+    """Loads tokens and chains. If the service cannot be asked, the search uses those on disk."""
     catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
@@ -107,7 +107,8 @@ async def _load_catalog(call: CliContext) -> None:
 
 
 async def _read_again(call: CliContext, service_id: str) -> None:
-    """Reads the order anew: what the journal has of it may be old, because nothing followed it."""
+    """Reads the order anew, because the journal's state may be old if no desk followed the
+    order."""
     tracker, now = call.link.tracker, call.desk.service_clock.now()
     tracked = tracker.recall(service_id)
     if tracked is None or tracked.archived(now):
@@ -198,7 +199,7 @@ def _tell(
 
 
 def _tell_nothing(call: CliContext, search: OrderSearch) -> None:
-    """Prints what to write when nothing was found."""
+    """Prints the messages to write if nothing was found."""
     output, reply, escalation = call.output, search.reply, search.escalation
     output.say(
         *("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines()),
@@ -220,7 +221,7 @@ def _readings(pasted: PastedText) -> list[str]:
 
 
 class BundleWritten(Struct, frozen=True):
-    """The file or the page, and the kinds of facts that are masked in it."""
+    """The written file or page, and the kinds of facts that are masked in it."""
 
     file: str
     masked: tuple[str, ...]
@@ -256,7 +257,8 @@ def _write(call: CliContext, case: CaseFile, data: bytes, out: Path | None, suff
 
 
 def show_case_file(call: CliContext, file: Path) -> int:
-    """Opens the pages of the desk in a terminal, prints lines elsewhere."""
+    """Shows a case file: in a terminal as pages of the desk, otherwise as printed lines. Returns an
+    exit code."""
     case = _read_case(file)
     output = call.output
     if output.to_person and output.form == "table" and sys.stdin.isatty():

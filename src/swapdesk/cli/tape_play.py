@@ -1,6 +1,5 @@
 """``tape run`` plays a tape in the sandbox's desk, records and compares it; ``tour`` guides a
-person. Importing this loads the screens.
-"""
+person. Importing this module loads the screens."""
 
 from __future__ import annotations
 
@@ -33,18 +32,19 @@ from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
 from swapdesk.tui.tapes.recorder import moments_text, read_moments, write_recording
 
 SEED = 1
-"""Of the world that a tape without a terminal plays in."""
+"""The seed of the sandbox in which a tape without a terminal plays."""
 MOST_TEXT = 4 << 20
-"""Bytes of a file of texts."""
+"""Maximum number of bytes of a file with expected texts."""
 MOST_DIFFERENT, MOST_ROWS = 10, 100
-"""Moments and rows of a comparison that are shown."""
+"""Maximum number of different moments, and of different rows, that are shown."""
 IN_SANDBOX = "in the sandbox; none of it is real"
 
 
 def play_tape(
     call: CliContext, file: Path, headless: bool, check: Path | None, record: Path | None
 ) -> int:
-    """Exit 3 where a text never came, 10 where ``check`` differs."""
+    """Plays a tape. Exit 3 if an awaited text never came, 10 if the result differs from
+    ``check``."""
     _require_sandbox(call)
     player = Player(_read_tape(file), alone=headless)
     expected = None if check is None else _read_expected(check)
@@ -84,8 +84,8 @@ def _require_sandbox(call: CliContext) -> None:
 
 
 def play_repeatable(player: Player, seed: int = SEED) -> int:
-    """Plays in a new home and a world that is the same at every run and takes no time. Returns the
-    exit code of the desk."""
+    """Plays in a new home and a new sandbox that behave the same at every run and do not wait in
+    real time. Returns the exit code of the desk."""
     require_extra("sandbox")
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
@@ -124,7 +124,8 @@ def _read_tape(path: Path) -> Tape:
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
-    """The beginning of a file, one byte more than allowed."""
+    """Returns the beginning of a file: at most one byte more than ``most``, so that a larger file
+    is noticed."""
     if path.exists() and not path.is_file():
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
     with refused_as(OSError, "NO_FILE", f"{path}: ", field=field), path.open("rb") as opened:
@@ -132,7 +133,7 @@ def _read(path: Path, most: int, field: str) -> bytes:
 
 
 def _read_expected(check: Path) -> dict[str, str]:
-    """The expected text of each moment, by name."""
+    """Returns the expected text of each moment by the moment's name."""
     content = _read(check, MOST_TEXT, "check")
     if len(content) <= MOST_TEXT and (moments := read_moments(content)):
         return moments
@@ -140,7 +141,7 @@ def _read_expected(check: Path) -> dict[str, str]:
 
 
 def _require_played(call: CliContext, player: Player) -> None:
-    """Exit 3 where a text never came, 2 where the tape would type a secret, 10 where the desk was
+    """Exit 3 if an awaited text never came, 2 if the tape would type a secret, 10 if the desk was
     left early."""
     if (failure := player.failure) is not None:
         call.output.report(failure.screen)
@@ -190,7 +191,7 @@ def _tell(
 
 
 def _difference(name: str, expected: str | None, shown: str | None) -> str:
-    """The rows of a moment that differ."""
+    """Returns the rows of a moment that differ."""
     if expected is None or shown is None:
         return f"{name}: {'not expected' if expected is None else 'never marked'}"
     rows = difflib.unified_diff(

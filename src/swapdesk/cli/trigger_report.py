@@ -1,4 +1,4 @@
-"""What the commands of ``trigger`` do in the sandbox."""
+"""Carries out the ``trigger`` commands in the sandbox."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class FaultsDocument(Struct, frozen=True):
-    """The table of faults, and sentences on those that are set."""
+    """All faults, and sentences about those that are set."""
 
     faults: tuple[Fault, ...]
     active: tuple[str, ...]
@@ -35,32 +35,33 @@ class ActiveDocument(Struct, frozen=True):
 
 
 class ClockDocument(Struct, frozen=True):
-    """What the clock of the sandbox shows now."""
+    """The time that the sandbox's clock shows now."""
 
     now: str
 
 
 class CasesDocument(Struct, frozen=True):
-    """In the order in which they were made."""
+    """The practice cases, in the order in which they were made."""
 
     cases: tuple[PlayedCase, ...]
 
 
 class AnswersDocument(Struct, frozen=True):
-    """What is right, case by case."""
+    """The right answers, case by case."""
 
     answers: tuple[Case, ...]
 
 
 def run_in_sandbox(call: CliContext, work: Callable[[CliContext], Awaitable[T]]) -> T:
-    """Exit 2 on a live profile, before its service is asked anything."""
+    """Runs ``work`` on the connected sandbox. Exit 2 on a live profile, before its service is asked
+    anything."""
     if call.settings().live:
         raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
     return run_session(call, work)
 
 
 async def report_fault(call: CliContext, target: str | None, **given: Any) -> None:
-    """Sets the fault that the command is named by. Exit 2 for no such fault or target, 4 where it
+    """Sets the fault named by the command. Exit 2 if there is no such fault or target, 4 if it
     comes too late."""
     await load_catalog(call)
     name = click.get_current_context().info_name or ""
@@ -91,7 +92,7 @@ async def report_cleared(call: CliContext) -> None:
 
 
 async def report_clock(call: CliContext, step: str) -> None:
-    """Exit 2 for what is no step."""
+    """Moves the sandbox's clock. Exit 2 if the text is no step."""
     try:
         now = await _accepted(Triggers(call.desk).advance(step))
     except FaultRefused as problem:
@@ -100,8 +101,7 @@ async def report_clock(call: CliContext, step: str) -> None:
 
 
 async def report_run(call: CliContext) -> None:
-    """Makes the practice orders. Exit 9 for a case that does not come about; orders made before it
-    stay."""
+    """Makes the practice orders. Exit 9 if a case cannot be set up; the orders made before stay."""
     await load_catalog(call)
     await settle(call)
     output, played = call.output, []
@@ -125,7 +125,8 @@ def report_answers(output: Output) -> None:
 
 
 async def _accepted(asked: Awaitable[T]) -> T:
-    """Exit 4 where the sandbox refuses, 5 for an order it does not know."""
+    """Returns the result of ``asked``. Exit 4 if the sandbox refuses, 5 if it does not know the
+    order."""
     try:
         return await asked
     except ApiError as error:

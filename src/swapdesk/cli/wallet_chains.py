@@ -1,4 +1,5 @@
-"""The wallet on its chains: balances, allowances, its own transactions, and the spending policy."""
+"""The wallet on its chains: balances, allowances, the wallet's own transactions, and the spending
+policy."""
 
 from __future__ import annotations
 
@@ -55,23 +56,24 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
 class BalancesDocument(Struct, frozen=True):
-    """The chains in their order; smart accounts last."""
+    """The balances, chain by chain; smart accounts come last."""
 
     balances: tuple[ChainHoldings, ...]
 
 
 class AllowancesDocument(Struct, frozen=True):
-    """The chains in their order."""
+    """The allowances, chain by chain."""
 
     allowances: tuple[ChainAllowances, ...]
 
 
 class BalanceTable:
-    """Balances as one document or table. On a terminal the table comes chain by chain, because a
-    chain may be silent for long while a person waits."""
+    """Prints balances as one document or table. On a terminal the table is printed chain by chain,
+    because a person waits and one chain may take long to answer."""
 
     WHOLE, REST = 9, 19
-    """Places before the point, and the point with what follows, that every part has room for."""
+    """Column widths that all parts of the table share: the digits before the decimal point, and the
+    point with the digits after it."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -80,8 +82,8 @@ class BalanceTable:
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints the chains that answered since the last time, in their order: one that answers
-        early waits for those before it."""
+        """Prints the chains that answered since the last call, in their order; an early answer
+        waits for those of the chains before it."""
         if self._least is None:
             names = max((cells(_holder(chain)) for chain in holdings), default=0)
             chains = max((cells(chain.chain_name) for chain in holdings), default=0)
@@ -121,7 +123,8 @@ class BalanceTable:
         self._headed = self._headed or bool(held)
 
     def _aligned(self, amount: str) -> str:
-        """Pads the amount so that all parts of the table have their points in one column."""
+        """Pads the amount so that the decimal points of all parts of the table are in one
+        column."""
         if self._least is None:
             return amount
         whole, rest, _ = split_at_point(amount)
@@ -129,7 +132,7 @@ class BalanceTable:
 
 
 def _holder(holdings: ChainHoldings) -> str:
-    """``trading``, or ``smart account of trading``."""
+    """Returns the holder's name: ``trading``, or ``smart account of trading``."""
     return (
         holdings.account.name
         if holdings.smart is None
@@ -138,7 +141,8 @@ def _holder(holdings: ChainHoldings) -> str:
 
 
 def _unread(reads: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> list[str]:
-    """Why chains could not be read, where their money is, and who acts."""
+    """Returns sentences on the chains that could not be read: why, where the money on them is, and
+    who acts."""
     return [
         f"{read.chain_name} could not be read: {read.problem}. What is there stays there."
         f" Next {read.next or 'you: give the command again'}."
@@ -154,7 +158,7 @@ def allowed_words(allowance: Allowance) -> str:
 
 
 def spender_words(allowance: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Whose contract the spender is, and whether it takes by Permit2."""
+    """Returns whose contract the spender is, and whether it takes tokens by Permit2."""
     who = named(allowance.venue) or "not known here"
     return (
         f"{who}, by Permit2 until {iso(allowance.ends)}"
@@ -164,7 +168,7 @@ def spender_words(allowance: Allowance, named: Callable[[str | None], str | None
 
 
 async def show_balances(call: CliContext, account: str | None) -> int:
-    """Exit 7 when a chain could not be read."""
+    """Prints the balances. Exit 7 if a chain could not be read."""
     output, wallet = call.output, call.desk.wallet
     whose = await account_or_all(wallet, account)
     table = BalanceTable(output)
@@ -183,7 +187,7 @@ async def show_balances(call: CliContext, account: str | None) -> int:
 
 
 async def show_allowances(call: CliContext, account: str | None) -> int:
-    """Exit 7 when a chain could not be read."""
+    """Prints the allowances. Exit 7 if a chain could not be read."""
     output, wallet = call.output, call.desk.wallet
     reads = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
@@ -231,14 +235,14 @@ _NONE = (
 
 
 class TransactionsDocument(Struct, frozen=True):
-    """Oldest first."""
+    """The wallet's transactions, oldest first."""
 
     transactions: tuple[SignedTransaction, ...]
 
 
 class ReplacedDocument(Struct, frozen=True):
-    """``hash`` is the transaction that took the place of the one ``bumped`` or ``cancelled``; None
-    where none was needed."""
+    """The result of ``bump`` or ``cancel``. ``hash`` is the transaction that replaces ``bumped`` or
+    ``cancelled``; None if none was needed."""
 
     hash: str | None
     bumped: str | UnsetType = UNSET
@@ -246,7 +250,7 @@ class ReplacedDocument(Struct, frozen=True):
 
 
 class RevokedDocument(Struct, frozen=True):
-    """An allowance that ended, and the transaction that ended it."""
+    """An allowance that was ended, and the transaction that ended it."""
 
     account: str
     chain: str
@@ -256,7 +260,8 @@ class RevokedDocument(Struct, frozen=True):
 
 
 class TakenFacts(Struct, frozen=True):
-    """What came back of a token, or what the EntryPoint had kept for gas (``prepaid``)."""
+    """An amount of a token that was withdrawn; ``prepaid`` if the EntryPoint contract had kept it
+    for gas."""
 
     PRINTED: ClassVar = {
         "symbol": "sum.symbol", "contract": "sum.contract", "amount": "sum.amount",
@@ -267,8 +272,8 @@ class TakenFacts(Struct, frozen=True):
 
 
 class WithdrawalDocument(Struct, frozen=True):
-    """What came back to ``account``; ``deployment`` is the transaction that made the smart account,
-    None where it stood before."""
+    """The amounts that were withdrawn to ``account``. ``deployment`` is the transaction that
+    created the smart account; None if that existed before."""
 
     account: str
     chain: str
@@ -300,8 +305,9 @@ async def list_transactions(call: CliContext, waiting: bool) -> None:
 async def replace_transaction(
     call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
-    """Exit 0 once what was asked for holds, 10 if the replacement was executed in vain, 9 if
-    nothing replaces the transaction, 8 while both wait."""
+    """Replaces a waiting transaction. Exit 0 if what was asked for was achieved, 10 if the
+    replacement was executed but failed, 9 if nothing can replace the transaction, 8 while neither
+    was executed."""
     desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -332,8 +338,8 @@ async def revoke_allowance(
     permit2: bool | None,
     yes: bool,
 ) -> None:
-    """Ends an allowance. ``token`` is a symbol or contract, ``spender`` an address or the code or
-    name of a venue; ``permit2`` None takes either kind."""
+    """Ends an allowance. ``token`` is a symbol or contract; ``spender`` is an address, or the code
+    or name of a venue. ``permit2`` None means an allowance of either kind."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None:
@@ -395,8 +401,9 @@ async def withdraw(
     despite_bundle: bool,
     yes: bool,
 ) -> None:
-    """Takes out ``token`` (symbol or contract), or everything. Exit 0 once the owner has it, 5 for
-    nothing to take out, 9 for a refusal, 10 for a failed transaction, 8 while one is on its way."""
+    """Withdraws ``token`` (symbol or contract), or everything, from the smart account. Exit 0 if
+    the owner has received it, 5 if there is nothing to withdraw, 9 for a refusal, 10 for a failed
+    transaction, 8 while one was sent and has no result."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
@@ -447,7 +454,7 @@ async def withdraw(
 
 
 def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
-    """What the smart account holds, and what is signed for it."""
+    """Returns lines on what the smart account holds, and what is signed to withdraw it."""
     lines = [
         f"Your smart account {grouped_address(step.sender)} on {link.name} holds:",
         *(f"  {_words(taken)}" for taken in step.taken),
@@ -463,8 +470,9 @@ def _words(taken: Sum) -> str:
 
 
 class PolicyFacts(Struct, frozen=True):
-    """A list that is None allows all; ``until`` None has no end. ``callPayees`` None: of who is
-    paid for calls only a change is asked about."""
+    """The rules of the spending policy. A list that is None allows everything; ``until`` None means
+    no end. If ``callPayees`` is None, any payee of API calls is allowed, and the wallet asks only
+    when it changes."""
 
     PRINTED: ClassVar = {"limits": "limits", "until": "until", "policy": "policy"}
     MERGED: ClassVar = "policy"
@@ -478,8 +486,8 @@ class PolicyFacts(Struct, frozen=True):
 
 
 class PolicyDocument(Struct, frozen=True):
-    """``policy`` None: everything that is confirmed is signed. ``problem``: the file of the policy
-    is not what was set, and nothing is signed."""
+    """The spending policy. If ``policy`` is None, everything that is confirmed is signed.
+    ``problem`` says that the file differs from the policy that was set; then nothing is signed."""
 
     policy: PolicyFacts | None
     problem: str | None
@@ -492,7 +500,7 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 async def set_policy(
     call: CliContext, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Exit 2 without any rule."""
+    """Changes the given rules of the spending policy. Exit 2 if no rule is given."""
     wallet = call.desk.wallet
     rules["until"] = () if until is None else (until,)
     change = {name: given for name, given in rules.items() if given}

@@ -19,9 +19,10 @@ FORMS = {
     "keygen": "keygen",
     "base58": "keygen",
 }
-"""Forms of a key as the command names them and as the wallet does."""
+"""Forms of a key: the command's name for each, and the wallet's."""
 MOST_GAS_COINS = 100
-"""More than this is a slip of the finger and no price of gas."""
+"""The highest accepted amount for gas, in whole coins; a larger number is taken for a typing
+error."""
 
 
 @click.group()
@@ -35,7 +36,7 @@ def wallet() -> None:
 
 @reader
 def read_coins(value: str) -> int:
-    """Whole coins of an EVM chain, in plain digits; returns wei."""
+    """Reads a number of whole coins of an EVM chain, in plain digits; returns wei."""
     whole, _, part = value.partition(".")
     if not (f"{whole}{part}".isascii() and f"{whole}{part}".isdigit()) or len(part) > 18:
         raise click.BadParameter(f"{value!r} is no number of coins in plain digits.")

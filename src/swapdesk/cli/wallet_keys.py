@@ -1,4 +1,4 @@
-"""Keys on the command line: made, imported, listed, and exported after a typed phrase."""
+"""Keys on the command line: created, imported, listed, and exported after a typed phrase."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
 FEWEST_WORDS = 12
-"""Of a mnemonic."""
+"""The fewest words of a mnemonic."""
 OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
-"""What a form of key is for; a mnemonic is for both."""
+"""The kind of account that each form of key is for; a mnemonic is for both kinds."""
 
 
 class AccountDocument(Struct, frozen=True):
-    """The account that was made or taken in."""
+    """The account that was created or imported."""
 
     account: Account
 
 
 class ExportDocument(Struct, frozen=True):
-    """The key in plain, or the file that has it."""
+    """The key in plain text, or the file that contains it."""
 
     account: Account
     key: str | UnsetType = UNSET
@@ -62,7 +62,7 @@ class ExportDocument(Struct, frozen=True):
 
 
 class LockedDocument(Struct, frozen=True):
-    """No process has keys of this wallet open."""
+    """The statement that no process has keys of this wallet open."""
 
     locked: bool
 
@@ -93,8 +93,8 @@ async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: st
 
 
 async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
-    """The pass phrase of the wallet: new for its first account, the sandbox's own in the
-    sandbox."""
+    """Returns the pass phrase of the wallet: a new one for the wallet's first account; in the
+    sandbox, the sandbox's own."""
     if not wallet.live:
         if call.passphrase_fd is not None:
             raise bad_input(
@@ -129,7 +129,7 @@ async def import_account(
     name: str,
     yes: bool,
 ) -> None:
-    """Shows the addresses a secret leads to, and keeps the one that is confirmed. ``secret`` and
+    """Shows the addresses that a secret leads to, and keeps the confirmed one. ``secret`` and
     ``theirs`` (the pass phrase of a keystore) are descriptors."""
     origin = KeyOrigin(FORMS[form])
     chains = Kind(kind) if kind else OF_KIND.get(origin)
@@ -166,7 +166,7 @@ def _file_secret(path: Path) -> Secret:
 
 
 def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
-    """The address to keep, after it was shown; by a number where there are several."""
+    """Shows the addresses and returns the one to keep; asks for a number if there are several."""
     output = call.output
     if yes:
         if len(choices) == 1:
@@ -198,7 +198,7 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
 async def export_key(
     call: CliContext, wallet: LocalWallet, account: str, confirm: str | None, out: Path | None
 ) -> None:
-    """Gives out the key once its phrase was typed: into a file that only its owner can read, into a
+    """Exports the key after its phrase was typed: into a file that only its owner can read, into a
     pipe, or on the terminal for half a minute."""
     kept = account_named(await wallet.accounts(), account)
     wanted = export_phrase(kept.address)
@@ -228,7 +228,8 @@ async def export_key(
 
 
 def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
-    """True if a person looks at the key. Exit 2 where a terminal would keep it."""
+    """Returns True if the key is shown to a person on a terminal. Exit 2 if a terminal would keep
+    it in its scrollback."""
     if out is not None:
         if os.path.lexists(out):
             raise bad_input(
@@ -266,7 +267,8 @@ def _give(
 
 
 async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
-    """Exit 9 when another desk has the wallet. Keys opened by a command are gone when it ends."""
+    """Checks that no process has keys open. Exit 9 if another desk has the wallet. Keys opened by a
+    command are closed when the command ends."""
     accounts = await wallet.accounts()
     if accounts.read_only:
         raise CommandError(

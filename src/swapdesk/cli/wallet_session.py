@@ -1,12 +1,11 @@
 """Opens the wallet for a command, alone or on the chains of a connected desk, and asks a person to
 agree.
 
-A secret is typed without an echo or read from a file descriptor. It is never an argument and never
-in the environment, because other programs can read both.
-
-A signature needs the word ``sign``, anything else ``yes``, and what a rule warns of the phrase of
-its review. ``--yes`` answers in advance, but never for a phrase. Any other answer, and an end of
-the input, is no.
+A secret is typed without echo or read from a file descriptor. It is never an argument and never in
+the environment, because other programs can read both. To sign, a person types ``sign``; to agree to
+anything else, ``yes``; to agree to something that a rule warns of, the phrase of its review.
+``--yes`` answers in advance, but never replaces such a phrase. Any other answer, and the end of the
+input, means no.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ T = TypeVar("T")
 
 
 def run_wallet(call: CliContext, work: Callable[[CliContext, LocalWallet], Awaitable[T]]) -> T:
-    """Runs ``work`` on the keys alone: no service is asked and no sandbox started."""
+    """Runs ``work`` on the keys alone; no service is asked and no sandbox is started."""
     settings = call.settings()
 
     async def whole() -> T:
@@ -62,8 +61,8 @@ def run_on_chains(
     *,
     fill: bool = False,
 ) -> T:
-    """Runs ``work`` on a connected desk; in the sandbox its wallet has accounts. The faucet fills
-    new ones, with ``fill`` also empty ones."""
+    """Runs ``work`` on a connected desk. In the sandbox, its wallet first gets accounts; the faucet
+    pays new ones and, with ``fill``, also empty ones."""
 
     async def whole(call: CliContext) -> T:
         from swapdesk.client.errors import NotPaid
@@ -86,8 +85,8 @@ def run_on_chains(
 
 
 async def make_ready(call: CliContext, *, fill: bool = False) -> None:
-    """Gives the sandbox's wallet accounts and money. A live wallet needs nodes: exit 2 without
-    any."""
+    """Gives the sandbox's wallet accounts and money. A live wallet needs nodes; exit 2 if none is
+    configured."""
     output, wallet = call.output, call.desk.wallet
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
@@ -118,7 +117,7 @@ async def make_ready(call: CliContext, *, fill: bool = False) -> None:
 
 
 async def unlock(call: CliContext) -> None:
-    """Opens the keys; in the sandbox without a question."""
+    """Opens the keys; asks for the pass phrase unless the wallet is the sandbox's."""
     wallet = call.desk.wallet
     closed = await wallet.unlock(passphrase_of(call, wallet))
     call.output.talk(
@@ -127,13 +126,14 @@ async def unlock(call: CliContext) -> None:
 
 
 def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
-    """The pass phrase, asked for or read; None in the sandbox, which keeps its own."""
+    """Returns the pass phrase, asked for or read; None in the sandbox, which keeps its own."""
     wanted = wallet.live or call.passphrase_fd is not None
     return read_passphrase(call) if wanted else None
 
 
 def account_named(accounts: Accounts, named: str) -> Account:
-    """An account by address or name. Exit 5 for none, 2 for several of one name."""
+    """Returns an account by address or name. Exit 5 if there is none, 2 if several have the
+    name."""
     of_address = [
         account for account in accounts.accounts if account.address.lower() == named.lower()
     ]
@@ -151,8 +151,9 @@ def account_named(accounts: Accounts, named: str) -> Account:
 def account_on(
     accounts: Accounts, kind: Kind, chain: str, named: str | None, *, field: str
 ) -> Account:
-    """The named account, else the first that can sign on the chain of this name. Exit 5 for none, 2
-    for an account of another kind; ``field`` is the option that names it."""
+    """Returns the named account, else the first one that can sign on the chain of this name. Exit 5
+    if there is none, 2 if the named account is of another kind; ``field`` is the option that names
+    the account."""
     if named is not None:
         account = account_named(accounts, named)
         if account.kind is not kind:
@@ -178,12 +179,12 @@ _FINDINGS = {Severity.REFUSE: "x", Severity.WARN: "!"}
 
 
 def says_yes(output: Output, question: str) -> bool:
-    """Asks for a yes to something that is not signed."""
+    """Asks for a yes to something that is not signed; returns True for yes."""
     return output.ask(f'{question} Type "yes":') == "yes"
 
 
 async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
-    """Shows what is to be signed and asks; None is no."""
+    """Shows what is to be signed and asks for agreement; None means no."""
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
@@ -194,7 +195,8 @@ async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None
 async def require_consent(
     output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED
 ) -> None:
-    """As :func:`consent`. Exit 9 when rules refuse it or it needs a typed phrase, 130 for no."""
+    """Asks like :func:`consent`. Exit 9 if rules refuse the payload or it needs a typed phrase, 130
+    for no."""
     if review.refused or review.phrase is not None:
         output.talk(*review_text(review))
         reasons = " ".join(objections(review.findings)) or "It needs a typed phrase."
@@ -213,8 +215,9 @@ async def sign_and_send(
     before: str,
     money: str = UNTOUCHED,
 ) -> Outcome:
-    """Asks about a proposal, opens the keys and carries it out. What an earlier run signed goes on
-    after saying ``before``. ``money`` is where it is while nothing is signed."""
+    """Asks about a proposal, opens the keys and carries it out. If an earlier run signed it,
+    continues after printing ``before``. ``money`` says where the money is while nothing is
+    signed."""
     if step.review is None:
         call.output.talk(before)
     else:
@@ -224,7 +227,7 @@ async def sign_and_send(
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
-    """Raises CommandError unless done: exit 8 for an open outcome, else ``refused``."""
+    """Raises CommandError unless the outcome is done: exit 8 if it is open, else ``refused``."""
     failure = outcome.failure
     if outcome.done or failure is None:
         return
@@ -233,7 +236,7 @@ def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
 
 
 def review_text(review: Review) -> list[str]:
-    """What will be signed, line by line, with the findings."""
+    """Returns what will be signed, line by line, with the findings."""
     width = max((len(line.field) for line in review.lines), default=0)
     lines = [f"{review.title} ({review.chain})"]
     lines += [

@@ -328,8 +328,7 @@ class Control:
         }
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
-        """Sets a fault; returns its name and ``times``. Raises ControlRefused if the fault cannot
-        apply."""
+        """Sets a fault; returns its name and ``times``."""
         body = await _body(FaultBody, request)
         given = _given(body)
         name = given.pop("fault")

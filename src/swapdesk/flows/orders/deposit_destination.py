@@ -44,7 +44,8 @@ def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash that the service names, or named before, as the deposit's."""
+    """Returns the hash of the deposit that the service names, or named earlier; None if it names
+    none."""
     named = (sent.hash for sent in made if sent.fate == "seen")
     return next(named, None) or linked_deposit(order)
 

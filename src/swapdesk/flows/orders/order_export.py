@@ -35,9 +35,9 @@ from swapdesk.wire.encoding.codec import encode_json
 
 FORMULA = frozenset("=+-@\t\r＝＋－＠")
 _FORMULA = r"(?:^|(?<=;))%s(?='*(?:\s*[=+\-@＝＋－＠]|(?<!;)[\t\r]))"
-"""Matches what a spreadsheet takes for a formula: at the start of a cell, or after a semicolon,
-which separates cells where a comma is the decimal sign. The pattern takes apostrophes before it
-along, so that one can be removed again."""
+"""Matches where a spreadsheet would begin a formula: at the start of a cell, or after a semicolon,
+which separates cells in places where the decimal sign is a comma. Apostrophes may stand before the
+formula; ``%s`` is an apostrophe to be removed, or empty."""
 _OPEN, _CLOSED = (re.compile(_FORMULA % mark) for mark in ("", "'"))
 ROWS = "orders"
 
@@ -65,7 +65,7 @@ def export_bytes(
 
 
 def export_name(now: datetime, form: ExportForm) -> str:
-    """``swapdesk-orders-20261120-140211Z.csv``."""
+    """Returns the file's name: ``swapdesk-orders-20261120-140211Z.csv``."""
     return f"swapdesk-orders-{now:%Y%m%d-%H%M%S}Z.{form}"
 
 
@@ -218,12 +218,12 @@ def csv_cell(value: Any) -> str:
 
 
 def inert(text: str) -> str:
-    """Puts an apostrophe before every text that a spreadsheet would evaluate."""
+    """Returns the text with an apostrophe before every part that a spreadsheet would evaluate."""
     return _OPEN.sub("'", text)
 
 
 def as_written(cell: str) -> str:
-    """Undoes :func:`inert`."""
+    """Returns the text without the apostrophes that :func:`inert` added."""
     return _CLOSED.sub("", cell)
 
 

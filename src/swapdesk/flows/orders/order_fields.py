@@ -24,7 +24,7 @@ from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 SHORT_ID = 6
-"""Characters of an order id in lists."""
+"""Number of characters of an order id that lists show."""
 
 NOTICED = Decimal(1)
 """Difference in percent between payout and confirmed amount above which it is reported."""
@@ -82,7 +82,7 @@ def on_hold(order: Order) -> bool:
 
 
 def second_leg_paid(order: Order) -> bool:
-    """True if the payout leg is past waiting. An unknown leg status counts as not past it."""
+    """True if the payout leg is past waiting. An unknown leg status counts as waiting."""
     return order.out_status in _PAST_WAITING
 
 

@@ -86,7 +86,7 @@ _ENDS = frozenset(
 def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
-    """Returns the legs of an order: one if it is standard, two if it is private. ``payee`` is the
+    """Returns the legs of an order: two if it is private, otherwise one. ``payee`` is the
     recipient's name."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
@@ -100,8 +100,8 @@ def legs_of(
 
 
 def _expected_end(order: Order, now: datetime) -> datetime | None:
-    """Returns when the order is expected to end. Returns None if a person has to act first, or if
-    the estimate has passed."""
+    """Returns when the order is expected to end. Returns None if a person has to act first, if the
+    order has ended, or if the estimate is missing or has passed."""
     end = expected_end(order)
     waits = on_hold(order) or order.action_required or ended(display_of(order))
     return end if end is not None and end > now and not waits else None
@@ -250,8 +250,9 @@ def seen_since(seen: Sequence[Seen]) -> datetime | None:
 
 
 def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
-    """Returns the changed fields as texts: ``inStatus 2 to 3``, ``refundHash set``. Deposit
-    addresses and memos are left out, because an order whose address changed must not be paid."""
+    """Returns the changed fields as texts: ``inStatus 2 to 3``, ``refundHash set``. The values of
+    deposit addresses and memos are left out, because an order whose address changed must not be
+    paid."""
     changes: list[str] = []
     for name, field in type(after).model_fields.items():
         if name in _SILENT:

@@ -203,9 +203,9 @@ def group_of(tracked: TrackedOrder) -> Group:
 Sorting = Literal["deadline", "newest", "oldest", "late", "state", "pair", "amount"]
 """Sort sequences, named as on the command line and on the screen.
 
-``deadline`` and ``late`` (the expected end) sort open orders, and put finished orders newest first.
-``state`` sorts trouble first, then by progress. ``amount`` sorts by the worth in USD at creation,
-largest first and unknown ones last.
+``deadline`` and ``late`` (the expected end) sort open orders, and put the orders of all other
+groups newest first. ``state`` sorts trouble first, then by progress. ``amount`` sorts by the worth
+in USD at creation, largest first and unknown ones last.
 """
 
 

@@ -76,7 +76,8 @@ def sent_amount(tracked: TrackedOrder, status: OrderStatus) -> str:
 
 
 def created_words(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> str:
-    """``created 13:21:40 · 41m, 27m over the expected time``."""
+    """Returns when the order was created, and its time: ``created 13:21:40 · 41m, 27m over the
+    expected time``."""
     created = tracked.order.created
     parts = []
     if created is not None:

@@ -182,7 +182,7 @@ class OrderStatus(Struct, frozen=True):
     """True if nothing more is expected, neither from the service nor from the wallet that was to
     sign."""
     closed: bool
-    """True if the service ended it."""
+    """True if the service has ended the order."""
     put_away: bool
     """True if the order's owner marked its trouble as dealt with."""
 

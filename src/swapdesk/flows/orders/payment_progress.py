@@ -30,7 +30,7 @@ class BatchPayment(Struct, frozen=True):
     actor: str
     due: str
     problem: str = ""
-    """Why its bundle paid nobody, as a sentence; empty if nothing is wrong."""
+    """Why the batch's bundle paid nobody, as a sentence; empty if nothing is wrong."""
     in_account: bool = False
     """True if the unpaid money is in the owner's smart account, or goes there."""
 

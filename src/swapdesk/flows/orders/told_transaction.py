@@ -41,8 +41,8 @@ def told_by(order: Order) -> dict[str, Any]:
 
 
 def same_transaction(created: Order, read: Order) -> bool:
-    """True if both orders ask for the same transaction. A member that only one of them has is
-    ignored, unless it would change the kind of transaction."""
+    """True if both orders ask for the same transaction, or if one of them has no metadata. A member
+    that only one of them has is ignored, unless it would change the kind of transaction."""
     try:
         first, second = told_by(created), told_by(read)
     except NotThisSwap:

@@ -102,7 +102,8 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
     """Returns the badges as the last column writes them. ``approve`` is first, because it costs a
-    transaction. Of the ``common`` badges only missing ones are written, as ``no memo``."""
+    transaction. A badge in ``common`` is left out; if it states a condition and the route lacks it,
+    it is written as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]

@@ -140,7 +140,7 @@ class OrderSearch:
         self.payments: list[PaidOnChain] = []
         """Payments by the transactions in the text, as chains show them."""
         self._answered: dict[str, dict[str, str]] = {}
-        """By hash, the chains that answered for it: short name and name of each. The ledger of a
+        """By hash, the chains that answered for it, as short name and full name. The ledger of a
         sandbox counts for all of the sandbox's chains."""
         self._groups: list[str] = []
         """Groups of this desk that have orders of which the journal knows only the ids."""
@@ -290,7 +290,8 @@ class OrderSearch:
         self._take(ids, _WAYS[reading.kind], reading)
 
     def _cut_to(self, reading: Reading) -> list[str]:
-        """Returns the journaled orders whose id, address or hash is shortened in the reading."""
+        """Returns the journaled orders that have an id, an address or a hash of which the reading
+        is a shortened form."""
         index = self._desk.journal.orders
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
         holding = set.intersection(*parts) if parts else set()

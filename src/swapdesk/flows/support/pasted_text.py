@@ -37,7 +37,8 @@ MOST_READINGS = 12
 MOST_BEGINNINGS = 40
 WORD_LIMIT = 256
 NAMED_WITHIN = 200_000
-"""Number of characters in which memos, ids and amounts are searched by the words around them."""
+"""Number of characters, from the beginning of the text, in which memos, ids and amounts are
+searched by the words around them."""
 
 
 ReadAs = Literal["id", "transaction", "address", "shortened", "request", "amount", "memo"]
@@ -64,8 +65,8 @@ class Reading(Struct, frozen=True):
     amount: Decimal | None = None
     symbol: str = ""
     ends: tuple[str, str] = ("", "")
-    """The beginning and the end of a shortened text. The second is empty if only one of them is
-    there."""
+    """Both ends of a shortened text. If only one end is known, it is the first and the second is
+    empty."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -92,7 +93,8 @@ class PastedText(Struct, frozen=True):
     secret: bool = False
     """True if the text was refused because it holds a key or a phrase."""
     cut: bool = False
-    """True if the text was too long to be read to its end."""
+    """True if not everything in the text is kept: it was too long to be read to its end, or it has
+    too many readings."""
     beginnings: tuple[str, ...] = ()
     """Words whose form proves nothing. A word of them names an order if exactly one order's id
     begins with it."""

@@ -106,7 +106,8 @@ class Tracker:
         """Orders that wait for a deposit, which may be sent by hand."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
-        """By order that the service did not know, the time at which the service first said so."""
+        """By the id of each order that the service did not know, the time at which the service
+        first said so."""
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, in the ended state that is not committed yet."""
         self._writes = OrderWrites(journal.order_writer(), clock, self._committed, self._background)
