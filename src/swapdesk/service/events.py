@@ -241,7 +241,8 @@ def client_frame(message: object) -> ClientFrame:
 
 FLOOD_SECONDS = 10.0
 FLOOD_FRAMES = 100
-"""Frames in FLOOD_SECONDS beyond which frames are refused; twice as many end the connection."""
+"""Largest number of frames in FLOOD_SECONDS; further ones are refused, and twice as many end the
+connection."""
 
 ABUSE_FRAMES = 10
 """Number of consecutive invalid frames that ends the connection."""
