@@ -381,7 +381,8 @@ class StreamConnection:
     def _note_backlog(self) -> None:
         """Records since when too much waits to be sent.
 
-        This finds a slow reader that takes a little at a time, so that no single frame waits long.
+        This also finds a slow reader that takes a little at a time, for which no single frame waits
+        long.
         """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:
