@@ -119,8 +119,8 @@ def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
 
 
 def _fields_of(raw: bytes) -> list[Any] | None:
-    """Returns the same fields parsed from the signed bytes; None if the bytes are no such
-    transaction."""
+    """Returns the signed fields of a transaction, parsed from its signed bytes; None if the bytes
+    are no such transaction."""
     import rlp
 
     if raw[:1] != bytes([_DYNAMIC_FEE]):

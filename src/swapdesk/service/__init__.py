@@ -1,6 +1,6 @@
 """The server side of the API: from a request to the store and back.
 
-``router`` stands between the server and the handlers, ``handlers`` has one for each operation, and
-``app`` wires the rooms: ``quoting``, ``orders``, ``multi``, ``bundling``, ``dex``, ``venues``,
-``events`` and ``store``.
+``router`` handles every request before ``handlers``, which has one handler for each operation.
+``app`` wires the rooms together: ``quoting``, ``orders``, ``multi``, ``bundling``, ``dex``,
+``venues``, ``events`` and ``store``.
 """

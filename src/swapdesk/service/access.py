@@ -32,7 +32,7 @@ Scope = Literal["full", "read"]
 
 
 class ApiKey(Struct, frozen=True):
-    """A key and the SHA-256 of its secret; the secret itself is never kept."""
+    """An API key and the SHA-256 of its secret; the secret itself is never kept."""
 
     key: str
     secret_digest: bytes
@@ -41,12 +41,13 @@ class ApiKey(Struct, frozen=True):
 
 
 class Partner(Struct, frozen=True):
-    """An account of the service; it may hold several keys.
+    """An account of the service, with any number of keys.
 
-    ``read_limits`` None: not limited. ``fixed_rates``: it may ask for fixed rates.
-    ``default_markup``, in percent, applies where a request names none. ``fee_share``, in percent of
-    the venue's fee, replaces the share of its tier. ``allowed_origins`` are the pages that may use
-    its ``partner-id`` (``https://shop.example``); empty: every page.
+    With ``read_limits`` None reads are not limited. ``fixed_rates`` is True if the account may ask
+    for fixed rates. ``default_markup``, in percent, applies if a request names none. ``fee_share``,
+    in percent of the venue's fee, replaces the share of the tier. ``allowed_origins`` are the pages
+    that may use the account's ``partner-id`` (``https://shop.example``); without any, every page
+    may.
     """
 
     partner_id: str
@@ -94,7 +95,10 @@ Windows = tuple[int, int, int]
 
 
 class Overrides(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """Terms that replace those of the tier; None: not replaced. Markup and share in percent."""
+    """Terms of an account that replace those of its tier; None keeps the tier's.
+
+    ``fee_share`` and ``default_markup`` are in percent.
+    """
 
     quote: Windows | None = None
     exchange: Windows | None = None
@@ -149,7 +153,7 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def terms(self) -> Partner:
-        """The account as requests use it: overrides where given, else the terms of its tier."""
+        """The account as requests use it: overrides if they are set, else the terms of its tier."""
         tier, own = TIERS[self.tier], self.overrides
         return replace(
             tier,
@@ -175,15 +179,15 @@ def _windows(windows: Windows | None) -> RateWindows | None:
 
 
 class Caller(Struct, frozen=True):
-    """An authenticated request: the partner and its key.
+    """The sender of an authenticated request: the partner and its key.
 
-    There is no key where only ``partner-id`` was sent, or the call is paid for.
+    ``key`` is None if only ``partner-id`` was sent, or if the call is paid for.
     """
 
     partner: Partner
     key: ApiKey | None
     payment: str | None = None
-    """The payment for this one call, which needs no key (contract 2.4)."""
+    """The key of the payment for this one call, which needs no API key (contract 2.4)."""
 
     @property
     def pays(self) -> bool:
@@ -194,7 +198,7 @@ class Caller(Struct, frozen=True):
 
 
 def digest(secret: bytes) -> bytes:
-    """SHA-256; a secret of 32 random bytes needs no slow hash."""
+    """Returns the SHA-256 of a secret; a secret of 32 random bytes needs no slow hash."""
     return hashlib.sha256(secret).digest()
 
 
@@ -205,7 +209,8 @@ _BAD = "The API credentials are missing, malformed or unknown."
 class Directory:
     """The partners of the service, by key and by id.
 
-    ``version`` is that of the store's partners which it holds; 0: none was ever written there.
+    ``version`` is the store's number of changes of partners when these were read, 0 if none was
+    read from the store.
     """
 
     def __init__(self, partners: Iterable[Partner]) -> None:
@@ -229,8 +234,8 @@ class Directory:
     ) -> Caller:
         """Returns the caller of a request; header names are lower case.
 
-        Raises ServiceError, whose message never tells which part of a credential was wrong. With
-        both headers, ``Authorization`` decides. An unknown key costs the same work as a wrong
+        Raises ServiceError, whose message never tells which part of a credential was wrong. If both
+        headers are sent, ``Authorization`` decides. An unknown key costs the same work as a wrong
         secret, so that timing tells nothing.
         """
         authorization = headers.get("authorization")

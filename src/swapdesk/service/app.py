@@ -1,6 +1,6 @@
 """Assembles the service: an ASGI application and what runs in the background.
 
-The only place that wires the rooms of a service together.
+No other module wires the rooms of a service together.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ logger = logging.getLogger(__name__)
 
 
 WARM_SECONDS = 3.0
-"""Seconds after the start until the chains are warmed: the first page goes before."""
+"""Seconds from the start until the chains are warmed, so that the first page is answered before."""
 
 
 class Onchain(Struct, frozen=True):
     """On-chain venues, and the chains they trade on by short name.
 
     ``readers`` are the EVM chains, ``solana`` the others. ``bundler`` makes the bundles of groups.
-    ``payments`` are the terms of calls without credentials and the facilitator that settles them;
-    None: such calls are refused.
+    ``payments`` are the terms of calls without credentials, and the facilitator that settles their
+    payments; with None such calls are refused.
     """
 
     venues: Sequence[DexVenue] = ()
@@ -83,7 +83,7 @@ class Onchain(Struct, frozen=True):
     payments: tuple[CallTerms, Facilitator] | None = None
 
     async def warm(self, clock: Clock) -> None:
-        """Asks each chain once, so that the first quote does not wait for lazy loading."""
+        """Asks each chain once, so that the first quote does not wait until the chain is loaded."""
         await clock.sleep(WARM_SECONDS)
         for chain in self.sightings.values():
             with contextlib.suppress(NodeError):
@@ -96,7 +96,7 @@ class Onchain(Struct, frozen=True):
 
 _RESTART_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
-"""Interval at which changes of partners and verdicts are read, and counts are written."""
+"""Seconds between two reads of changed partners and verdicts, and between two writes of counts."""
 
 _Work = Callable[[], Awaitable[None]]
 
@@ -141,10 +141,9 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
 
 
 class Role(Flag):
-    """Work of a process: answering, carrying out what is due for every process over its store, or
-    both.
+    """The work of a process: to answer requests, to carry out what is due in the store, or both.
 
-    Any number of processes may have either role, and any may be killed.
+    Any number of processes may have either role, and any of them may be killed.
     """
 
     ANSWERS = 1
@@ -155,10 +154,10 @@ class Role(Flag):
 async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
-    """Cancels ``work`` once a newer release has taken a step of the schema that excludes this one.
+    """Cancels ``work`` once a newer release has changed the schema so that this one is excluded.
 
-    Nothing is read or written from then on. The release that took the step finishes what was begun,
-    as after a crash.
+    Nothing is read or written from then on. The newer release finishes what was begun, as after a
+    crash.
     """
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)
@@ -179,7 +178,8 @@ async def _until_outgrown(
 def build_service(
     parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
 ) -> Starlette:
-    """Returns the application of a process that answers; its lifespan runs the background."""
+    """Returns the application of a process that answers requests; its lifespan runs the
+    background."""
     return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
@@ -187,9 +187,9 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Runs the background of a process until the block ends, then flushes.
+    """Runs the background of a process until the block ends, then writes the remaining counts.
 
-    ``stop`` is set where the process can no longer work.
+    ``stop`` is set if the process can no longer work.
     """
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [
@@ -263,14 +263,16 @@ def assemble(
 ) -> ServiceParts:
     """Builds a service from its collaborators.
 
-    ``rng`` draws the ids of quotes, orders and requests; ``partners`` are used until there are some
-    in the store; ``intermediaries`` are ids of tokens that a private route may hop over;
-    ``keywords`` are extra search terms by token id; without ``scanner`` no token is scanned;
-    without ``onchain`` there are no DEX routes and no bundles; ``intervene`` is the operator's
-    decision about a bundle of a group; ``dialect`` is for callers without one of their own;
-    ``webhook_secrets`` are the signing secrets by source; ``clock_tolerance`` bounds the difference
-    between ``clock`` and the database's, None for a world with a clock of its own; ``front`` says
-    where callers reach the service; ``observers`` are told of every request and transition.
+    ``rng`` draws the ids of quotes, orders and requests. ``partners`` are used until the store has
+    some. ``intermediaries`` are ids of tokens that a private route may hop over; ``keywords`` are
+    extra search terms by token id. Without ``scanner`` no token is scanned; without ``onchain``
+    there are no DEX routes and no bundles. ``intervene`` is the operator's decision about a bundle
+    of a group.
+
+    ``dialect`` is for callers without one of their own; ``webhook_secrets`` are the signing secrets
+    by source. ``clock_tolerance`` is the largest difference between ``clock`` and the database's,
+    None if no other process works by this clock. ``front`` says where callers reach the service;
+    ``observers`` are called for every request and transition.
     """
     for observer in observers:
         store.orders.listen(observer.moved)

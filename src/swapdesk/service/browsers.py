@@ -1,9 +1,9 @@
-"""Requests from browsers: which pages may ask, and read the answer.
+"""Requests from browsers: which pages may send them, and read the answers.
 
-``partner-id`` is meant for frontends, so an operation that takes it answers pages of every origin,
-unless the partner lists those it allows (contract 2.13, 2.14). An API key belongs to no page of
-another site: a foreign origin is refused with ``Authorization``, and by the stream, which takes
-keys only (contract 2.15).
+``partner-id`` is meant for frontends. So an operation that takes it answers pages of every origin,
+unless the partner lists those it allows (contract 2.13, 2.14). An API key must not be used by a
+page of another site. So a foreign origin is refused with ``Authorization``, and by the stream,
+which takes keys only (contract 2.15).
 """
 
 from __future__ import annotations
@@ -43,11 +43,15 @@ PREFLIGHT: Headers = [
     (b"access-control-allow-headers", ", ".join(ASKED_WITH).encode()),
     (b"access-control-max-age", b"%d" % PREFLIGHT_SECONDS),
 ]
-"""The partner is not known yet: a page it does not allow is refused when it asks."""
+"""Headers of the answer to a preflight.
+
+The partner is not known yet, so a page that the partner does not allow is refused with its request
+itself.
+"""
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises 403 where a page of another site uses an API key or the stream.
+    """Raises ACCESS_DENIED if a page of another site uses an API key or the stream.
 
     ``sent`` are the headers by lower-case name.
     """
@@ -88,9 +92,10 @@ _LONGEST_ORIGIN = 255
 
 
 def origin_of(text: str) -> str:
-    """Normalizes an origin: scheme, host, and the port unless it is the scheme's default.
+    """Returns a normalized origin: scheme and host in lower case, and the port if there is one.
 
-    Raises ValueError for a path, a user, another scheme or a host that is not ASCII.
+    Raises ValueError for a path, a user, another scheme, the scheme's default port, or a host that
+    is not ASCII.
     """
     match = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
     if match is None or len(text) > _LONGEST_ORIGIN or ".." in match["host"]:
@@ -111,7 +116,7 @@ def origin_of(text: str) -> str:
 def readable_by(origin: str, caller: Caller) -> Headers:
     """Returns the headers that let the page of ``origin`` read an answer to the caller.
 
-    Raises ACCESS_DENIED for a page that the partner does not allow.
+    Raises ACCESS_DENIED if the partner does not allow the page.
     """
     allowed = caller.partner.allowed_origins
     if caller.key is not None or not allowed:

@@ -1,9 +1,9 @@
 """Bundles the payments of a group into UserOperations of ERC-4337, submits and tracks them.
 
-One operation for each token, with as many payments as fit. ``Bundler`` is the interface for the
-rest of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769 beside the chain's
-own JSON-RPC. Whoever keeps a bundle decides by compare-and-set whether to submit it; submitting the
-same one again is harmless.
+Each token has an operation, with as many payments as fit. ``Bundler`` is the interface for the rest
+of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769 beside the chain's own
+JSON-RPC. The code that stores a bundle decides by compare-and-set whether to submit it; submitting
+the same bundle again is harmless.
 """
 
 from __future__ import annotations
@@ -53,14 +53,15 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 
 
 class BundlerUnreachable(Exception):
-    """The bundler did not answer.
+    """Raised if the bundler did not answer.
 
-    It may have taken the operation, which may be submitted again: its hash identifies it.
+    The bundler may have taken the operation. It may be submitted again, because its hash identifies
+    it.
     """
 
 
 class BundleRefused(Exception):
-    """The bundler rejects the operation.
+    """Raised if the bundler rejects the operation.
 
     ``code`` is the JSON-RPC code (-32500 to -32521, or -32602); ``words`` come from the bundler and
     are untrusted.
@@ -73,9 +74,9 @@ class BundleRefused(Exception):
 
 
 class OperationPayment(Struct, frozen=True):
-    """A deposit from the smart account:
+    """A deposit to pay from the smart account.
 
-    ``units`` of the token contract, None for the native coin.
+    ``units`` is in the smallest unit of the contract ``token``, which is None for the native coin.
     """
 
     token: str | None
@@ -84,10 +85,10 @@ class OperationPayment(Struct, frozen=True):
 
 
 class BuiltOperation(Struct, frozen=True):
-    """An unsigned operation.
+    """An operation that is not signed yet.
 
-    ``payments`` are indexes into the payments asked for; ``hash`` is what the owner signs, in the
-    way of ``version``.
+    ``payments`` are the indexes of its payments in those asked for. The owner signs ``hash``, in
+    the way of the EntryPoint's ``version``.
     """
 
     payments: tuple[int, ...]
@@ -97,20 +98,22 @@ class BuiltOperation(Struct, frozen=True):
     version: EntryPointVersion
     chain_id: int
     funding: Call
-    """Call: The owner's call that funds the account.
+    """The call by which the owner funds the account.
 
-    For the native coin it sends ``Build.deposit_needed``, once for the whole bundle. A bundle of
-    tokens alone has no such call: the wei for its gas are sent to the account besides.
+    For the native coin it sends ``Build.deposit_needed``, once for the whole bundle. If a bundle
+    has tokens alone, no call sends the wei for its gas; they have to be sent to the account
+    besides.
     """
     token_amount: int | None = None
-    """Units of a token that ``funding`` moves; 0 when the account holds enough."""
+    """Units of the token that ``funding`` moves, 0 if the account holds enough; None for the native
+    coin."""
 
 
 class Build(Struct, frozen=True):
-    """The operations of a bundle: one per token, more where its payments exceed one operation.
+    """The operations of a bundle: one per token, or more if its payments do not fit into one.
 
-    ``deposit_needed`` is the wei that the account still needs for coins and gas, 0 when funded;
-    ``account_balance`` its wei.
+    ``deposit_needed`` is the wei that the account still needs for coins and gas, 0 if it has
+    enough; ``account_balance`` is the wei that it has.
     """
 
     account: str
@@ -120,10 +123,10 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """An operation in a block.
+    """An operation that is in a block.
 
-    ``success`` is the verdict of the EntryPoint's event about the inner calls, never the
-    transaction's status; ``reason`` is their error.
+    ``success`` is what the EntryPoint's event says about the inner calls, never the transaction's
+    status. ``reason`` is the error of the inner calls.
     """
 
     transaction_hash: str
@@ -134,10 +137,11 @@ class Landed(Struct, frozen=True):
 
 
 class Bundler(Protocol):
-    """Methods raise BundlerUnreachable."""
+    """What makes bundles, submits them and looks for their outcome. Methods raise
+    BundlerUnreachable."""
 
     def serves(self, chain: str) -> bool:
-        """Whether operations can be made on the chain with this short name."""
+        """Returns True if operations can be made on the chain with this short name."""
 
     async def account_of(self, chain: str, owner: str) -> str:
         """Returns the smart account of an owner, deployed or not."""
@@ -147,25 +151,27 @@ class Bundler(Protocol):
     ) -> Build:
         """Builds operations that make these payments.
 
-        Asked again for a group before one of its operations landed, it gives the same nonces, so
-        that at most one of them lands. Raises BundleRefused, and ValueError for no payments.
+        If a group is built again before one of its operations is in a block, the nonces are the
+        same, so that at most one of them is executed. Raises BundleRefused, and ValueError without
+        payments.
         """
 
     async def submit(self, chain: str, operation: UserOperation) -> str:
         """Submits a signed operation; returns its hash, 0x-hex. Raises BundleRefused."""
 
     async def landed(self, chain: str, operation_hash: str) -> Landed | None:
-        """Returns None while the operation is in no block."""
+        """Returns the outcome of an operation; None while it is in no block."""
 
 
 AROUND_GAS = 40_000
-"""Gas of the account's own work."""
+"""Gas for the account's own work, beside the payments."""
 COIN_GAS, TOKEN_GAS = 46_000, 75_000
-"""Upper bound of gas for a payment: the call, a new account, two words written."""
+"""Upper bounds of gas for a payment of coins and of tokens: the call, a new account, two words
+written."""
 
 
 class OperationPart(Struct, frozen=True):
-    """Payments of one operation, all of one token.
+    """The payments of one operation, all in one token.
 
     ``places`` are their indexes in the payments asked for; ``number`` counts the operations of the
     token from 0.
@@ -184,9 +190,9 @@ class OperationPart(Struct, frozen=True):
 
 
 def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
-    """Groups payments by token, both in their order of appearance.
+    """Groups payments by token; tokens and payments keep their order of appearance.
 
-    Raises ValueError for no payments, and for a payment of nothing.
+    Raises ValueError without payments, and for a payment of 0.
     """
     if not payments:
         raise ValueError("there is nothing to pay")
@@ -223,7 +229,7 @@ def _call(payment: OperationPayment) -> InnerCall:
 
 
 EXECUTION = -32521
-"""Error code for inner calls that would fail now."""
+"""Error code of the bundler for inner calls that would fail now."""
 SALT = 0
 _PLENTY = 10**30
 
@@ -356,8 +362,8 @@ async def _look(
 async def _with_gas(client: EvmClient, part: OperationPart, draft: UserOperation) -> UserOperation:
     """Returns the operation with gas as the bundler estimates it.
 
-    An account without tokens cannot execute its calls yet: their gas is then an upper bound, and
-    only the rest is estimated.
+    An account without the tokens cannot execute its calls yet. Their gas is then an upper bound,
+    and only the rest is estimated.
     """
     try:
         limits = await _estimated(client, draft)
@@ -399,7 +405,8 @@ def _funding(
 
 
 def _read_landed(document: Any, wanted: str, height: int) -> Landed:
-    """Reads the event alone; the bundler's own verdict is not trusted."""
+    """Returns the outcome by the EntryPoint's event alone; the bundler's own statement is not
+    trusted."""
     answer = fields(document)
     inner = fields(answer.get("receipt"))
     receipt = read_receipt(inner, digest(inner.get("transactionHash")))

@@ -1,6 +1,6 @@
-"""Chains and tokens in memory: lookup, search, and pages encoded once.
+"""Chains and tokens in memory: lookup, search, and pages that are encoded once.
 
-Only security verdicts change in a catalogue; a new version of the reference data is a new
+In a catalogue only security verdicts change; a new version of the reference data is a new
 ServiceCatalog (contract 5.3, 5.7, 5.8).
 """
 
@@ -17,7 +17,8 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
 
 Side = str
-"""The input that names a token: ``from``, ``to``, ``orders.3.from``; ``token`` in a path."""
+"""The name of the input that names a token: ``from``, ``to``, ``orders.3.from``, or ``token`` in a
+path."""
 
 _PAGES_KEPT = 256
 _PAGE_BYTES_KEPT = 64 * 1024 * 1024
@@ -35,7 +36,7 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 
 
 class ServiceCatalog:
-    """The reference data of one version of the world.
+    """The chains and tokens of one version of the reference data.
 
     ``keywords`` are extra search terms by token id; they are matched and never shown.
     """
@@ -93,13 +94,13 @@ class ServiceCatalog:
         self._page_bytes = 0
 
     def token(self, token_id: str) -> Token | None:
-        """Returns the token of a 24-hex id, in either case."""
+        """Returns the token of a 24-hex id, in either case; None if unknown."""
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
         """Returns a token that an order or its quote names.
 
-        Raises LookupError if it was removed.
+        Raises LookupError if the token was removed.
         """
         token = None if token_id is None else self.token(token_id)
         if token is None:
@@ -107,10 +108,10 @@ class ServiceCatalog:
         return token
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """Returns the token with this identifier on centralized exchanges.
+        """Returns the token with this identifier on centralized exchanges; None if unknown.
 
-        Enabled tokens go before disabled ones, verified before unverified, then the order of the
-        list.
+        If several have it, enabled tokens go before disabled ones, then verified before unverified
+        ones, then the order of the list decides.
         """
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
@@ -123,14 +124,15 @@ class ServiceCatalog:
         return token.enabled and chain is not None and chain.enabled
 
     def enabled_token(self, token_id: str, side: Side) -> Token:
-        """Returns the token.
+        """Returns the token if it is enabled.
 
-        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the side.
+        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the input ``side``.
         """
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
-        """Like :meth:`enabled_token`, by token id or ``cexTokenId`` (contract 6.2)."""
+        """Returns the token like :meth:`enabled_token`, by token id or ``cexTokenId`` (contract
+        6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:
@@ -204,9 +206,10 @@ class ServiceCatalog:
         return encoded
 
     def encoded_enabled(self, token_id: str) -> bytes:
-        """Like :meth:`encoded_token`.
+        """Returns the JSON of a token by its id.
 
-        Raises TOKEN_DISABLED for a disabled token, which the list still shows (contract 5.8, 5.9).
+        Raises TOKEN_NOT_FOUND, and TOKEN_DISABLED for a disabled token, which the list still shows
+        (contract 5.8, 5.9).
         """
         return self.encoded_token(self.enabled_token(token_id, "token"))
 

@@ -1,4 +1,4 @@
-"""Refusals: the one exception that becomes the error body (contract 3.1)."""
+"""Refusals: the exception that becomes the body of an error answer (contract 3.1)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
 
 _AGAIN_SECONDS = "1"
-"""``retry-after`` of SERVICE_UNAVAILABLE; a database that restarts is back in seconds."""
+"""``retry-after`` of SERVICE_UNAVAILABLE; a database that restarts answers again within seconds."""
 
 VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 
 
 class ServiceError(Exception):
-    """An answer other than success.
+    """Raised for an answer other than success.
 
-    ``fields`` belongs to 422 bodies; ``headers`` are sent with it. ``vendors`` are code and fields
-    of the same 422 in the dialect of the public service.
+    ``fields`` is for 422 bodies; ``headers`` are sent with the answer. ``vendors`` are code and
+    fields of the same 422 in the dialect of the public service.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
-"""The order stream ``WS /ws``: the handshake, one connection, and the hub behind them all.
+"""The order stream ``WS /ws``: the handshake, one connection, and the hub for all connections.
 
 ``Hub`` reads the outbox in commit order, and each changed order once for all its readers. It passes
-on ids only: each connection fetches the order when it sends, so that a slow reader gets the latest
+on ids only, and each connection fetches the order when it sends. So a slow reader gets the latest
 state, and at most one update per order waits (contract 11.7). Frames: contract 11.3 to 11.5.
 
-The handshake refuses before the upgrade: no credentials (401), malformed ones (400), ``partner-id``
-alone (401). Wrong credentials are refused after it: ``error`` AUTH_FAILED, then close 4401
-(contract 11.1, 11.2).
+Before the upgrade the handshake refuses missing credentials (401), malformed ones (400), and
+``partner-id`` alone (401). Wrong credentials are refused after the upgrade: ``error`` AUTH_FAILED,
+then close 4401 (contract 11.1, 11.2).
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ class _News(Struct):
 
 
 class Hub:
-    """One per process. ``run`` until cancelled, which ends every connection with 1012."""
+    """Delivers changes of orders to the connections of a process.
+
+    ``run`` works until cancelled, which ends every connection with 1012.
+    """
 
     def __init__(self, store: Store, desk: OrderDesk, clock: Clock, partners: PartnerWatch) -> None:
         self._store = store
@@ -70,10 +73,12 @@ class Hub:
         self._news: Newest[str, _News] = Newest(_NEWS_KEPT)
         self._closed = False
         self.delivered: int | None = None
-        """The newest sequence that every subscriber has received; None before the first look."""
+        """The newest outbox sequence that every subscriber has received; None before the first
+        look."""
 
     async def run(self) -> None:
-        """Delivers what is committed from now on; a store that does not answer is asked again."""
+        """Delivers what is committed from now on; if the store does not answer, it is asked
+        again."""
         self.delivered = None
         silence = Silence(log, "hub: the store")
         try:
@@ -95,7 +100,8 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Delivers every change after a sequence to the subscribers; returns the newest sequence.
+        """Delivers every change after the sequence ``after`` to the subscribers; returns the newest
+        sequence.
 
         Connections whose key was revoked meanwhile receive nothing.
         """
@@ -137,7 +143,7 @@ class Hub:
         return sum(map(len, self._subscribers.values()))
 
     def close(self) -> None:
-        """Asks every connection to end with 1012, including later ones."""
+        """Ends every connection with 1012, also those that join later."""
         self._closed = True
         self._end_all()
 
@@ -147,7 +153,7 @@ class Hub:
                 subscriber.end()
 
     def end_refused(self, accepts: Callable[[str], bool]) -> None:
-        """Ends connections whose key is no longer accepted with 4401 (contract 11.2)."""
+        """Ends connections with 4401 if their key is no longer accepted (contract 11.2)."""
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
                 # A connection that was paid for has none.
@@ -164,16 +170,18 @@ class Hub:
         return await self._desk.known(partner_id, service_ids)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Like :meth:`find`, in the state that was announced last or a newer one."""
+        """Returns an order like :meth:`find`, in the state that was announced last or a newer
+        one."""
         news = self._news.get(service_id)
         if news is None or news.order.partner_id != partner_id:
             return await self.find(partner_id, service_id)
         return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
-        """Returns the ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
+        """Returns the ``order_update`` frame of an order; ``data`` is the object of ``GET
+        /orders/{id}``.
 
-        Only its owner may ask.
+        Callers must ask for the order's owner alone.
         """
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
@@ -233,10 +241,11 @@ def client_frame(message: object) -> ClientFrame:
 
 FLOOD_SECONDS = 10.0
 FLOOD_FRAMES = 100
-"""More frames than this in FLOOD_SECONDS are refused; twice as many end the connection."""
+"""Largest number of frames in FLOOD_SECONDS; further ones are refused, and twice as many end the
+connection."""
 
 ABUSE_FRAMES = 10
-"""Consecutive invalid frames that end the connection."""
+"""Number of consecutive invalid frames that ends the connection."""
 
 _SENT_KEPT = 4096
 _PENDING_KEPT = 10_000
@@ -251,7 +260,7 @@ class _Ended(Exception):
 class StreamConnection:
     """An authenticated connection of a partner.
 
-    ``key`` is None where the handshake was paid for.
+    ``key`` is empty if the handshake was paid for.
     """
 
     def __init__(
@@ -289,7 +298,8 @@ class StreamConnection:
         return self._all or service_id in self._watched
 
     def offer(self, service_id: str) -> None:
-        """Queues a changed order of the partner; ignored unless it is watched."""
+        """Queues a changed order of the partner; does nothing unless the connection watches the
+        order."""
         if not self.watches(service_id):
             return
         if len(self._pending) >= _PENDING_KEPT:
@@ -369,8 +379,10 @@ class StreamConnection:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _note_backlog(self) -> None:
-        """Records since when too much waits: a slow reader that takes a little at a time keeps no
-        single frame waiting for long.
+        """Records since when too much waits to be sent.
+
+        This also finds a slow reader that takes a little at a time, for which no single frame waits
+        long.
         """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:
@@ -523,17 +535,19 @@ class StreamConnection:
 Endpoint = Callable[
     [WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[str | None]
 ]
-"""Returns the owner of the connection."""
+"""A function that serves a connection until its end and returns the id of its owner, None if
+refused."""
 
 
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
-    """Returns the endpoint of ``WS /ws``: authenticates a connection and serves it until it ends.
+    """Returns the endpoint of ``WS /ws``, which authenticates a connection and serves it until it
+    ends.
 
-    Its arguments are the headers with credentials; a function that refuses parameters once the
-    caller is known; and the caller, where the handshake was paid for. Raises ServiceError for a
-    handshake that is answered with plain HTTP.
+    The arguments of the endpoint are the WebSocket; the headers with credentials; a function that
+    refuses parameters, called once the caller is known; and the caller if the handshake was paid
+    for. It raises ServiceError for a handshake that is answered with plain HTTP.
     """
 
     async def serve(

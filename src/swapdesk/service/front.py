@@ -1,8 +1,9 @@
-"""Proxies before the service, and the address that callers know it by.
+"""Proxies before the service, and the address by which callers know the service.
 
-A proxy states the caller in headers that anybody can send. They count only from proxies that the
-operator names, and are read from the right, where the nearest proxy wrote: the first address that
-is no such proxy is the caller's. Whatever stands left of it may be forged.
+A proxy states the caller in headers that anybody can send. They count only if they come from
+proxies that the operator names. They are read from the right, where the nearest proxy wrote: the
+first address that is not a trusted proxy's is the caller's. Whatever is left of that address may be
+forged.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from msgspec import Struct
 Network = IPv4Network | IPv6Network
 
 HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
-"""A name or an address, without brackets."""
+"""Pattern of a host name or an address, without brackets."""
 
 _MOST_PROXIES = 32
-"""Bound on a header's entries: a longer one only costs time to read."""
+"""Largest number of a header's entries that are read; more would only cost time."""
 _AUTHORITY = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -31,7 +32,7 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 
 class Told(Struct, frozen=True):
-    """What trusted proxies state about a request; None where they state nothing.
+    """What trusted proxies state about a request; None if they state nothing.
 
     ``host`` is the name that the caller used.
     """
@@ -45,8 +46,10 @@ _NOTHING = Told()
 
 
 class Front(Struct, frozen=True):
-    """``public_url`` is where callers reach the service, without its version; ``prefix`` begins the
-    path of a request when it arrives here; ``proxies`` are trusted.
+    """Where callers reach the service, and which proxies are before it.
+
+    ``public_url`` is the address that callers use, without the version; ``prefix`` begins the path
+    of a request when it arrives here; ``proxies`` are trusted.
     """
 
     public_url: str = ""
@@ -69,7 +72,7 @@ class Front(Struct, frozen=True):
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
         """Reads the forwarding headers of a request from ``peer``.
 
-        Those of an untrusted peer, and malformed ones, state nothing.
+        Headers of an untrusted peer, and malformed ones, are ignored.
         """
         if not self.trusts(peer):
             return _NOTHING
@@ -94,10 +97,10 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address and what was stated with it.
+        """Returns the caller's address and what was stated with it, None without an address.
 
-        That is the first from the right that is no trusted proxy, or the last proxy before an entry
-        without an address.
+        The caller's is the first address from the right that is not a trusted proxy's. If an entry
+        without an address comes before, it is the last proxy's.
         """
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
@@ -114,12 +117,13 @@ class Front(Struct, frozen=True):
 
 
 def network_of(text: str) -> Network:
-    """Parses an address or a network in CIDR form. Raises ValueError, also for host bits set."""
+    """Parses an address or a network in CIDR form. Raises ValueError, also if host bits are set."""
     return ip_network(text)
 
 
 def customer_of(address: str) -> str:
-    """Returns the key of per-address limits: for IPv6 the /64, all of which one customer has."""
+    """Returns the key of per-address limits; for IPv6 this is the /64, which belongs to one
+    customer."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])
@@ -140,8 +144,9 @@ def _node(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _elements(header: str) -> list[dict[str, str]]:
-    """Parses ``Forwarded`` (RFC 7239); empty if malformed, for an open quote would swallow what the
-    nearest proxy added.
+    """Parses ``Forwarded`` (RFC 7239); returns an empty list if it is malformed.
+
+    Otherwise an open quote would swallow what the nearest proxy added.
     """
     elements: list[dict[str, str]] = []
     pairs: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The parts of a service, and the handler of each row of the operations table."""
+"""The parts of a service, and the handler of each operation in the operations table."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class ServiceParts(Shared, frozen=True, kw_only=True):
     version: str
     observers: tuple[Observer, ...] = ()
     payments: CallPayments | None = None
-    """None: calls without credentials are refused."""
+    """Takes payments of calls; None if calls without credentials are refused."""
     dialect: Dialect = Dialect.CONTRACT
     front: Front = Front()
 
 
 class RequestContext(Struct):
-    """A request after access and parsing; its models are those its row names."""
+    """A request after access and parsing; its row in the operations table names the models."""
 
     caller: Caller | None
     path: Any
@@ -80,9 +80,9 @@ class RequestContext(Struct):
 
 
 Handler = Callable[[ServiceParts, RequestContext], object]
-"""Returns the answer or an awaitable of it.
+"""A function that returns the answer or an awaitable of the answer.
 
-It is encoded as JSON; bytes are JSON already.
+The answer is encoded as JSON, except bytes, which are JSON already.
 """
 
 HANDLERS: Mapping[str, Handler] = {
@@ -133,7 +133,7 @@ HANDLERS: Mapping[str, Handler] = {
         call.delivery, call.body.model_extra or {}
     ),
 }
-"""Maps each row of ``OPERATIONS`` to the method that answers it."""
+"""The method that answers each operation, by the operation's name in ``OPERATIONS``."""
 
 if unmatched := HANDLERS.keys() ^ BY_NAME.keys():
     raise LookupError(f"rows without handlers, or handlers without rows: {sorted(unmatched)}")

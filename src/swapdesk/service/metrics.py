@@ -1,7 +1,7 @@
-"""Metrics of a service in the text format of Prometheus, and their application.
+"""Metrics of a service in the text format of Prometheus, and the application that serves them.
 
-Requests and transitions are counted as they happen; the rest is asked at the scrape
-(:mod:`~swapdesk.service.readiness`). Labels are names of this program's tables and of its file:
+Requests and transitions are counted as they happen; all other values are asked at the scrape
+(:mod:`~swapdesk.service.readiness`). Labels are names of this program's tables and of its file, so
 callers cannot create series.
 """
 
@@ -84,7 +84,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0)
-"""In seconds; a create may take 24."""
+"""Upper bounds of the histogram's buckets, in seconds; a create may take 24."""
 CREATES = frozenset({"create_exchange", "create_private_send", "create_multi_exchange"})
 _BREAKER_STATES = ("closed", "open", "half_open")
 
@@ -142,7 +142,8 @@ class Scrape(Collector):
             yield gauge
 
     def _samples(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
-        """Returns each family of gauges; one without samples is unknown now."""
+        """Yields each family of gauges with its samples; a family without samples is unknown
+        now."""
         standing, backlog, pool = (
             self._standing,
             self._standing.backlog,
@@ -188,7 +189,8 @@ class Scrape(Collector):
 
 
 def metrics_app(metrics: Metrics, parts: ServiceParts) -> ASGIApp:
-    """Answers ``GET /metrics``, and ``/ready`` for a process without an API."""
+    """Returns the application for ``GET /metrics``, and for ``/ready`` of a process without an
+    API."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -1,7 +1,8 @@
-"""Reports of each request and each transition to whoever runs the service.
+"""Reports each request and each transition to the observers of the service's operator.
 
-Observers get no header, body, query or secret: of the caller the partner's id and, on demand, the
-address. Texts are bounded, except the method and the ids of orders; :class:`Log` escapes them.
+Observers get no header, body, query or secret. Of the caller they get the partner's id and, on
+demand, the address. Texts are bounded, except the method and the ids of orders; :class:`Log`
+escapes them.
 """
 
 from __future__ import annotations
@@ -20,37 +21,39 @@ from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.orders import OrderStatusCode
 
 UNROUTED = "none"
-"""Operation of a request that matches no route."""
+"""Operation name of a request that matches no route."""
 STREAM = "stream"
 READY = "ready"
-"""Operations that are not in the table of the API."""
+"""Operation name of the readiness probe; like ``STREAM``, it is not in the table of the API."""
 
 
 class Call(Struct):
-    """A request, as far as it is known."""
+    """A request as far as it is known, for the observers."""
 
     request_id: str
     method: str = ""
     operation: str = UNROUTED
     partner: str | None = None
     order: str | None = None
-    """The order or group it was about."""
+    """Id of the order or group that the request was about."""
     address: str = ""
     status: int = 0
-    """0 for a request that was aborted."""
+    """Status of the answer; 0 if the request was aborted."""
     seconds: float = 0.0
     is_repeat: bool = False
 
 
 class Observer(Protocol):
-    """Observers are called in the middle of a request or an order: they must neither block nor
-    raise.
+    """An observer of the service, called for each request and each transition.
+
+    It is called in the middle of a request or an order, so it must neither block nor raise.
     """
 
     def answered(self, call: Call) -> None: ...
 
     def moved(self, order: StoredOrder, before: int | None) -> None:
-        """``before`` is None for a new order."""
+        """Reports a transition of an order; ``before`` is its former state, None for a new
+        order."""
         ...
 
 
@@ -61,7 +64,7 @@ def state_name(status: int) -> str:
 _log = logging.getLogger("swapdesk.service.log")
 
 FIELDS = "fields"
-"""Attribute of a log record that carries members of its line."""
+"""Name of the attribute of a log record that holds members of its line."""
 
 
 class Log:
@@ -124,7 +127,7 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
         "error": "the stack of a defect; absent for none",
     },
 }
-"""Members of the lines, by event."""
+"""Descriptions of the members of a line, by event."""
 
 
 class JsonLines(logging.Formatter):
@@ -148,9 +151,8 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def write_log(level: str) -> None:
-    """Logs to standard error: the program's records from ``level``, those of libraries from
-    ``warning``.
-    """
+    """Writes the log to standard error: this program's records from ``level`` on, those of
+    libraries from ``warning`` on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()

@@ -1,7 +1,7 @@
 """Generates the OpenAPI 3.0.3 document of this service from the operations table.
 
-pydantic writes JSON Schema 2020-12; OpenAPI 3.0 has ``nullable`` instead of a null type, no
-``const``, boolean exclusive bounds, and nothing beside a ``$ref``.
+pydantic writes JSON Schema 2020-12. OpenAPI 3.0 differs: it has ``nullable`` instead of a null
+type, no ``const``, boolean exclusive bounds, and allows nothing beside a ``$ref``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _inside(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _completed(schema: dict[str, Any], model: type[BaseModel] | None) -> dict[str, Any]:
-    """Adds what pydantic cannot know: fields that are always present, and nullable ones."""
+    """Adds what pydantic cannot know: which fields are always present, and which are nullable."""
     if model is None or not issubclass(model, WireModel):
         return schema
     properties = schema.get("properties", {})
@@ -111,7 +111,7 @@ _NULL = {"type": "object", "nullable": True, "enum": [None]}
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Makes a schema nullable; a reference has to be wrapped in OpenAPI 3.0."""
+    """Returns the schema with null allowed; OpenAPI 3.0 requires a reference to be wrapped."""
     if "$ref" in schema:
         # Beside a reference ``nullable`` says nothing: null is an alternative of its own.
         return {"anyOf": [schema, _NULL], "nullable": True}
@@ -119,7 +119,7 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def not_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Returns the schema without its null."""
+    """Returns the schema with null no longer allowed."""
     kept = {key: value for key, value in schema.items() if key != "nullable"}
     return kept["anyOf"][0] if kept.get("anyOf", [])[1:] == [_NULL] else kept
 
@@ -162,7 +162,7 @@ def converted(schema: Any) -> Any:
 
 
 def _sentence(docstring: str) -> str:
-    """Returns the first paragraph of a docstring, with names as on the wire."""
+    """Returns the first paragraph of a docstring, with names as the API spells them."""
     first = " ".join(docstring.split("\n\n")[0].split())
     return re.sub("``([A-Za-z_.]+)``", lambda name: f"`{to_camel(name[1])}`", first)
 
@@ -317,8 +317,9 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """Returns the whole document; ``version`` is that of the service, ``server`` precedes the
-    versioned path.
+    """Returns the whole document.
+
+    ``version`` is the service's; ``server`` is the address before the versioned path.
     """
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
@@ -402,9 +403,9 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
-    """Returns an entry per field; a list is a repeated name.
+    """Returns an entry per field; a list is described as a name that may be repeated.
 
-    Absent and null are no values of a query.
+    Null is never allowed, because a query has no value for it.
     """
     if model is None:
         return []
@@ -508,9 +509,10 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
-    """Links to the operation ``target``, with inputs from an answer by their JSON pointers.
+    """Returns a link to the operation ``target``, whose inputs are taken from an answer by JSON
+    pointers.
 
-    Raises LookupError for an input the target does not have.
+    Raises LookupError if the target does not have one of the inputs.
     """
     operation = BY_NAME[target]
     parameters = {*_names(operation.path_parameters), *_names(operation.query)}

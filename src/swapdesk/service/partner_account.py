@@ -1,7 +1,7 @@
 """Commissions and volume of a partner (contract 12.2 to 12.9).
 
-An order counts once it is finished, on the UTC day of ``orderFinishedReceived``. Everything is
-answered from daily sums (:mod:`swapdesk.service.store.books`).
+An order counts once it is finished, on the UTC day of ``orderFinishedReceived``. All answers are
+computed from daily sums (:mod:`swapdesk.service.store.books`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
 from swapdesk.wire.encoding.timestamps import rfc3339
 
 _PLACES = Decimal("0.00000001")
-"""Decimal places of every sum on the wire (contract 12.8)."""
+"""Smallest fraction of every sum in the API (contract 12.8)."""
 
 USUAL_DAYS = 30
 MOST_POINTS = 400
-"""Most points of a chart, the last ones: more than a year of days (contract 12.5)."""
+"""Largest number of points of a chart, the last ones: more than a year of days (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
-"""1970-01-01 and 2199-12-31, the first and last day of a chart."""
+"""The first and last day of a chart, 1970-01-01 and 2199-12-31, as ordinals."""
 
 _WEEK = timedelta(days=7)
 
@@ -49,8 +49,8 @@ Name = TypeVar("Name", str, date)
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
     """Returns the US dollars that a finished order earns its partner (contract 12.7).
 
-    That is the markup and the partner's share of the venues' fees; 0 for an order of unknown value.
-    ``partner`` None: the account is gone, and has no share.
+    This is the markup and the partner's share of the venues' fees; 0 for an order of unknown value.
+    ``partner`` is None if the account is gone; then there is no share of the fees.
     """
     if order.amount_in_usd is None:
         return Decimal(0)
@@ -107,7 +107,7 @@ def _wire(amount: Decimal) -> Decimal:
 
 
 class PartnerAccount:
-    """Answers for the caller's own account alone."""
+    """Answers questions about commissions and volume, for the caller's own account alone."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -117,7 +117,10 @@ class PartnerAccount:
         return self._clock.now().astimezone(UTC).date()
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
-        """Contract 12.2; ``month`` is when the commission was earned, also for payouts."""
+        """Returns the sums of all months or of one ``month`` (contract 12.2).
+
+        ``month`` is when a commission was earned, also for payouts.
+        """
         days, payouts = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(days), self._today()
         if query.month is None:
@@ -150,7 +153,10 @@ class PartnerAccount:
         )
 
     async def weeks(self, caller: Caller) -> list[WeeklyVolume]:
-        """Contract 12.4: from the week of the first order to this one, empty ones included."""
+        """Returns the volume by week, from the week of the first order to this one (contract 12.4).
+
+        Weeks without orders are included.
+        """
         days, _ = await self._store.books.of(caller.partner.partner_id)
         if not days:
             return []
@@ -173,7 +179,10 @@ class PartnerAccount:
         return rows
 
     async def chart(self, caller: Caller, query: ChartQuery) -> list[ChartPoint]:
-        """Contract 12.5. Raises VALIDATION_ERROR for ``from`` after ``to``."""
+        """Returns the points of a chart by day or month (contract 12.5).
+
+        Raises VALIDATION_ERROR if ``from`` is after ``to``.
+        """
         dates = self._dates(query)
         days, _ = await self._store.books.of(caller.partner.partner_id)
         length = len("YYYY-MM") if query.granularity is Granularity.MONTH else len("YYYY-MM-DD")

@@ -1,8 +1,8 @@
-"""Follows the partners as operators change them, from whichever process.
+"""Keeps a process's directory of partners up to date with changes by operators, in any process.
 
-Requests read the directory alone, which costs nothing. It is compared with the store once a second;
-a process that could not do so for a while asks before it accepts a key, which may have been revoked
-meanwhile.
+Requests read the directory alone, which costs nothing. It is compared with the store once a second.
+If that failed for a while, the process asks the store before it accepts a key, because the key may
+have been revoked meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from swapdesk.service.access import Directory
 from swapdesk.service.store.store import Store
 
 KNOWN_SECONDS = 5.0
-"""How long a look stays valid."""
+"""Seconds for which a look at the store stays valid."""
 
 
 class PartnerWatch:
@@ -30,7 +30,7 @@ class PartnerWatch:
         self._listeners.append(listener)
 
     async def look(self) -> None:
-        """Reads the partners from the store. Raises StoreUnavailable."""
+        """Reads the partners from the store if they have changed. Raises StoreUnavailable."""
         begun = self._clock.monotonic()
         if await self._store.partners.changes() != self._directory.version:
             version, partners = await self._store.partners.read()
@@ -40,9 +40,9 @@ class PartnerWatch:
         self._looked = begun
 
     async def require(self) -> None:
-        """Looks again if the last look is too old.
+        """Reads the partners again if the last look is too old.
 
-        Raises StoreUnavailable: no key is accepted then.
+        Raises StoreUnavailable; the caller must then accept no key.
         """
         if self._looked is not None and self._clock.monotonic() - self._looked > KNOWN_SECONDS:
             await self.look()

@@ -1,15 +1,15 @@
-"""Calls paid one by one: a caller without credentials pays with a signature.
+"""Calls that are paid one by one: a caller without credentials pays with a signature.
 
 Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4). A payment is
-read strictly and verified before the call is carried out, and settled after it succeeded: a refused
-call costs nothing. Where the settlement fails, the answer is withheld. An order that was created
-meanwhile stays unannounced: whoever pays for the same create again gets it, and until then it is
-carried out in silence, so that it expires.
+parsed strictly and verified before the call is carried out, and settled after the call succeeded,
+so that a refused call costs nothing. If the settlement fails, the answer is withheld. An order that
+was created meanwhile stays unannounced. Whoever pays for the same create again gets it; until then
+it is carried out without announcement, and expires.
 
-A payment serves one call. It is written down before the call, and taken back only when the call was
-refused before anything was sent: after a crash a payment that may have been settled serves nobody.
-Its transaction is written down before a chain gets it, so that one executed later, or after a
-crash, still tells what was paid for.
+A payment serves one call. It is stored before the call, and freed only if the call was refused
+before anything was sent. So after a crash a payment that may have been settled serves no other
+call. Its transaction is stored before a chain gets it. So even if the transaction is executed
+later, or after a crash, the service knows what it paid for.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from swapdesk.wire.price_tiers import PRICES, PriceTier
 VERSION = 2
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
-"""Least validity of a payment at its settlement; a settlement ends before."""
+"""Seconds that a payment must still be valid when it is settled; a settlement takes less."""
 CARRYING_SECONDS: Mapping[PriceTier, float] = {PriceTier.EXCHANGE: CARRY_SECONDS}
-"""Time that the call itself may take before, if it asks a venue or a chain."""
+"""Seconds that the call itself may take before the settlement, if it asks a venue or a chain."""
 FOLLOWED = timedelta(minutes=10)
-"""How long a transaction is looked for that a chain can no longer accept."""
+"""Time for which a transaction is still looked for after chains can no longer accept it."""
 FOLLOW_SECONDS = 5.0
 PAYMENTS_KEPT = timedelta(days=1)
-"""How long a payment is remembered after its end, from which on no chain accepts it."""
+"""Time for which a payment is remembered after its end; from the end on no chain accepts it."""
 PAYER_PREFIX = "x402:"
 LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
 
 class CallTerms(Struct, frozen=True):
-    """Asset and receiver of payments for calls.
+    """The asset and the receiver of payments for calls.
 
-    ``asset`` and ``pay_to`` have their checksum; ``name`` and ``version`` are the asset's EIP-712
-    domain.
+    ``asset`` and ``pay_to`` are addresses with checksum; ``name`` and ``version`` are the asset's
+    EIP-712 domain.
     """
 
     chain_id: int
@@ -91,17 +91,17 @@ Reason = Literal[
     "invalid_exact_evm_transaction_failed",
     "chain_unavailable",
 ]
-"""Why a payment was rejected, in the codes of the protocol's own facilitators."""
+"""The reason why a payment was rejected, in the codes of the protocol's own facilitators."""
 
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
 class CallPayment(Struct, frozen=True):
-    """A signed authorization.
+    """A signed authorization to transfer the price of a call.
 
-    ``payer`` has its checksum, times are Unix seconds, ``nonce`` and ``signature`` are lower-case
-    0x-hex.
+    ``payer`` is an address with checksum, times are Unix seconds, ``nonce`` and ``signature`` are
+    lower-case 0x-hex.
     """
 
     payer: str
@@ -114,19 +114,20 @@ class CallPayment(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Equal for two payments of which the chain executes only one."""
+        """The payment's id; it is equal for two payments of which the chain executes only one."""
         return f"{self.terms.chain_id} {self.terms.asset} {self.payer} {self.nonce}"
 
     @property
     def ends(self) -> datetime:
-        """When chains stop accepting it; the last day of the calendar for one that never ends."""
+        """When chains stop accepting the payment; the last day of the calendar if that is never."""
         return datetime.fromtimestamp(min(self.valid_before, _LAST_SECOND), UTC)
 
 
 class Settled(Struct, frozen=True):
-    """``transaction`` is the hash on the chain; None where ``reason`` says why it does not count.
+    """The outcome of a settlement.
 
-    ``open``: it may still be executed.
+    ``transaction`` is the hash on the chain; if it is None, ``reason`` says why the payment does
+    not count. ``open`` is True if the payment may still be executed.
     """
 
     transaction: str | None = None
@@ -139,13 +140,13 @@ Note = Callable[[str], Awaitable[None]]
 
 class Facilitator(Protocol):
     async def objection(self, payment: CallPayment) -> Reason | None:
-        """Returns why the chain would reject it now; None where it would not."""
+        """Returns the reason why the chain would reject the payment now; None if it would not."""
         ...
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
-        """Sends it and waits for its execution, within a bounded time.
+        """Sends the payment and waits for its execution, within a bounded time.
 
-        ``note`` gets the hash before the chain does.
+        ``note`` gets the transaction's hash before the chain gets the transaction.
         """
         ...
 
@@ -153,7 +154,7 @@ class Facilitator(Protocol):
 
 
 class PaymentNeeded(Exception):
-    """The answer is 402.
+    """Raised if the answer is 402.
 
     ``headers`` say what to pay, and why a payment was rejected.
     """
@@ -164,7 +165,7 @@ class PaymentNeeded(Exception):
         self.headers = headers
 
     def page(self) -> str:
-        """The page for a person who opens the address in a browser."""
+        """Returns the page for a person who opens the address in a browser."""
         # Programs never see it, and templates take a while to load.
         from swapdesk.web_page import web_page
 
@@ -185,7 +186,7 @@ PAGE_HEADERS = {
 
 
 class CallPayments:
-    """Takes payments of calls. Raises StoreUnavailable where they cannot be written down."""
+    """Takes payments of calls. Methods raise StoreUnavailable if a payment cannot be stored."""
 
     def __init__(
         self, terms: CallTerms, facilitator: Facilitator, store: Store, clock: Clock
@@ -201,7 +202,8 @@ class CallPayments:
     def needed(
         self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
-        """Returns the 402 of a call of ``url``; ``response`` goes into ``payment-response``."""
+        """Returns the 402 for a call of ``url``; ``response`` is the value of
+        ``payment-response``."""
         entry = self._terms.entry(tier)
         required = {
             "x402Version": VERSION,
@@ -215,7 +217,8 @@ class CallPayments:
         return PaymentNeeded(entry, headers)
 
     async def accept(self, header: str | None, tier: PriceTier, url: str) -> CallPayment:
-        """Reserves the payment for this call; it serves no other. Raises PaymentNeeded."""
+        """Checks the payment and reserves it for this call; it serves no other. Raises
+        PaymentNeeded."""
         if header is None:
             raise self.needed(tier, url)
         try:
@@ -242,9 +245,9 @@ class CallPayments:
         await self._store.payments.free(payment.key)
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
-        """Returns the value of ``payment-response``.
+        """Settles the payment; returns the value of ``payment-response``.
 
-        Raises PaymentNeeded: the answer is withheld.
+        Raises PaymentNeeded if the settlement failed and the answer has to be withheld.
         """
         sent: str | None = None
 
@@ -283,14 +286,16 @@ class CallPayments:
 
 
 def payer_of(partner_id: str) -> str | None:
-    """Returns the payer's address by account id; None for every other account."""
+    """Returns the payer's address from the id of a payer's account; None for every other
+    account."""
     is_payer = partner_id.startswith(PAYER_PREFIX)
     return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if is_payer else None
 
 
 def caller_of(payment: CallPayment) -> Caller:
-    """Returns the payer's own account, so that orders, lists and the stream show each payer only
-    theirs.
+    """Returns the payer as a caller with an account of its own.
+
+    So orders, lists and the stream show each payer only what that payer paid for.
     """
     partner = Partner(
         partner_id=f"{PAYER_PREFIX}{payment.payer.lower()}",

@@ -1,16 +1,17 @@
 """Admission of a partner's calls by tier or override, and the count of a month's requests.
 
-A window is a minute, hour or day of the service's UTC time. A call passes when all three have room
-and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
+A window is a minute, hour or day of the service's UTC time. A call is admitted if all three have
+room, and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
 ``partner-id`` have windows of their own, and so has each address that calls without credentials
 (contract 2.12). Usage: contract 12.1.
 
-The counts are in the store, for all processes over it. A quote is counted there before it is
-carried out, an exchange in the commit that begins it. Of reads a process takes a share in advance,
-a part of what is left, and gives back each second what it did not use: so no window ever admits
-more than its limit, a killed process leaves at most its share too much in the count, and reads do
-not wait for the disk. An address is counted by each process, and written nowhere: a flood of
-strangers must not cost a write each.
+The counts are in the store, for all processes that use it. A quote is counted there before it is
+carried out, an exchange in the commit that begins it. Calls of an address are counted by each
+process and never stored, because a flood of strangers must not cost a write each.
+
+For reads a process counts a share in advance, a part of the calls that are left, and gives back
+each second what it did not use. So no window ever admits more than its limit, a killed process
+leaves at most its share too much in the count, and reads do not wait for the disk.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ WINDOW_SECONDS = (60, 3_600, 86_400)
 
 
 class RateDecision(Struct):
-    """The window that binds, as ``ratelimit-*`` headers state it.
+    """The state of the window with the least room, as the ``ratelimit-*`` headers show it.
 
-    ``resets_in``: seconds until that window ends. ``retry_after`` is set on a refused call: whole
-    seconds until every full window has ended.
+    ``resets_in`` is the seconds until that window ends. ``retry_after`` is set on a refused call:
+    whole seconds until every full window has ended.
     """
 
     limit: int
@@ -74,7 +75,7 @@ class LimitReached(ServiceError):
 
 
 class CallCount(Struct, frozen=True):
-    """Calls of one class by a partner in the open windows.
+    """The number of a partner's calls of one class in the current windows.
 
     ``numbers`` and ``used`` are in the order of ``WINDOW_SECONDS``.
     """
@@ -85,9 +86,10 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """Reads the rows of the store.
+        """Returns the count from the rows of the store.
 
-        A window that has ended is empty; one that another process has opened already is open.
+        A window that has ended counts as empty. A later window that another process has begun
+        already is used.
         """
         seconds = now.timestamp()
         by_length = {row.seconds: row for row in rows}
@@ -118,12 +120,13 @@ class CallCount(Struct, frozen=True):
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """Returns the place of the window with the fewest calls left; among equals the longest."""
+        """Returns the index of the window with the fewest calls left; among equals the longest
+        one."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
     def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
-        """Raises LimitReached, with the time to retry, where a window is full."""
+        """Raises LimitReached, with the time to retry, if a window is full."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if full:
             wait = max(_ends_in(place, self.at) for place in full)
@@ -141,7 +144,7 @@ def _most(limits: RateWindows) -> tuple[int, int, int]:
 
 
 class CountedCall:
-    """A call that is counted when the store takes it; its headers state ``decision``."""
+    """A call that is counted when the store calls ``take``; then ``decision`` has its headers."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -162,14 +165,16 @@ class CountedCall:
 
 
 SHARE = 16
-"""Divisor of the calls left that gives a process its share, at least one."""
+"""Number by which the calls left are divided to get a process's share; a share is at least one
+call."""
 
 
 class CallShare(CountedCall):
-    """Calls that a process has counted in the store and admits without asking it.
+    """Calls that a process has counted in the store in advance, and admits without asking the
+    store.
 
-    It may also remember a full window, to ask no more for a while. ``left`` are those not admitted
-    yet.
+    ``left`` is the number of calls not admitted yet. The share may also remember a full window, so
+    that the store is not asked for a while.
     """
 
     def __init__(
@@ -182,7 +187,7 @@ class CallShare(CountedCall):
         self._room = 0
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Returns the counts with the whole share. Raises LimitReached."""
+        """Returns the counts with all calls of the share. Raises LimitReached."""
         self._count = count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
@@ -193,9 +198,9 @@ class CallShare(CountedCall):
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
-        """Admits one call; returns None if none is left for this minute or under these limits.
+        """Admits one call; returns None if none is left for this minute or the limits have changed.
 
-        Raises LimitReached where a window was full.
+        Raises LimitReached if a window was full.
         """
         seconds = self._clock.now().timestamp()
         if self._count is None or limits != self._limits:
@@ -211,7 +216,7 @@ class CallShare(CountedCall):
 
     @property
     def unused(self) -> list[Usage]:
-        """Returns the calls left, in each window that they counted in."""
+        """The calls that were not admitted, for each window in which they were counted."""
         if not self.left or self._count is None:
             return []
         rows = self._count.rows(self.counted, self.rate_class)
@@ -222,18 +227,18 @@ class CallShare(CountedCall):
 
 
 STRANGER_READS = 60
-"""Reads a minute of each address without credentials; IPv6 by the network of one customer."""
+"""Number of reads a minute for each address without credentials; for IPv6 for each /64 network."""
 
 
 class AddressMinutes:
-    """Calls of each address without credentials in this minute; stored nowhere."""
+    """Counts of this minute's calls by address without credentials; they are stored nowhere."""
 
     def __init__(self) -> None:
         self._minute = 0
         self._used: Counter[str] = Counter()
 
     def admit(self, address: str, now: datetime) -> RateDecision:
-        """Counts one call. Raises LimitReached."""
+        """Counts one call of the address. Raises LimitReached."""
         address = customer_of(address)
         seconds = now.timestamp()
         minute = int(seconds // WINDOW_SECONDS[0])
@@ -250,9 +255,9 @@ class AddressMinutes:
 
 
 class RequestCounter:
-    """Authenticated requests by partner and UTC month; written to the store in batches.
+    """Counts authenticated requests by partner and UTC month, and stores the counts in batches.
 
-    A killed process loses at most the last second, a shutdown nothing.
+    If the process is killed, at most the last second is lost; at a shutdown nothing is lost.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -268,14 +273,14 @@ class RequestCounter:
         self._unwritten[self._month()][partner.partner_id] += 1
 
     async def in_month(self, partner: Partner) -> int:
-        """Returns the requests of this month, unwritten ones included."""
+        """Returns the partner's requests of this month, including those that are not stored yet."""
         month = self._month()
         async with self._writing:
             written = await self._store.calls.in_month(partner.partner_id, month)
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
-        """Writes the counts; keeps those that could not be written. Raises StoreUnavailable."""
+        """Stores the counts; keeps those that could not be stored. Raises StoreUnavailable."""
         async with self._writing:
             for month in list(self._unwritten):
                 counts = self._unwritten.pop(month)
@@ -302,18 +307,17 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call to be counted by the commit of what it does; None where nothing is
-        limited.
-        """
+        """Returns a call that is counted in the commit of its work; None if the caller has no
+        limit."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
         return CountedCall(_counted(caller), rate_class, limits, self._clock)
 
     async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Counts one call; returns None for operations without a class.
+        """Counts one call; returns None if the caller has no limit for this class.
 
-        Raises LimitReached, and StoreUnavailable when it cannot be written down.
+        Raises LimitReached, and StoreUnavailable if the call cannot be counted.
         """
         limits = limits_of(caller, rate_class)
         if limits is None:
@@ -354,7 +358,7 @@ class RateLimiter:
         return self._strangers.admit(address, self._clock.now())
 
     async def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Returns the state of the windows, for a call that counted in none.
+        """Returns the state of the windows for a call that counted in none; None without a limit.
 
         Raises StoreUnavailable.
         """
@@ -367,7 +371,7 @@ class RateLimiter:
     async def flush(self) -> None:
         """Gives back what is left of every share, and forgets full windows.
 
-        Raises StoreUnavailable; the calls then stay counted.
+        Raises StoreUnavailable; the calls that were left then stay counted.
         """
         shares = list(self._shares.values())
         self._shares.clear()
@@ -379,7 +383,7 @@ class RateLimiter:
             await self._store.calls.free(unused)
 
     async def limits(self, caller: Caller) -> RateLimits:
-        """Returns the record of ``GET /rateLimits``: the very numbers that are enforced."""
+        """Returns the answer to ``GET /rateLimits``: the same numbers that are enforced."""
         partner = caller.partner
         return RateLimits(
             monthly_request_count=await self._requests.in_month(partner),
@@ -395,9 +399,9 @@ def _counted(caller: Caller) -> str:
 
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
-    """Returns the limits of a class of calls; None without any.
+    """Returns the caller's limits for a class of calls; None without a limit.
 
-    By ``partner-id`` half of a key's.
+    A caller by ``partner-id`` has half the limits of a key.
     """
     limits = _of_key(caller.partner, rate_class)
     public = caller.key is None and not caller.pays

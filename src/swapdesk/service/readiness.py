@@ -1,7 +1,7 @@
-"""Readiness: the database, its clock, a worker for due orders, and the nodes.
+"""Readiness: the database, its clock, a worker for due orders, and the nodes of chains.
 
 The parts are probed together, at most once a second, and for at most ``PROBE_SECONDS`` each. The
-answer is public, so that it names parts alone; the log says once why one is silent.
+answer is public, so it gives only the state of each part; the log says once why a part is silent.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ T = TypeVar("T")
 
 PROBE_SECONDS = 2.0
 OVERDUE_SECONDS = 10.0
-"""An order due for longer shows that nobody works."""
+"""Seconds for which an order may be due before this shows that no worker runs."""
 ABSENT_SECONDS = 60.0
-"""A worker unseen for longer is absent: more than a restart takes, and than clocks may differ."""
+"""Seconds after which an unseen worker counts as absent: more than a restart takes, and than clocks
+may differ."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
-    """What waits in the store, in seconds, 0 for nothing.
+    """The work that waits in the store; ages are in seconds, 0 if nothing waits.
 
-    ``overdue`` is the age of the oldest due order, ``untold`` that of the oldest change not
-    delivered to the streams of this process. None where a wrong clock cannot tell, and for
-    ``untold`` without streams. ``attended``: a worker was seen lately, or this process does all the
-    work.
+    ``overdue`` is the age of the oldest due order. ``untold`` is the age of the oldest change that
+    was not delivered to the streams of this process, None without streams. Both are None if the
+    clock is wrong. ``attended`` is True if a worker was seen lately, or if this process does all
+    the work.
     """
 
     overdue: float | None
@@ -54,11 +55,11 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """Answers of the parts; None for a silent one.
+    """The state of all parts; None for a part that did not answer.
 
-    ``works`` concerns this process, and its clock was right or wrong when last compared: neither
-    counts while the database is silent. ``outgrown``: the database belongs to a newer release, and
-    this process no longer uses it.
+    ``works`` is True if this process's worker runs, and ``clock_is_right`` is by the last
+    comparison; both are ignored while the database is silent. ``outgrown`` is True if the database
+    belongs to a newer release, so that this process no longer uses it.
     """
 
     backlog: Backlog | None
@@ -94,8 +95,10 @@ class Standing(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """``degraded`` while some of several nodes are silent: the other chains are served, and
-        otherwise every process would leave its balancer at once.
+        """``ready``, ``degraded`` or ``unready``.
+
+        ``degraded`` means that some of several nodes are silent. The other chains are still served,
+        and with ``unready`` the load balancer would drop every process at once.
         """
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
@@ -147,10 +150,10 @@ class Readiness:
         parts = ("the database", *map(_node, chains))
         self._silences = {part: Silence(log, part) for part in parts}
         self.outgrown: SchemaError | None = None
-        """Why all work has ended, once the database belongs to a newer release."""
+        """The reason why all work has ended, once the database belongs to a newer release."""
 
     async def look(self) -> Standing:
-        """Returns the standing, at most a second old."""
+        """Returns the state of all parts, at most a second old."""
         if self._standing is not None and self._clock.monotonic() - self._looked < _FRESH_SECONDS:
             return self._standing
         # One who gives up must not end the look of the others.

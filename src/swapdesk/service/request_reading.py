@@ -1,6 +1,5 @@
-"""Strict reading of parameters and bodies; the 422 names what is wrong (contract 1.5 to 1.14 and
-3.4).
-"""
+"""Strict parsing of parameters and bodies; a 422 names what is wrong (contract 1.5 to 1.14 and
+3.4)."""
 
 from __future__ import annotations
 
@@ -22,7 +21,8 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""A query parameter that is never a credential and never ours (contract 2.4)."""
+"""Name of a query parameter that is never a credential and never a parameter of ours (contract
+2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -33,7 +33,7 @@ _FIELDS_SHOWN = 50
 
 
 class NoParameters(RequestModel):
-    """The parameters of an operation that takes none."""
+    """The parameters of an operation that has none."""
 
 
 def names_api_key(query_string: bytes) -> bool:
@@ -43,7 +43,7 @@ def names_api_key(query_string: bytes) -> bool:
 
 
 def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
-    """Decodes names and values of a query string; 422 for bytes that are not UTF-8."""
+    """Decodes names and values of a query string; raises 422 for bytes that are not UTF-8."""
     pairs = []
     for part in query_string.split(b"&"):
         if part:
@@ -68,7 +68,7 @@ def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """Validates parameters as ``model``; one 422 names every wrong one."""
+    """Validates parameters as ``model``; raises a 422 that names every wrong parameter."""
     try:
         return parse_query(model, pairs)
     except QueryError as error:
@@ -84,9 +84,10 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """Reads a body:
+    """Returns the body of a request.
 
-    415 if declared as something else than JSON, or encoded; 413 as soon as it is too long.
+    Raises 415 if it is declared as something else than JSON, or as encoded; 413 as soon as it is
+    too long.
     """
     content_type = request.headers.get("content-type", "")
     kind, *rest = (part.strip().lower() for part in content_type.split(";"))
@@ -124,7 +125,7 @@ def json_object(data: bytes) -> dict[str, Any]:
 
 
 def body(model: type[M], sent: dict[str, Any]) -> M:
-    """Validates a body as ``model``; one 422 names every wrong field."""
+    """Validates a body as ``model``; raises a 422 that names every wrong field."""
     try:
         return validate(model, sent, side="service")
     except ShapeError as error:
@@ -138,7 +139,8 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """Adds to a refusal the value of each field as it was sent, if it was (contract 3.2)."""
+    """Adds to each field of a refusal the value that was sent in it, if there was one (contract
+    3.2)."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})

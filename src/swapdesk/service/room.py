@@ -13,7 +13,10 @@ from swapdesk.service.venues.registry import Venues
 
 
 class Shared(Struct, frozen=True):
-    """One of each for all rooms of a service. ``rng`` draws ids, and chooses among equals."""
+    """The collaborators that all rooms of a service share.
+
+    ``rng`` draws ids, and chooses among equals.
+    """
 
     store: Store
     catalog: ServiceCatalog
@@ -23,7 +26,7 @@ class Shared(Struct, frozen=True):
 
 
 class Room:
-    """A part of the service over the shared collaborators. One per process."""
+    """A part of the service that uses the shared collaborators. One per process."""
 
     def __init__(self, shared: Shared) -> None:
         self._store = shared.store

@@ -1,11 +1,13 @@
 """The layer between the server and a handler, the same for every request.
 
-Route, method, the own clock, access (or payment, or signature), rate limit, parameters, handler: in
-this order. Every answer carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413
-and a refused WebSocket handshake. Routes come from the operations table. No redirects: a trailing
-slash is another path (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method
-without a row, except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get
-the name of a request's row, never a value from the caller.
+The steps are, in this order: route, method, the own clock, access (or payment, or signature), rate
+limit, parameters, handler. Every answer carries ``Date`` from the clock and ``x-request-id``, also
+404, 405, 413 and a refused WebSocket handshake.
+
+Routes come from the operations table. There are no redirects: a trailing slash is another path
+(contract 1.3). HEAD and OPTIONS are answered 405 with ``Allow``, like every method without a row,
+except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get the name of a
+request's row, never a value from the caller.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ from swapdesk.wire.price_tiers import PriceTier
 logger = logging.getLogger(__name__)
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
-"""The public service ignores unknown parameters of these (contract 1.22)."""
+"""Operations whose unknown parameters the public service ignores (contract 1.22)."""
 
 
 _ENDS = b'"validUntil":{"format":"date-time","type":"string"}'
@@ -72,7 +74,10 @@ _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
-    """Renames the members of an answer, except in the description of the service."""
+    """Returns an answer with its members renamed for the dialect.
+
+    In the OpenAPI document only ``serviceId`` and the format of ``validUntil`` are changed.
+    """
     if dialect is Dialect.CONTRACT:
         return data
     if operation == "openapi":
@@ -84,23 +89,24 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Seen(Struct):
-    """What the answer to a request, and its observers, need to know."""
+    """What becomes known about a request, for its answer and its observers."""
 
     call: Call
     dialect: Dialect
     admission: RateDecision | None = None
     page: _Headers = ()
-    """Headers that let the page which asks read the answer."""
+    """Headers that let the page that sent the request read the answer."""
     paid: _Headers = ()
 
     def refused(self, error: ServiceError) -> None:
-        """Records the full window of a refused call, and when to retry."""
+        """Records the full window of a refused call and the time to retry, if a limit was the
+        reason."""
         if isinstance(error, LimitReached):
             self.admission = error.decision
 
 
 class Found(Struct, frozen=True):
-    """A row, and the path parameters as they were sent."""
+    """The operation of a request, and the path parameters as they were sent."""
 
     operation: Operation
     parameters: list[tuple[str, str]]
@@ -125,7 +131,7 @@ class _Template(Struct, frozen=True):
 
 
 class Router:
-    """Routes under ``prefix``; a literal segment wins over a parameter."""
+    """Finds the operation of a path under ``prefix``; a literal segment wins over a parameter."""
 
     def __init__(self, operations: Iterable[Operation], prefix: str) -> None:
         self._prefix = prefix
@@ -146,7 +152,10 @@ class Router:
         )
 
     def find(self, method: str, path: str) -> Found:
-        """Returns the row of a request. Raises NOT_FOUND, or METHOD_NOT_ALLOWED with ``Allow``."""
+        """Returns the operation of a request.
+
+        Raises NOT_FOUND, or METHOD_NOT_ALLOWED with ``Allow``.
+        """
         prefix, rest = path[: len(self._prefix)], path[len(self._prefix) :]
         if prefix == self._prefix and rest.startswith("/"):
             methods = self._literal.get(rest)
@@ -180,7 +189,7 @@ _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "or
 _AT_THE_DOOR = {rate_class: rate_class for rate_class in RateClass} | {
     RateClass.EXCHANGE: RateClass.ATTEMPT
 }
-"""Class that a request counts in on arrival; an exchange itself counts when it begins."""
+"""The rate class in which a request counts on arrival; an exchange itself counts when it begins."""
 _JSON = (b"content-type", b"application/json")
 
 
@@ -193,7 +202,7 @@ class _Answer(Struct):
 _PREFLIGHT = _Answer(b"", 204, browsers.PREFLIGHT)
 _NOT_NOW = "The service cannot answer at present. Try again."
 _GONE = _Answer(b"", 499, ())
-"""Status in the log: the client left before its request was complete."""
+"""Answer to a client that left before its request was complete; the status 499 is only logged."""
 
 
 class Surface:
@@ -274,7 +283,10 @@ class Surface:
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
-        """Returns the payer of a handshake without credentials, which costs as much as a state."""
+        """Returns the payer of a handshake without credentials, None if it is not to be paid.
+
+        It costs as much as the state of an order.
+        """
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
         _no_parameters(scope["query_string"])
@@ -345,7 +357,7 @@ class Surface:
         return await self._carried_out(match, caller, request, seen, origin, signed)
 
     async def _ready(self, scope: Scope) -> _Answer:
-        """Answers the operator's probe, which is in no document of the API."""
+        """Returns the answer to the operator's probe, which is in no document of the API."""
         if scope["method"] != "GET":
             raise _only_get()
         _no_parameters(scope["query_string"])
@@ -378,9 +390,9 @@ class Surface:
         return await self._done(match, caller, request, seen, signed=signed)
 
     async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
-        """Returns the handler's answer to an exchange, which counts only when it begins.
+        """Returns the handler's answer to an exchange, which is counted only when it begins.
 
-        A refusal states the windows without counting in them.
+        If it is refused, the headers state the windows without counting the call.
         """
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
@@ -438,10 +450,10 @@ class Surface:
 
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
-        """Yields the payer once the payment is verified and written down.
+        """Yields the payer once the payment is verified and stored.
 
-        A successful call is settled, the payment of a refused one is free again. Raises
-        PaymentNeeded, also where the answer is withheld.
+        If the call succeeds, its payment is settled; if it is refused, the payment is freed. Raises
+        PaymentNeeded, also if the answer has to be withheld.
         """
         payments = self._parts.payments
         assert payments is not None, "asked before"
@@ -465,9 +477,10 @@ class Surface:
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """Returns the body of a request with the right signature, and its delivery.
+        """Returns the body of a request with a valid signature, and its delivery.
 
-        Wrong ones count by their address; right ones are never limited by those.
+        Requests with wrong signatures count by their address; valid ones are never limited by that
+        count.
         """
         try:
             source = dict(match.parameters)["source"]
@@ -479,10 +492,10 @@ class Surface:
             raise
 
     async def _require_knowledge(self) -> None:
-        """Refuses without a right clock and current keys: windows, prices and payments depend on
-        them.
+        """Raises SERVICE_UNAVAILABLE or StoreUnavailable without a right clock and current keys.
 
-        The caller learns neither reason: another process may answer, or this one later.
+        Windows, prices and payments depend on both. The caller does not learn which is missing:
+        another process may answer, or this one later.
         """
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:
@@ -506,7 +519,7 @@ class Surface:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> bytes:
-    """Formats ``Date`` of a second since 1970; many answers share one."""
+    """Returns the ``Date`` header for a second since 1970; many answers share one."""
     return formatdate(second, usegmt=True).encode()
 
 
@@ -520,7 +533,7 @@ def _path(scope: Scope) -> str:
 def _sent_by(scope: Scope) -> dict[str, str]:
     """Returns the credential headers without surrounding blanks (RFC 9110 5.5).
 
-    Repeated ones are joined, so that two are invalid.
+    A repeated header is joined into one text, so that two credentials are invalid.
     """
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
@@ -560,7 +573,8 @@ def _no_handshake(method: str) -> ServiceError:
 
 
 def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
-    """The 402: empty for a program, a page for a person with a browser (contract 3.6)."""
+    """Returns the 402: an empty object for a program, a page for a person with a browser (contract
+    3.6)."""
     headers = [(name.encode(), text.encode()) for name, text in needed.headers.items()]
     person = "text/html" in asked.get("accept", "") and "Mozilla" in asked.get("user-agent", "")
     if not person:

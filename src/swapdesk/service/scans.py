@@ -1,6 +1,7 @@
 """Security scans: a token is scanned when it is selected, and again once its verdict is stale.
 
-A quote or ``GET /minMax`` selects its tokens; the answer never waits for the scan (contract 5.13).
+A request for quotes or for ``GET /minMax`` selects its tokens; the answer never waits for the scan
+(contract 5.13).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, Unscanned
 
 SCAN_SECONDS = 10.0
 RETRY_AFTER = timedelta(minutes=5)
-"""How long the verdict of a failed scan stands."""
+"""Time for which the verdict of a failed scan is valid."""
 CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
-"""Time after which another process may repeat the scan of a killed one."""
+"""Time after which another process may repeat a scan whose process was killed."""
 
 logger = logging.getLogger(__name__)
 
@@ -34,11 +35,11 @@ class TokenScanner(Protocol):
 
 
 class TokenScans:
-    """Keeps the verdicts in the catalogue and in the store.
+    """Scans tokens, and keeps their verdicts in the catalogue and in the store.
 
-    One of all processes scans a token, and the others take its verdict; without a scanner nothing
-    is scanned. A stale verdict stands until there is a newer one, also over a restart: its
-    ``expires_at`` tells its age.
+    Of all processes only one scans a token, and the others take its verdict; without a scanner
+    nothing is scanned. A stale verdict stays until there is a newer one, also after a restart; its
+    ``expires_at`` shows its age.
     """
 
     def __init__(
@@ -50,16 +51,18 @@ class TokenScans:
         self._clock = clock
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, int] = {}
-        """Ends of the verdicts that were read from the store, by token id."""
+        """Ends of the verdicts that were read from the store, by token id, in microseconds since
+        1970."""
 
     async def catch_up(self) -> None:
-        """Reads the verdicts of other processes and of earlier ones. Raises StoreUnavailable."""
+        """Reads the verdicts that other processes and earlier runs have stored. Raises
+        StoreUnavailable."""
         for token_id, written, ends in await self._store.scans.newer(self._ends):
             self._ends[token_id] = ends
             self._take_up(token_id, written)
 
     def selected(self, *tokens: Token) -> None:
-        """Scans those tokens that have no verdict, or a stale one."""
+        """Begins a scan of each token whose verdict is missing or stale."""
         if self._scanner is None:
             return
         for token in tokens:

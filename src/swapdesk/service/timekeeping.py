@@ -1,8 +1,9 @@
-"""Compares the clock of this process with the database's, which is the same for all.
+"""Compares the clock of this process with the database's, which is the same for all processes.
 
-With a clock that is ahead, orders and bundles would expire whose payers are still in time; with one
-that is behind, a quote would be taken whose price is long gone; and either would count calls in the
-windows of another time. So a process whose clock is wrong does nothing that depends on time.
+If the clock is ahead, orders and bundles would expire although their payers are still in time. If
+it is behind, a quote would be accepted although its price is long outdated. In both cases calls
+would be counted in the windows of another time. So a process whose clock is wrong does nothing that
+depends on time.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ log = logging.getLogger(__name__)
 
 
 class Timekeeper:
-    """Without a ``tolerance`` the clock is right by definition: a world of its own shares it with
-    nobody.
+    """Knows whether the clock of this process agrees with the database's, within ``tolerance``.
+
+    Without a ``tolerance`` the clock is right by definition, because no other process works by it.
     """
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
@@ -38,7 +40,7 @@ class Timekeeper:
 
     @property
     def is_right(self) -> bool:
-        """As of the last look."""
+        """True if the clock agreed with the database's at the last look."""
         return self._right.is_set()
 
     async def look(self) -> None:
@@ -62,8 +64,8 @@ class Timekeeper:
     async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
         """Runs a part of the background while the clock is right.
 
-        It is cancelled when the clock is wrong, as at the end of the process, and restarted when it
-        is right again.
+        The part is cancelled when the clock becomes wrong, as at the end of the process, and
+        restarted when the clock is right again.
         """
         while True:
             await self._right.wait()

@@ -1,10 +1,11 @@
 """Events that venues and bundlers send to the service (contract 15).
 
 An event is a hint and never a fact. It says which order, or which operation of a bundle, has news;
-the worker then asks the venue, as it does without. So an event that is forged, repeated, late or
-out of order moves neither money nor a state, and a lost one costs time alone. The sender is
-authenticated by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes of the body.
-An event counts once by its id.
+the worker then asks the venue, as it does without events. So an event that is forged, repeated,
+late or out of order changes neither money nor a state, and a lost one costs only time.
+
+The sender is authenticated by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes
+of the body. An event with the same id counts once.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ from swapdesk.wire.webhook_signature import (
 from swapdesk.wire.webhooks import WebhookAcknowledgement
 
 BUNDLER = "bundler"
-"""The source of events about operations; every other one is a venue, with events about orders."""
+"""The source of events about operations of bundles; every other source is a venue, with events
+about orders."""
 
 _LEG = re.compile(r"([0-9A-Za-z]{1,64}):", re.ASCII)
-"""A venue knows an order by the key of its leg: our id, and the leg's name."""
+"""Pattern of the key by which a venue knows an order's leg: our id of the order, then the leg's
+name."""
 
 
 class Delivery(Struct, frozen=True):
@@ -49,7 +52,10 @@ class Delivery(Struct, frozen=True):
 
 
 class Webhooks:
-    """``secrets`` by source; events wake ``worker`` and ``bundles``."""
+    """Checks events and wakes ``worker`` and ``bundles``.
+
+    ``secrets`` are the signing secrets by source.
+    """
 
     def __init__(
         self,
@@ -66,10 +72,10 @@ class Webhooks:
         self._bundles = bundles
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
-        """Reads the headers, before the body.
+        """Returns the delivery that the headers claim, before the body is read.
 
-        Raises NOT_FOUND for an unknown source, INVALID_API_CREDENTIALS where no body could make
-        them right.
+        Raises NOT_FOUND for an unknown source, INVALID_API_CREDENTIALS if no body could make the
+        headers right.
         """
         now = self._clock.now().timestamp()
         if source not in self._secrets:
@@ -97,9 +103,10 @@ class Webhooks:
         return claimed
 
     async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
-        """Wakes whoever follows what the event names; a repeated one does nothing.
+        """Wakes the worker or the bundles that the event concerns; does nothing for a repeated
+        event.
 
-        Raises VALIDATION_ERROR where the body names another id than the header.
+        Raises VALIDATION_ERROR if the body names another id than the header.
         """
         if event.get("id", delivery.event_id) != delivery.event_id:
             raise invalid("id", "is not the webhook-id that was signed")
@@ -121,7 +128,7 @@ class Webhooks:
 
 
 def _unsigned() -> ServiceError:
-    """The same answer for every fault, so that a forger learns nothing."""
+    """Returns the refusal, which is the same for every fault, so that a forger learns nothing."""
     return ServiceError(
         ErrorCode.INVALID_API_CREDENTIALS,
         "The signature of this event is missing, wrong, too old or too early.",

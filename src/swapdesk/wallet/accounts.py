@@ -122,8 +122,8 @@ AUTO_LOCK_SECONDS = 900.0
 
 
 def has_smart_accounts(*, live: bool) -> bool:
-    """True if bundles can be paid on EVM chains. Only in the sandbox a factory of smart accounts is
-    known, and no setting names another."""
+    """True if bundles can be paid on EVM chains. A factory of smart accounts is known only in the
+    sandbox, and no setting names another."""
     return not live
 
 

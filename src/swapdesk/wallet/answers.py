@@ -206,7 +206,7 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     replaces: str | None
     created: datetime
     problem: str | None = None
-    """The node's last message against the transaction."""
+    """The last message of the node against the transaction, None if there was none."""
     code: TransactionCode | None = None
 
     @property

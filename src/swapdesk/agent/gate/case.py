@@ -37,14 +37,14 @@ owner."""
 
 
 class Taking(Struct, frozen=True):
-    """The most that one signature lets be taken: ``units`` of the token sold, by ``by``. ``by`` is
-    empty if the units leave by the signature alone.
+    """The amount of the token sold that can leave by one signature: ``units``, taken by ``by``.
+    ``by`` is empty if the units leave by the signature alone.
 
     ``grants`` is True if the signature itself lets ``by`` take the units, False if ``by`` takes
     them out of an allowance given elsewhere. Of signatures with the same ``once`` at most one is
-    ever executed; it is None if only the content identifies the signature. The other fields are set
-    for documents only: ``kind`` and ``nonce`` say where the chain records the use of the document.
-    After ``ends``, in Unix seconds, an unused document can no longer be used.
+    ever executed; ``once`` is None if only the content identifies the signature. The other fields
+    are set for documents only. ``kind`` and ``nonce`` say where the chain records the use of the
+    document. After ``ends``, in Unix seconds, an unused document can no longer be used.
     """
 
     units: int
@@ -57,7 +57,8 @@ class Taking(Struct, frozen=True):
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns what a claim lets be taken; 0 units if it takes nothing of the token sold."""
+    """Returns the amount of the token sold that can leave by a claim; 0 units if none of that token
+    can."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -444,12 +445,13 @@ class Rule(Struct, frozen=True):
 
 
 def refuses(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that makes a function of objections a rule that refuses."""
+    """Returns a decorator that makes a rule that refuses out of a function that yields
+    objections."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.REFUSE, frozenset(binds), check)
 
 
 def warns(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that makes a function of objections a rule that warns."""
+    """Returns a decorator that makes a rule that warns out of a function that yields objections."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.WARN, frozenset(binds), check)

@@ -2,8 +2,8 @@
 
 Broadcasting repeats identical bytes and never makes new ones, so it may be repeated as often as
 wanted. A node's receipt is compared with the node's other answers; if they contradict each other,
-the transaction stays open. On Solana sending is repeated until the blockhash expires. Only after
-that, and if the chain finally does not know the bytes, can they have no effect any more.
+the transaction stays open. On Solana sending is repeated until the blockhash expires. If the
+finalized chain does not have the bytes after that, they can have no effect any more.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The own account, as the command line and the screen show it."""
+"""The user's own account, as the command line and the screen show it."""

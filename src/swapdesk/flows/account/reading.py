@@ -1,8 +1,9 @@
-"""What the page of the account shows, read from the service and kept for a minute; and as CSV.
+"""The content of the account page, read from the service and kept for a minute; and the same as
+CSV.
 
-How much of each limit is used, when it begins anew, and whether it lasts until then. Volume by day:
-the months it is asked for (a month is a text as ``2026-11``, in UTC), a round scale, and bars that
-a terminal can draw.
+For each limit: how much is used, when the next window begins, and whether the limit lasts until
+then. For the volume by day: the months to ask for (a month is a text such as ``2026-11``, in UTC),
+a round scale, and bars that a terminal can draw.
 """
 
 from __future__ import annotations
@@ -41,29 +42,28 @@ OF_PAYER = (
     "You pay each call: a minute counts calls of every kind, hour and day show quotes and"
     " exchanges alone."
 )
-"""What the gauges show to who pays each call (contract 14.6)."""
+"""The sentence beside the gauges for a profile that pays each call (contract 14.6)."""
 
 _TELLING = 0.1
-"""The part of a window that has to be over before its pace says anything."""
+"""The share of a window that has to pass before a forecast is made from its pace."""
 
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _EARLIEST = "1970-01"
 LONGEST_DATE = len("2026-11-01")
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 HALVES = " ____####"
-"""The same in ASCII: a cell is empty, low or full."""
+"""The bars' characters in ASCII; a cell is empty, low or full."""
 _TOPS = (1, 2, 4, 6, 8, 10)
-"""Ends of a scale whose half is as round as they are."""
+"""Round numbers for the top of a scale; half of each is round as well."""
 KEPT = timedelta(seconds=60)
 READS = 3
 COLUMNS = ("date", "orders", "volumeUsd")
 
 
 class LimitGauge(Allowance, frozen=True):
-    """One window of one class of calls. ``used`` counts the calls of this profile, and of the
-    partner's other programs where an answer told of them. ``endsAt``: when it is used up at this
-    pace. ``exceeded``: more is used than was allowed by whoever asked.
-    """
+    """One window of one class of calls. ``used`` counts the calls of this profile, and those of the
+    partner's other programs if an answer reported them. ``endsAt`` is when the limit is used up at
+    the present pace. ``exceeded`` is True if more is used than the caller allowed."""
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
@@ -87,13 +87,13 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def percent(self) -> int:
-        """Whole percent, rounded down; 100 where nothing is allowed."""
+        """Whole percent of the limit that is used, rounded down; 100 if no call is allowed."""
         return self.used * 100 // self.limit if self.limit > 0 else 100
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit is used up at the pace of this window; None where it lasts until the
-        window ends, and where too little of the window is over to say."""
+        """When the limit is used up at the pace of this window. None if it lasts until the window
+        ends, or if too little of the window has passed to say."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
@@ -105,7 +105,8 @@ class LimitGauge(Allowance, frozen=True):
 
 
 def limit_gauges(budget: Budget) -> tuple[LimitGauge, ...]:
-    """Minute, hour and day of quotes and of exchanges; empty before the limits are known."""
+    """Returns the gauges of minute, hour and day, for quotes and for exchanges; empty before the
+    limits are known."""
     now = budget.now()
     return tuple(
         LimitGauge(
@@ -124,13 +125,13 @@ def _window_end(now: datetime, window: Window) -> datetime:
 
 
 def over(gauges: tuple[LimitGauge, ...], percent: int) -> tuple[LimitGauge, ...]:
-    """Gauges with more than ``percent`` used."""
+    """Returns the gauges of which more than ``percent`` percent is used."""
     return tuple(gauge for gauge in gauges if gauge.used * 100 > gauge.limit * percent)
 
 
 def forecast(gauges: tuple[LimitGauge, ...]) -> str | None:
-    """One sentence on the limit that would make the desk wait longest; None if all last until their
-    windows end."""
+    """Returns one sentence on the limit that would make the desk wait longest; None if all limits
+    last until their windows end."""
     ending = [(gauge, end) for gauge in gauges if (end := gauge.ends_at) is not None]
     if not ending:
         return None
@@ -146,21 +147,22 @@ def month_of(moment: datetime) -> str:
 
 
 def stepped(month: str, by: int, now: datetime) -> str:
-    """The month ``by`` months later or earlier; never after the one of ``now``."""
+    """Returns the month ``by`` months later (earlier if negative), but none after the month of
+    ``now``."""
     year, number = map(int, month.split("-"))
     count = year * 12 + number - 1 + by
     return min(max(f"{count // 12:04}-{count % 12 + 1:02}", _EARLIEST), month_of(now))
 
 
 def month_name(month: str, now: datetime) -> str:
-    """``November``, with the year when it is not this one."""
+    """Returns the month's name, such as ``November``; with the year if it is not this year."""
     year, number = map(int, month.split("-"))
     name = calendar.month_name[number]
     return name if year == now.astimezone(UTC).year else f"{name} {year}"
 
 
 def days_query(month: str, now: datetime) -> ChartQuery:
-    """The days of a month, of the present one up to today."""
+    """Returns the query for the days of a month; for the present month, up to today."""
     first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=UTC)
     days = calendar.monthrange(first.year, first.month)[1]
     last = min(first + timedelta(days=days - 1), now)
@@ -168,7 +170,8 @@ def days_query(month: str, now: datetime) -> ChartQuery:
 
 
 def scale_of(values: Sequence[Decimal]) -> Decimal:
-    """The lowest round top of a chart, in dollars, that holds all values."""
+    """Returns the lowest round top of a scale, in dollars, that is at least as high as all
+    values."""
     highest = max(values, default=Decimal(0))
     if highest <= 0:
         return Decimal(100)
@@ -177,19 +180,19 @@ def scale_of(values: Sequence[Decimal]) -> Decimal:
 
 
 def scale_labels(top: Decimal) -> tuple[str, str, str]:
-    """Labels of the top, the middle and the base line."""
+    """Returns the labels of the top, the middle and the base line."""
     return short_usd(top), short_usd(top / 2), "0"
 
 
 def _eighths(value: Decimal, top: Decimal, rows: int) -> int:
-    """The height of a bar in eighths of a row, at least one for a value above 0."""
+    """Returns the height of a bar in eighths of a row; at least one for a value above 0."""
     if value <= 0:
         return 0
     return max(1, int((value * 8 * rows / top).to_integral_value()))
 
 
 def short_usd(value: Decimal) -> str:
-    """``60k``, ``1.5M``, ``0.04``."""
+    """Returns an amount in short: ``60k``, ``1.5M``, ``0.04``."""
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (1_000, "k")):
         if value >= unit:
             return f"{(value / unit).normalize():f}{letter}"
@@ -199,7 +202,8 @@ def short_usd(value: Decimal) -> str:
 def bar_rows(
     values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
-    """One character for each bar, the highest row first. A value of 0 is a dot on the base line."""
+    """Returns the rows of a bar chart, the highest first, with one character for each bar. A value
+    of 0 is a dot on the base line."""
     top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [_eighths(value, top, rows) for value in values]
     drawn = []
@@ -220,8 +224,9 @@ def text_chart(
     columns: int = 80,
     ascii_only: bool = False,
 ) -> list[str]:
-    """Lines of a chart with its scale at the left, and the first and the last date below. More bars
-    than ``columns`` hold follow below it, on the same scale."""
+    """Returns the lines of a chart with its scale at the left, and the first and the last date
+    below. If there are more bars than ``columns`` hold, the others follow below on the same
+    scale."""
     if not dates:
         return []
     top = scale_of(values)
@@ -239,7 +244,7 @@ def text_chart(
 
 
 def _parts(bars: int, most: int) -> list[tuple[int, int]]:
-    """Ranges of bars of about equal length, wide enough for two dates below."""
+    """Returns ranges of bars of about equal length, each wide enough for two dates below."""
     count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
     ends = [bars * part // count for part in range(count + 1)]
     return list(pairwise(ends))
@@ -252,14 +257,15 @@ def _below(dates: Sequence[str]) -> str:
 
 
 def begins_late(first: str, asked: datetime) -> str | None:
-    """The day or month that was asked for, if a chart begins later, at ``first``; else None."""
+    """Returns the day or month that was asked for if the chart begins later, at ``first``; else
+    None."""
     wanted = f"{asked.astimezone(UTC):%Y-%m-%d}"[: len(first)]
     return wanted if wanted != first else None
 
 
 class AccountReading(Struct, frozen=True):
-    """``days`` are those of ``month`` and of the month before it, oldest first; ``weeks`` newest
-    first."""
+    """What was read for the account page. ``days`` are those of ``month`` and of the month before
+    it, oldest first; ``weeks`` are newest first."""
 
     month: str
     read_at: datetime
@@ -272,20 +278,21 @@ class AccountReading(Struct, frozen=True):
 
 
 class AccountReader:
-    """Reads one account. Results less than a minute old cost nothing."""
+    """A reader of one account. A result less than a minute old is returned again without a call."""
 
     def __init__(self, api: PartnerApi) -> None:
         self._api = api
         self._kept: dict[str, AccountReading] = {}
 
     def kept(self, month: str) -> AccountReading | None:
-        """The reading of a month while it is fresh; else None."""
+        """Returns the kept reading of a month if it is fresh; else None."""
         reading = self._kept.get(month)
         fresh = reading is not None and self._api.server_now() - reading.read_at < KEPT
         return reading if fresh else None
 
     async def read(self, month: str, *, anew: bool = False) -> AccountReading:
-        """At most three reads. Raises ClientError."""
+        """Reads a month with at most three calls; ``anew`` ignores what is kept. Raises
+        ClientError."""
         if not anew and (reading := self.kept(month)) is not None:
             return reading
         now = self._api.server_now()
@@ -303,12 +310,12 @@ class AccountReader:
 
 
 def account_export_name(reading: AccountReading) -> str:
-    """``swapdesk-account-2026-11.csv``."""
+    """Returns the name of the export file: ``swapdesk-account-2026-11.csv``."""
     return f"swapdesk-account-{reading.month}.csv"
 
 
 def account_csv(reading: AccountReading) -> str:
-    """A head, and a row for each day of the month."""
+    """Returns CSV with a head line, and a line for each day of the month."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -131,7 +131,7 @@ def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
 def newest_part(
     ledger: Ledger, intent_id: str, kind: Kind, name: str | None = None
 ) -> Operation | None:
-    """Returns the part of a kind that was begun last, None if there is none. ``name`` tells
-    signatures apart."""
+    """Returns the part of a kind that was begun last, None if there is none. ``name`` selects one
+    of several signatures."""
     parts = ledger.parts(intent_id, kind)
     return next((part for part in reversed(parts) if part.body.get("name") == name), None)

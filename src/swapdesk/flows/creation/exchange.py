@@ -101,7 +101,7 @@ LATEST = timedelta(minutes=1)
 """How long after the end of its quote an order may still become visible at the service."""
 
 LAST_MOMENT = timedelta(seconds=5)
-"""The least validity that a quote needs to be confirmed."""
+"""The validity that a quote must exceed to be confirmed."""
 
 
 class ExchangeFlow:

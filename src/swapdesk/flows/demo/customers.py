@@ -1,5 +1,5 @@
-"""Others who use the sandbox while a demonstration runs: private sends of another partner, paid
-from accounts of their own, to addresses that nobody used before."""
+"""Other customers who use the sandbox while a demonstration runs: private sends of another partner,
+paid from accounts of their own, to addresses that nobody used before."""
 
 from __future__ import annotations
 
@@ -19,34 +19,37 @@ from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuote
 from swapdesk.wire.tokens import Token
 
 MIDDLE_BY = "pl"
-"""Pell trades neither Monero nor Bitcoin: a route that begins there leads over Ether."""
+"""The code of the exchange Pell. Pell trades neither Monero nor Bitcoin, so a private route that
+begins there leads over Ether."""
 AHEAD = 120.0
-"""World seconds after the first of the others at which Alice comes."""
+"""Seconds of sandbox time from the start until Alice creates her order, so that other customers can
+come before her."""
 COUNT = 8
 ALIKE = 5
-"""So many of them send about as much as Alice, over the same exchange."""
+"""The number of customers who send about as much as Alice, through the same exchange."""
 _EARLY = 3
-"""So many of these come before her, and are paid before Bob is; the others come with her, so that
-a world that runs very fast has company too."""
+"""The number of these customers who come before Alice and are paid before Bob. The others come
+after her start, so that a very fast sandbox has other payments, too."""
 _SPREAD = 240.0
-"""World seconds within which they come."""
+"""Seconds of sandbox time within which the customers come."""
 _LOOK = 30.0
-"""World seconds between two looks of theirs at their orders."""
+"""Seconds of sandbox time after which a customer looks at the order again."""
 _SHORTEST, _LONGEST = 0.1, 1.0
-"""Seconds of the machine after which the speed of the world is asked again."""
+"""The shortest and the longest wait in real seconds before the sandbox's speed is asked again."""
 
 log = logging.getLogger(__name__)
 
 
 def unused_address(token: Token, *names: object) -> str:
-    """An address on the token's chain that belongs to no key."""
+    """Returns an address on the token's chain that belongs to no key."""
     seed = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
     return derive_address(token.chain_data.kind, seed)
 
 
 async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -> None:
-    """World seconds, at the speed that the world has meanwhile: who waits with the speed of the
-    beginning comes when the demonstration is long over."""
+    """Waits so many seconds of sandbox time, at the speed that the sandbox has during the wait.
+    With only its first speed, a customer would come long after a demonstration that was made
+    faster."""
     while seconds > 0:
         fast = speed()
         passing = max(_SHORTEST, min(seconds / fast, _LONGEST))
@@ -55,7 +58,7 @@ async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -
 
 
 class Customer:
-    """A customer with the time of arrival, an amount and a receiver."""
+    """A customer with a time of arrival, an amount and a receiver."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name
@@ -72,8 +75,8 @@ class Customer:
     async def send(
         self, api: PartnerApi, control: SandboxControl, wait: Callable[[float], Awaitable[None]]
     ) -> None:
-        """Arrives, creates an order, pays it and waits for its end; leaves if refused. ``wait``
-        takes world seconds."""
+        """Waits for the time of arrival, creates an order, pays it and waits for its end; gives up
+        if the service refuses. ``wait`` takes seconds of sandbox time."""
         await wait(self.comes_after)
         try:
             quotes = await self._quotes(api, [MIDDLE_BY]) if self._alike else []

@@ -1,6 +1,6 @@
-"""One demonstration, carried out in the sandbox and noted stage by stage.
+"""One demonstration, carried out in the sandbox and recorded stage by stage.
 
-Alice pays from an account of her own and Bob's address is new, so that nothing of an earlier
+Alice pays from an account of her own and Bob's address is new, so that no payment of an earlier
 demonstration is found on them. A stage holds what was known when it was reached; going back shows
 that again.
 """
@@ -60,9 +60,10 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 SELLS, AMOUNT = "usdc.base", Decimal(500)
-"""What Alice pays where nothing else was chosen."""
+"""The token and the amount that Alice pays unless others are chosen."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
-"""World seconds between two looks at the exchanges, and the fewest of the machine."""
+"""Seconds of sandbox time between two looks at the exchanges, and the shortest such pause in real
+seconds."""
 
 _ALICE = (
     ("in your wallet, if you sent nothing", "in Alice's wallet, if she sent nothing"),
@@ -74,8 +75,8 @@ _ALICE = (
 
 
 class DemoFailed(Exception):
-    """The demonstration cannot begin or go on; the sentence says why. ``field`` is the choice at
-    fault, if one is."""
+    """Raised if the demonstration cannot begin or continue; the sentence says why. ``field`` is the
+    choice at fault, if there is one."""
 
     def __init__(self, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -83,8 +84,8 @@ class DemoFailed(Exception):
 
 
 class DemoChoice(Struct, frozen=True):
-    """``amount`` and ``token`` as typed; None takes those of the demonstration, None for
-    ``speed`` the world as it runs."""
+    """What the user chose. ``amount`` and ``token`` are as typed; None takes those of the
+    demonstration. If ``speed`` is None, the sandbox keeps its speed."""
 
     name: str = "private"
     seed: int = 7
@@ -94,9 +95,10 @@ class DemoChoice(Struct, frozen=True):
 
 
 class Demonstration:
-    """``run`` carries a demonstration out and calls ``on_stage`` with each stage; ``record`` keeps
-    them. ``tag`` tells its accounts from those of others. Raises DemoFailed. What waits for the
-    sandbox raises DemoFailed, ClientError, NodeError and JournalUnavailable."""
+    """A running demonstration. ``run`` carries it out and calls ``on_stage`` with each stage;
+    ``record`` keeps the stages. ``tag`` is part of its accounts' names, so that demonstrations do
+    not share accounts. The constructor raises DemoFailed. Methods that wait for the sandbox raise
+    DemoFailed, ClientError, NodeError and JournalUnavailable."""
 
     def __init__(self, desk: Desk, demo: Demo, choice: DemoChoice, tag: str) -> None:
         if desk.link.control is None:
@@ -140,7 +142,8 @@ class Demonstration:
         return choice.token
 
     def _paid(self, typed: str | None) -> Decimal:
-        """The typed amount, else about the usual value in another token."""
+        """Returns the typed amount; if none was typed, the usual amount, converted to about the
+        same value if another token is sold."""
         if typed is not None:
             try:
                 return typed_amount(typed, self.sold)
@@ -189,8 +192,8 @@ class Demonstration:
             on_stage(stage)
 
     async def last_look(self) -> Stage:
-        """The last stage as it is now, once the other customers were served: their payouts are what
-        Bob's is hidden among."""
+        """Waits until the other customers were served, and returns the last stage as it is then.
+        Bob's payout is hidden among the payouts to these customers."""
         if self._others is not None:
             await self._others
         await self._read_on(self._chains)
@@ -204,7 +207,7 @@ class Demonstration:
         await world_wait(seconds, self._clock, lambda: float(self.speed))
 
     async def close(self) -> None:
-        """Restores the speed of the world."""
+        """Ends the other customers, closes the chains' readers and restores the sandbox's speed."""
         if self._others is not None:
             self._others.cancel()
             await asyncio.gather(self._others, return_exceptions=True)
@@ -216,7 +219,8 @@ class Demonstration:
     # what Alice does
 
     async def create(self) -> None:
-        """Creates the order as any user of the desk does: journaled, compared, read again."""
+        """Creates the order as any user of the desk would: recorded in the journal, compared with
+        what was confirmed, and read again."""
         link, token = self._desk.link, self.bought
         row, result = await self._best_quote()
         recipient = check_recipient(self._bob, token, book=self._desk.book, paid={})
@@ -239,7 +243,8 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """A private route over a coin of a local chain, if there is one."""
+        """Returns a private route over a coin of a local chain if there is one, else another
+        private route; for an exchange, a standard route."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD
@@ -268,7 +273,8 @@ class Demonstration:
     # what support does
 
     async def find_order(self) -> None:
-        """Alice names only her transaction; support pastes that as it is."""
+        """Searches for the order from Alice's message, which names only her transaction, as support
+        would."""
         paid = self.record[-1].paid
         if paid is None:
             raise DemoFailed("Alice's payment is in no block that was read.")
@@ -299,7 +305,8 @@ class Demonstration:
     # what is known
 
     async def _until(self, row: StageRow) -> Stage:
-        """Waits until a stage has come. The order is read when its exchanges have news."""
+        """Waits until the stage of ``row`` is reached, and returns it. The order is read again only
+        if its exchanges report a change."""
         assert self._tracked is not None  # the first row creates it
         seen: tuple[OrderLeg, ...] | None = None
         while True:
@@ -356,7 +363,7 @@ class Demonstration:
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """A transfer with the names of the catalogue."""
+        """Returns a transfer with the catalogue's symbol and amount."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None
@@ -364,7 +371,7 @@ class Demonstration:
         return Movement(**asdict(moved), symbol=symbol, amount=amount)
 
     def _searched(self, stage: Stage) -> Stage:
-        """The stage with the result of a search in everything read so far."""
+        """Returns the stage with the result of a search in all blocks read so far."""
         bob = self._bob.lower()
         first = stage.legs[0].deposit_address.lower() if stage.legs else None
         paid = next((transfer for transfer in self._transfers if transfer.receiver == first), None)
@@ -392,7 +399,7 @@ class Demonstration:
             self._transfers += map(self._movement, await self._chains[name].read_on())
 
     def _come(self) -> None:
-        """Other customers, of another partner, use the sandbox meanwhile."""
+        """Starts other customers, of another partner, who use the sandbox at the same time."""
         link, control = self._desk.link, self._control
         if not link.connection.others:
             return
@@ -418,8 +425,8 @@ class Demonstration:
 
 
 def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, str]:
-    """Returns where the money is and who acts next while a leg has this status, which the service
-    sees later."""
+    """Returns where the money is and who acts next while a leg has this status. The exchanges
+    report a status before the service does."""
     leg, last = legs[place], place + 1 == len(legs)
     comes = f"{tracker_amount(leg.sold.amount, 'pay')} {leg.sold.symbol}"
     if status == "WAITING":
@@ -435,13 +442,13 @@ def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, st
 
 
 def _called(legs: Sequence[OrderLeg], place: int) -> str:
-    """``Pell, the first exchange``."""
+    """Returns a leg's exchange in words: ``Pell, the first exchange``."""
     venue = legs[place].venue
     return venue if len(legs) == 1 else f"{venue}, the {('first', 'second')[place]} exchange"
 
 
 def _of_alice(text: str) -> str:
-    """Turns a sentence to whoever made the order into one about Alice, who pays Bob."""
+    """Changes a sentence to the owner of the order into one about Alice, who pays Bob."""
     for sentence, alices in _ALICE:
         text = text.replace(sentence, alices)
     return text

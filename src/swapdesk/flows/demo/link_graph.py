@@ -1,7 +1,8 @@
-"""What is drawn of a link search: the payments of the case with the crowd around them.
+"""The picture of a link search: the payments of the demonstrated order with other payouts around
+them.
 
-Accounts that payments join are an island. Where nothing leads from Alice to Bob, each of them
-stands on an island of its own, and between two islands there is nothing to draw.
+Accounts connected by payments form an island. If no payments lead from Alice to Bob, they are on
+different islands, and nothing is drawn between two islands.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from swapdesk.flows.demo.link_search import Movement
 from swapdesk.flows.demo.stage import Stage, head_of
 
 MOST_OF_CROWD = 8
-"""So many payouts are drawn beside Bob's; a picture of more is read by nobody."""
+"""The number of other payouts that are drawn beside Bob's; a picture with more would be
+unreadable."""
 
 
 class Account(Struct, frozen=True):
-    """``column`` counts the payments that lead to it on its island, ``row`` the accounts above it
-    in its column."""
+    """An account in the picture. ``column`` is the number of payments that lead to the account on
+    its island; ``row`` is the number of accounts above it in its column."""
 
     address: str
     name: str
@@ -39,7 +41,7 @@ class Edge(Struct, frozen=True):
     sender: Account
     receiver: Account
     linked: bool
-    """Whether it is a step of a path from Alice to Bob."""
+    """True if the payment is a step of a path from Alice to Bob."""
 
 
 class Island(Struct, frozen=True):
@@ -58,19 +60,21 @@ class Island(Struct, frozen=True):
         return sum(account.column == column for account in self.accounts)
 
     def below_top(self, account: Account) -> float:
-        """Where an account stands, as a share of the height: each column is spread over it."""
+        """Returns how far below the top an account is, as a share of the height; the accounts of a
+        column are spread evenly."""
         return (account.row + 0.5) / self.rows(account.column)
 
     @property
     def height(self) -> int:
-        """Rows of its highest column."""
+        """The number of rows of the island's highest column."""
         return max(map(self.rows, range(self.columns)))
 
 
 def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
-    """Returns the islands, in order of their first payment, and how many payouts of the crowd are
-    not drawn. Drawn are the payments of the case, the path from Alice to Bob if there is one, and
-    the payouts of the crowd nearest in time to Bob's."""
+    """Returns the islands, in order of their first payment, and the number of the crowd's payouts
+    that are not drawn. The crowd are the payouts that fit Alice's deposit as well as Bob's does.
+    Drawn are the payments of the order, the path from Alice to Bob if there is one, and the crowd's
+    payouts nearest in time to Bob's."""
     crowd = _nearest(stage)
     linked = stage.search.path if stage.search else ()
     each_once = dict.fromkeys([*stage.moved, *linked, *crowd])
@@ -89,7 +93,7 @@ def _nearest(stage: Stage) -> list[Movement]:
 
 
 def _names(stage: Stage) -> dict[str, str]:
-    """Names of accounts, as far as the order and its exchanges state them."""
+    """Returns the names of accounts, as far as the order and its exchanges name them."""
     names: dict[str, str] = {}
     for place, leg in enumerate(stage.legs):
         names[leg.deposit_address.lower()] = f"{leg.venue}, deposit"
@@ -106,7 +110,7 @@ def _names(stage: Stage) -> dict[str, str]:
 
 
 def _joined(payments: list[Movement]) -> list[list[Movement]]:
-    """The payments by island, each in order of time; an address is the same account on every
+    """Returns the payments of each island in order of time. An address is the same account on every
     chain."""
     islands: list[list[Movement]] = []
     for payment in payments:

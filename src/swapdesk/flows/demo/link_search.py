@@ -1,8 +1,9 @@
-"""What leads from one account to another in the blocks that were read, and what still matches.
+"""Searches the blocks that were read for payments that lead from one account to another, and for
+amounts that still match.
 
-Two ways are searched: payments one after the other over any number of accounts, and one account
-that had dealings with both. Equal amounts are a third. Nothing is said of what was not read: not
-of other chains, not of the exchanges' own records.
+The search looks for a chain of payments over any number of accounts, for one account that had
+payments with both, and for equal amounts. It makes no statement about what was not read, such as
+other chains or the exchanges' own records.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from swapdesk.flows.notation import about_amount, counted, duration, percent, tr
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
-"""Percent: a watcher who does not know the fees compares within at least so much."""
+"""The smallest difference in percent that a watcher compares with, because a watcher does not know
+the fees."""
 _HUNDRED = Decimal(100)
 
 
 class Movement(ChainTransfer, frozen=True):
-    """A payment on a chain; ``amount`` is None for a token that the catalogue does not have."""
+    """A payment on a chain; ``amount`` is None if the catalogue does not have the token."""
 
     PRINTED: ClassVar = {
         "chain": "chain", "block": "height", "hash": "hash", "from": "sender", "to": "receiver",
@@ -35,10 +37,10 @@ class Movement(ChainTransfer, frozen=True):
 
 
 class LinkSearch(Struct, frozen=True):
-    """``blocks`` are the heights read of each chain, first and last; ``transfers`` and
-    ``accounts`` how many were in them. ``path`` are payments from one end to the other, in
-    order of time; ``shared`` accounts that paid or were paid by both; ``equal`` payments to the
-    second account of exactly what the first one paid."""
+    """The result of a search. ``blocks`` are the first and the last height read of each chain;
+    ``transfers`` and ``accounts`` are their numbers in these blocks. ``path`` are payments from the
+    first account to the second, in order of time. ``shared`` are accounts that had payments with
+    both. ``equal`` are payments to the second account with an amount that the first one paid."""
 
     blocks: Mapping[str, tuple[int, int]]
     transfers: int
@@ -54,7 +56,7 @@ def search_link(
     target: str,
     blocks: Mapping[str, tuple[int, int]],
 ) -> LinkSearch:
-    """Searches for a link between two accounts; an address is the same account on every chain."""
+    """Searches for a link between two accounts. An address is the same account on every chain."""
     moved = sorted(
         transfers,
         key=lambda transfer: (transfer.at, transfer.chain, transfer.height, transfer.position),
@@ -76,8 +78,9 @@ def search_link(
 
 
 def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement, ...]:
-    """Who can hold what came from the source, in order of time: each account is reached by the
-    first payment from an account reached before."""
+    """Returns the payments over which money from the source may have come to the target, in order
+    of time; empty if there are none. Each account is reached by the first payment from an account
+    reached before."""
     reached: dict[str, Movement] = {}
     for payment in moved:
         from_there = payment.sender == source or payment.sender in reached
@@ -92,7 +95,7 @@ def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement
 
 
 def _partners(moved: Iterable[Movement], account: str, other: str) -> set[str]:
-    """Everybody who paid an account or was paid by it, except ``other``."""
+    """Returns all accounts that paid ``account`` or were paid by it, except ``other``."""
     ends = {
         payment.receiver if payment.sender == account else payment.sender
         for payment in moved
@@ -102,17 +105,17 @@ def _partners(moved: Iterable[Movement], account: str, other: str) -> set[str]:
 
 
 class Comparison(Struct, frozen=True):
-    """A figure that a watcher can still compare, and how many others it fits."""
+    """A figure that a watcher can compare, and how many other payouts it fits."""
 
     label: str
     value: str
     remark: str
     brief: str = ""
-    """For where there is no room for the others."""
+    """The figure and the remark in short, for narrow places."""
 
 
 def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
-    """Comparisons before any payout."""
+    """Returns the comparisons that are possible before any payout."""
     lower_by = percent(-_lower_by(paid, promised))
     return (
         Comparison(
@@ -131,8 +134,8 @@ def compared_after(
     since: Sequence[Movement],
     crowd: Sequence[Movement],
 ) -> tuple[Comparison, ...]:
-    """A deposit with its payout, with the other payouts ``since``, and with the ``crowd`` of those
-    that fit as well."""
+    """Compares a deposit with its payout, with the other payouts ``since`` the deposit, and with
+    the ``crowd`` of those that fit as well."""
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
     fit = len(crowd)
     came, went = tracker_amount(paid.amount, "pay"), tracker_amount(got.amount)
@@ -165,8 +168,8 @@ def payouts_since(
     got: Movement,
     wallets: Collection[str],
 ) -> list[Movement]:
-    """What the exchanges paid to others since a deposit, of the same token as its payout.
-    ``wallets`` are what they pay from, as explorers label them."""
+    """Returns what the exchanges paid to others since the deposit ``paid``, in the token of its
+    payout ``got``. ``wallets`` are the exchanges' payout addresses, which block explorers label."""
     return [
         transfer
         for transfer in transfers
@@ -179,18 +182,18 @@ def payouts_since(
 
 
 def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
-    """Those whose amount fits the deposit as well as the payout does."""
+    """Returns the payouts whose amount fits the deposit as well as the real payout does."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
     return [payout for payout in since if least <= payout.units * _HUNDRED <= most]
 
 
 def _within(paid: Movement, got: Movement) -> Decimal:
-    """Percent below the deposit within which a watcher looks for its payout."""
+    """Returns the percentage below the deposit within which a watcher looks for its payout."""
     lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
 
 
 def _lower_by(paid: Decimal, got: Decimal) -> Decimal:
-    """In percent of what was paid."""
+    """Returns by how much the payout is lower, in percent of what was paid."""
     return ROUGH.multiply(ROUGH.divide(paid - got, paid), _HUNDRED)

@@ -1,7 +1,7 @@
-"""The stages of a demonstration: the tables, what was known when one came, and its texts: three
-panes, the path from Alice to Bob, and the link search.
+"""The stages of a demonstration: their tables, the facts known at each, and the texts made from
+them: three panes, the path from Alice to Bob, and the link search.
 
-Screen and transcript show the same lines. Nothing is said that was not read or searched.
+Screen and printed demonstration show the same lines. They state only what was read or searched.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOW_FAR = {
     "FINISHED": 5,
     "FALLBACK": 5,
 }
-"""How far a leg is by its status; one that failed is nowhere on the way."""
+"""How far a leg has come, by its status; the status of a failed leg is not in this table."""
 
 ALICE, CHAIN, SERVICE, SUPPORT = (
     "What Alice did",
@@ -55,15 +55,15 @@ _TONES = {
     "REFUNDED": "trouble",
     "EXPIRED": "trouble",
 }
-"""Of a leg; every other status moves."""
+"""The tones of a leg's statuses; every other status has the tone ``moving``."""
 _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class StageRow(Struct, frozen=True):
-    """One row of the table of a demonstration. ``act`` is done first; ``reached`` says whether
-    the stage, or a later one, has come. ``more`` is told on demand; ``short`` is the name where
-    there is little room. ``holder`` is the leg that the money is at, from 0, and the status of it
-    that the stage is about; None where the order tells."""
+    """One row of a demonstration's table of stages. ``act`` is carried out first. ``reached``
+    returns True if the stage or a later one was reached. ``more`` is shown on demand; ``short`` is
+    the name for narrow places. ``holder`` is the number of the leg that has the money, from 0, and
+    the leg's status at this stage; None if the order itself says where the money is."""
 
     name: str
     short: str
@@ -76,26 +76,26 @@ class StageRow(Struct, frozen=True):
 
 
 class Demo(Struct, frozen=True):
-    """A demonstration. ``buys`` is ``symbol.chain``, None for a private send."""
+    """A demonstration. ``buys`` is ``symbol.chain``; None for a private send."""
 
     title: str
     did: str
     """What Alice did: ``created a private send``."""
     buys: str | None
     fault: str | None
-    """What happens to the order."""
+    """The fault that is set on the order; None if it succeeds."""
     rows: tuple[StageRow, ...]
 
     @property
     def private(self) -> bool:
-        """A private send, for which other customers use the sandbox meanwhile."""
+        """True for a private send, during which other customers use the sandbox."""
         return self.buys is None
 
 
 class PaneLine(Struct, frozen=True):
-    """``at`` or ``label`` stands before it: a time, or the name of a leg. ``tone`` is strong,
-    muted, done, moving, waiting, trouble, or none. ``whole`` is the text where there is room for
-    all of it."""
+    """A line of a pane. Before it is a time, ``at``, or the name of a leg, ``label``. ``tone`` is
+    strong, muted, done, moving, waiting, trouble, or empty. ``whole`` is the full text, for wide
+    places."""
 
     text: str
     label: str = ""
@@ -109,7 +109,7 @@ class PaneLine(Struct, frozen=True):
 
 
 class Pane(Struct, frozen=True):
-    """What one of the people sees."""
+    """What one of the participants sees."""
 
     PRINTED: ClassVar = {"title": "title", "lines": "texts", "ending": "ending"}
 
@@ -119,18 +119,18 @@ class Pane(Struct, frozen=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Its lines in full, each after its label."""
+        """The pane's lines in full, each after its label."""
         return tuple(f"{line.head} {line.whole or line.text}".strip() for line in self.lines)
 
 
 class Stage(Struct, frozen=True):
-    """One line for each stage; ``number`` is 1 to as many as there are.
+    """What was known at one stage; ``number`` begins at 1.
 
-    ``moved`` are the payments of the case on the local chains: to and from the addresses of the
-    order, oldest first; ``paid`` is the one to the deposit address, ``got`` the one to Bob.
-    ``fee`` is what Alice paid to the chain, in its ``coin``. ``letter`` is what she wrote to
-    support, ``support`` what that found or answered. ``compared`` is what a watcher can still
-    compare, ``crowd`` are the other payouts that fit as well as Bob's. ``did`` is what Alice did.
+    ``moved`` are the payments to and from the order's addresses on the local chains, oldest first;
+    ``paid`` is the payment to the deposit address, ``got`` the one to Bob. ``fee`` is what Alice
+    paid to the chain, in its ``coin``. ``letter`` is Alice's message to support, ``support`` what
+    support found or answered. ``compared`` is what a watcher can still compare; ``crowd`` are the
+    other payouts that fit as well as Bob's. ``did`` is what Alice did.
     """
 
     PRINTED: ClassVar = {
@@ -149,10 +149,10 @@ class Stage(Struct, frozen=True):
     tracked: TrackedOrder
     legs: tuple[OrderLeg, ...]
     money: str
-    """Where the money is, and who acts next."""
+    """A sentence on where the money is; ``next`` says who acts next."""
     next: str
     chains: frozenset[str]
-    """The chains that are read."""
+    """The names of the chains whose blocks are read."""
     coin: str
     moved: tuple[Movement, ...]
     paid: Movement | None
@@ -166,7 +166,8 @@ class Stage(Struct, frozen=True):
 
     @property
     def tone(self) -> Literal["moving", "done", "trouble"]:
-        """The tone of the whole order: under way, ended as wanted, or otherwise."""
+        """The tone of the whole order: ``moving``, ``done`` if it ended as intended, else
+        ``trouble``."""
         if not self.tracked.ended:
             return "moving"
         return "done" if self.legs[-1].status in ("FINISHED", "FALLBACK") else "trouble"
@@ -181,12 +182,13 @@ class Stage(Struct, frozen=True):
 
     @property
     def panes(self) -> tuple[Pane, ...]:
-        """Panes of Alice, of whoever reads the chain, and of what is known."""
+        """The panes of Alice, of a reader of the chain, and of the service or support."""
         return _alice(self), _chain(self), _knows(self)
 
     @property
     def can_be_linked(self) -> bool:
-        """True if both sides are on the chains, so that a search between them means something."""
+        """True if the payments of both sides are on the read chains, so that a search between them
+        is meaningful."""
         return self.search is not None and self.got is not None
 
 
@@ -250,7 +252,8 @@ def payment_lines(moved: Movement) -> Iterator[PaneLine]:
 
 
 def head_of(text: str) -> str:
-    """``0x 7099``: as many characters as tell it from others in view."""
+    """Returns the beginning of an address, such as ``0x 7099``, with enough characters to tell it
+    from the others in view."""
     return f"{text[:2]} {text[2:6]}"
 
 
@@ -266,7 +269,7 @@ def _knows(stage: Stage) -> Pane:
 
 
 def found_lines(searched: Iterable[Searched], sheet: CaseSheet) -> tuple[PaneLine, ...]:
-    """Where support looked for an order, and what it found."""
+    """Returns lines on where support looked for an order, and what it found."""
     return (
         *(PaneLine(f"{answer.place}: {answer.said}", "searched", "muted") for answer in searched),
         PaneLine(sheet.order_id, "order", "strong"),
@@ -295,8 +298,9 @@ def _leg_lines(leg: OrderLeg, label: str) -> Iterator[PaneLine]:
 
 
 def path_of(stage: Stage) -> tuple[PaneLine, ...]:
-    """Alice, each exchange with the coin between them, Bob; the tone is that of the step that
-    leads there. Empty where one exchange sees both ends, which hides nothing."""
+    """Returns the path as lines: Alice, each exchange with the coin between them, Bob. A line's
+    tone is that of the payment that leads there. Empty if a single exchange sees both ends, because
+    that hides nothing."""
     if len(stage.legs) < 2:
         return ()
     places = [PaneLine("Alice", tone="done")]
@@ -315,12 +319,13 @@ def _step(*, done: bool, begun: bool) -> str:
 
 
 def edge_said(search: LinkSearch) -> str:
-    """The text on the edge from Alice to Bob."""
+    """Returns the text on the line between Alice and Bob."""
     return f"{_found(len(search.path), 'no path', 'payment')} on the chains"
 
 
 def link_pane(search: LinkSearch) -> Pane:
-    """What was searched and found; what still matches is beside it."""
+    """Returns the pane with what was searched and found. The figures that still match are shown
+    beside the pane."""
     height = sum(last - first + 1 for first, last in search.blocks.values())
     lines = [
         PaneLine(f"{counted(height, 'block')} of {counted(len(search.blocks), 'chain')}", "read"),
@@ -351,7 +356,7 @@ def _always(stage: Stage) -> bool:
 
 
 def _leg(number: int, status: str) -> Callable[[Stage], bool]:
-    """True for a stage in which a leg has come to this status, or further."""
+    """Returns a test that is True for a stage in which a leg has come to this status or further."""
     return lambda stage: HOW_FAR.get(stage.legs[number].status, 0) >= HOW_FAR[status]
 
 
@@ -360,7 +365,7 @@ def _at_middle(stage: Stage) -> bool:
 
 
 def _second_counts(stage: Stage) -> bool:
-    """True once the second exchange counts a second confirmation."""
+    """Returns True if the second exchange has counted a second confirmation."""
     return _leg(1, "EXCHANGING")(stage) or (stage.legs[1].confirmations or 0) > 1
 
 

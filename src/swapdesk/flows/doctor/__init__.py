@@ -1,5 +1,6 @@
-"""Checks of the desk: what is wrong, a sentence each, and the command that repairs it.
+"""Checks of the desk. Each finding is a sentence on what is wrong, with the command that repairs
+it.
 
-``home_checks`` reads files alone, ``service_checks`` asks the service and the nodes. A check
-changes nothing: it makes no file, closes no mode and starts no sandbox.
+``home_checks`` only reads files; ``service_checks`` asks the service and the nodes. A check changes
+nothing: it creates no file, changes no file mode and starts no sandbox.
 """

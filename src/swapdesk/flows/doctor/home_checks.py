@@ -22,12 +22,13 @@ from swapdesk.toml_document import ConfigProblem, TomlDocument
 SAID_LIMIT = 400
 
 State = Literal["ok", "wrong", "unchecked"]
-"""Unchecked: it could not be read, or there is nothing to check."""
+"""The result of a check; ``unchecked`` if something could not be read, or there is nothing to
+check."""
 
 
 class Finding(Struct, frozen=True):
-    """``said`` is one sentence, ``mend`` a command line for a shell, empty if there is nothing to
-    do. Both may contain texts of files and of the service."""
+    """The result of one check. ``said`` is one sentence; ``mend`` is a command line for a shell,
+    empty if there is nothing to do. Both may contain texts of files and of the service."""
 
     check: str
     state: State
@@ -36,7 +37,7 @@ class Finding(Struct, frozen=True):
 
 
 def ok(check: str, sentence: str, mend: str = "") -> Finding:
-    """``mend`` is an improvement, since nothing is wrong."""
+    """Returns a finding without a problem; ``mend`` may suggest an improvement."""
     return Finding(check, "ok", _short(sentence), mend)
 
 
@@ -61,7 +62,7 @@ def edit(file: Path, line: int | None = None) -> str:
 
 
 def set_aside(path: Path) -> str:
-    """Returns the command that moves a file, with what SQLite keeps beside it, into a new
+    """Returns the command that moves a file, with the files that SQLite keeps beside it, into a new
     directory."""
     # The glob must not match the directory itself.
     names = (f"set-aside-{path.stem}{'' if at == 1 else f'-{at}'}" for at in count(1))
@@ -74,8 +75,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks kind, owner and mode of a private file or directory; None if they are right, or it
-    does not exist."""
+    """Checks kind, owner and mode of a private file or directory; returns None if they are right,
+    or if it does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -95,7 +96,8 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks what others may read but not write; None if nothing is wrong, or it does not exist."""
+    """Checks a file or directory that others may read but not write; returns None if nothing is
+    wrong, or if it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -121,8 +123,8 @@ def _made_ours(path: Path, status: os.stat_result) -> str:
 
 
 def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """Checks ``config.toml``, the environment and the theme files; ``problems`` come from their
-    readers, without those of ``secret_file``."""
+    """Checks ``config.toml``, the environment and the theme files. ``problems`` are those found on
+    reading them, without those of ``secret_file``."""
     file = settings.home.config_file
     closed = written("config", file)
     if closed is not None:
@@ -136,15 +138,16 @@ def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Itera
 
 
 def edit_problem(problem: ConfigProblem) -> str:
-    """Returns the command that opens the problem's file, or unsets its environment variable."""
+    """Returns the command that opens the file with the problem, or that unsets the environment
+    variable."""
     if problem.file is None:
         return f"unset {problem.key}"
     return edit(problem.file, problem.line)
 
 
 def check_files(settings: Settings) -> Iterator[Finding]:
-    """Checks the desk's directories and the profile's private files; encrypted keys are not
-    read."""
+    """Checks the desk's directories and the profile's private files; the content of encrypted keys
+    is not read."""
     home, keys = settings.home, settings.places.keys
     checked = [
         written("files", root, directory=True) for root in dict.fromkeys((home.config, home.data))
@@ -207,13 +210,14 @@ def check_secret(settings: Settings) -> Iterator[Finding]:
 
 
 def type_secret(file: Path) -> str:
-    """Returns the command that reads the secret from the keyboard, so that no history has it."""
+    """Returns the command that reads the secret from the keyboard, so that it is in no shell
+    history."""
     place = "" if file.parent.is_dir() else f"mkdir -p {shell_word(file.parent)} && "
     return f"(umask 077 && {place}cat > {shell_word(file)})"
 
 
 def check_journal(path: Path) -> Finding:
-    """Checks mode, version and integrity of a journal, which is opened read-only."""
+    """Checks mode, version and integrity of a journal; the file is opened read-only."""
     found = shared("journal", path)
     if found is not None:
         return found
@@ -241,7 +245,8 @@ def check_journal(path: Path) -> Finding:
 
 
 def line_of_profile(settings: Settings, *key: str) -> str:
-    """Returns the command that opens the configuration at a key of the profile, or at its table."""
+    """Returns the command that opens the configuration file at a key of the profile, or at the
+    profile's table."""
     document = settings.config or TomlDocument(settings.home.config_file)
     path = ("profiles", settings.profile.value, *key)
     return edit(settings.home.config_file, document.line_of(*path))

@@ -42,11 +42,12 @@ from swapdesk.wallet.accounts import ChainLink, Kind
 T = TypeVar("T")
 
 ANSWER_SECONDS = 5.0
-"""Timeout of a request."""
+"""Timeout of a request in seconds."""
 
 
 def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
-    """Checks the run file of a sandbox; ``ready`` is its line if the sandbox answers."""
+    """Checks the run file, in which a sandbox wrote its ready line (addresses and keys). ``ready``
+    is the line of the sandbox that answers, or None."""
     file = home.sandbox_run_file
     found = shared("run file", file)
     if found is not None:
@@ -62,7 +63,8 @@ def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
 async def check_service(
     settings: Settings, ready: Mapping[str, Any] | None, clock: Clock
 ) -> list[Finding]:
-    """Checks service, clock, credentials and nodes. ``ready`` is the line of a running sandbox."""
+    """Checks service, clock, credentials and nodes. ``ready`` is the ready line of a running
+    sandbox."""
     if not settings.live and ready is None:
         return [unchecked("service", "No sandbox runs.")]
     url = settings.url.value if ready is None else str(ready["url"])
@@ -92,7 +94,7 @@ async def check_service(
 def _credentials(
     settings: Settings, ready: Mapping[str, Any] | None
 ) -> tuple[Credentials, list[Finding]]:
-    """Returns the credentials; if they cannot be used, none, with the finding."""
+    """Returns the credentials; if they cannot be used, empty ones with a finding."""
     try:
         connection = live_connection(settings) if ready is None else sandbox_connection(ready)
         return connection.credentials, []
@@ -136,7 +138,7 @@ async def _accepted(
 async def _nodes(
     api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
 ) -> list[Finding]:
-    """Checks that the node of each chain answers, and is of that chain."""
+    """Checks for each chain that its node answers and belongs to this chain."""
     if ready is not None:
         links: Sequence[ChainLink] = sandbox_connection(ready).chains
         return await _asked(links, lambda _: f"kill {int(ready['pid'])}")
@@ -198,7 +200,8 @@ def _mend_url(settings: Settings) -> str:
 
 
 def _mend_credentials(settings: Settings) -> str:
-    """The secret is read from the keyboard; it is never an argument."""
+    """Returns the command that sets the credentials. The secret is read from the keyboard, never
+    from an argument."""
     if "environment" in (settings.key.origin, settings.secret.origin):
         return "read -rs SWAPDESK_API_SECRET && export SWAPDESK_API_SECRET"
     file = secret_file(settings)

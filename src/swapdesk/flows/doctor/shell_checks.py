@@ -1,8 +1,8 @@
 """Checks that a shell finds the command, its manual page and its completion.
 
-Installers differ: pip installs into its environment, ``uv tool`` and pipx link the command into the
-path, pipx also the manual page. The desk works without, so nothing is wrong; what is not found
-comes with the command that makes it found.
+Installers differ: pip installs into its environment, ``uv tool`` and pipx also link the command
+into the path, and pipx the manual page, too. The desk works without these links, so a missing one
+is no error; its finding has the command that adds it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RC_LIMIT = 1 << 20
 
 
 def check_shell(environ: Mapping[str, str], *, prefix: Path | None = None) -> Iterator[Finding]:
-    """``prefix`` is that of the running environment, unless it is given."""
+    """Yields the findings. ``prefix`` is the environment to check, by default the running one."""
     place = Path(sys.prefix) if prefix is None else prefix
     yield _command(environ, place)
     yield _manual(environ, place)
@@ -78,12 +78,12 @@ _COMPLETED: dict[str, tuple[str, tuple[str, ...], str]] = {
         f" && {NAME} completion fish > ~/.config/fish/completions/{NAME}.fish",
     ),
 }
-"""By shell: its startup file, the files it loads completions from, and the command that writes one,
-if that is not a line in the startup file."""
+"""For each shell: its startup file, the files from which it loads completions, and the command that
+writes such a file; the command is empty if a line in the startup file is used instead."""
 
 
 def _completion(environ: Mapping[str, str]) -> Finding:
-    """Looks into the files that the guide names; others are not known here."""
+    """Checks the completion files that the guide names; other places are not known here."""
     shell, home = os.path.basename(environ.get("SHELL", "")), environ.get("HOME", "")
     if shell not in _COMPLETED or not home:
         names = ", ".join(_COMPLETED)

@@ -1,5 +1,5 @@
-"""Faults of a sandbox and its clock, and orders to practise support on.
+"""Faults and the clock of a sandbox, and orders on which to practise support.
 
 ``triggers`` sets a fault on an order, a provider or a chain; ``practice`` makes twelve cases, each
-with its answer. Command and screen only show their results.
+with its answer. The command and the screen only show the results of these modules.
 """

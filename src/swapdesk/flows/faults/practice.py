@@ -1,8 +1,8 @@
 """Twelve orders to practise support on, each stuck in its own way, with the right diagnosis.
 
-Each is created as any order of this desk; then its steps are carried out. While a case waits for a
-state, the sandbox's clock is moved on, so it takes seconds at any speed of the world. The moved
-clock affects every order of the sandbox.
+Each order is created like any order of this desk; then the steps of its case are carried out. While
+a case waits for a state, the sandbox's clock is moved forward, so that the wait takes only seconds
+at any speed of the sandbox. The moved clock affects every order of the sandbox.
 """
 
 from __future__ import annotations
@@ -38,28 +38,29 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.2
 NUDGE = "20s"
-"""Step of the sandbox's clock between two looks."""
+"""The step by which the sandbox's clock is moved between two looks."""
 MOST_LOOKS = 300
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 
 class Step(Struct, frozen=True):
-    """Sets a fault by its name on the order, pays its deposit, moves the clock by ``1m``, or waits
-    until the order or a leg of it is in a state."""
+    """One step of a case: sets a fault by its name on the order, pays the deposit, moves the clock
+    (such as by ``1m``), or waits until the order or one of its legs is in a state."""
 
     does: Literal["fault", "pay", "clock", "until"]
     value: str = ""
     leg: str | None = None
-    """For a fault."""
+    """The leg that a fault is set on; only for faults that need one."""
     amount: Decimal | None = None
-    """For a deposit; None pays what the order asks."""
+    """The amount of a deposit; None pays what the order asks for."""
     memo: str | None = None
-    """For a deposit: another memo than the order's, "" for none."""
+    """Another memo for a deposit than the order's; "" for none."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """``rule``, ``money`` and ``owner`` are words of the right diagnosis, ``why`` explains it."""
+    """A practice case. ``rule``, ``money`` and ``owner`` are words of the right diagnosis; ``why``
+    explains it."""
 
     PRINTED: ClassVar = {
         "case": "name", "rule": "rule", "money": "money", "owner": "owner", "why": "why",
@@ -215,11 +216,13 @@ PRACTICE = (
 
 
 class CaseFailed(Exception):
-    """A case could not be set up; the text is a sentence. Orders that were made stay."""
+    """Raised if a case could not be set up; the text is a sentence. The orders made before
+    remain."""
 
 
 class PlayedCase(Struct, frozen=True, rename="camel"):
-    """A case that was set up. ``pasted`` is the order's id, or the hash of the deposit."""
+    """A case that was set up. ``pasted`` is what the customer names: the order's id, or the hash of
+    the deposit."""
 
     case: str
     customer: str
@@ -228,7 +231,8 @@ class PlayedCase(Struct, frozen=True, rename="camel"):
 
 
 class Practice:
-    """Sets up cases one after the other. Raises FaultRefused if there is no sandbox."""
+    """Sets up the cases one after the other. The constructor raises FaultRefused if there is no
+    sandbox."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 NOT_A_SANDBOX = "Faults exist in the sandbox only, and this profile is live."
 CLOCK_STEPS = ("1m", "10m", "31m", "1h", "1d")
-"""Steps of the clock that a key offers; an order waits less than 31 minutes."""
+"""Steps of the clock that the screen offers. One of them is 31 minutes, because no order waits that
+long for its deposit."""
 
 _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
@@ -33,24 +34,24 @@ _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
 SELECTOR_OF = {kind: selector for selector, kind in SELECTORS.items()}
 MOST_ORDERS = 200
-"""Orders that the page offers; others can be named to the command."""
+"""The number of orders that the page offers; other orders can be named to the command."""
 
 
 class Target(Struct, frozen=True):
-    """What a fault is set on, as kind and value: ``order``, its id."""
+    """What a fault is set on: a kind, such as ``order``, and a value, such as the order's id."""
 
     kind: str
     value: str
 
     @property
     def said(self) -> str:
-        """``order h8Kq2P…``."""
+        """The target in words: ``order h8Kq2P…``."""
         return f"{self.kind} {self.value}"
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault to set. Without ``target`` it applies to whatever comes next; ``given`` are
-    options."""
+    """A fault to set. Without ``target``, it applies to the next matching event; ``given`` are
+    options of the fault."""
 
     fault: str
     target: Target | None
@@ -58,15 +59,15 @@ class FaultDocument(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """``hold is set on order h8Kq2P….``"""
+        """The fault in a sentence: ``hold is set on order h8Kq2P….``"""
         given = ", ".join(f"{name} {value}" for name, value in sorted(self.given.items()))
         where = f" on {self.target.said}" if self.target is not None else ""
         return f"{self.fault} is set{where}{f', {given}' if given else ''}."
 
 
 class Triggers:
-    """Faults and clock of the sandbox that ``desk`` is connected to. Raises FaultRefused if it is
-    connected to none; requests to the sandbox raise ClientError."""
+    """The faults and the clock of the sandbox that ``desk`` is connected to. The constructor raises
+    FaultRefused if that is none; requests to the sandbox raise ClientError."""
 
     def __init__(self, desk: Desk) -> None:
         control = desk.link.control
@@ -76,7 +77,8 @@ class Triggers:
         self.control: SandboxControl = control
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
-        """Reads what the user wrote. Raises FaultRefused."""
+        """Returns the fault that the user's words describe. Raises FaultRefused if they describe
+        none."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)
@@ -84,7 +86,8 @@ class Triggers:
         return FaultDocument(name, target, given)
 
     def _target(self, fault: Fault, text: str) -> Target:
-        """Matches a known target by id or name, else accepts a text of the right form."""
+        """Returns the known target with this id or name; if none is known, one made from a text of
+        the right form."""
         called = text.casefold()
         for target, said in targets(self._desk, fault).values():
             if target is None:
@@ -118,7 +121,7 @@ class Triggers:
         return begun[0] if begun else None
 
     async def set(self, call: FaultDocument) -> None:
-        """Raises ApiError with the sandbox's reason if the fault comes too late."""
+        """Sets a fault. Raises ApiError with the sandbox's reason if it comes too late."""
         met = call.target
         chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
         await self.control.set_fault(call.fault, **chosen, **call.given)
@@ -127,7 +130,8 @@ class Triggers:
         return [_active(fault) for fault in await self.control.active_faults()]
 
     async def advance(self, step: str) -> str:
-        """Moves the clock by ``1h`` or ``+1h``; returns its new time. Raises FaultRefused."""
+        """Moves the clock forward by ``1h`` or ``+1h`` and returns its new time. Raises
+        FaultRefused if the text is no step."""
         seconds = written_seconds(step.removeprefix("+"))
         if not seconds:
             raise FaultRefused(
@@ -162,13 +166,13 @@ def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
 
 
 def _pair(tracked: TrackedOrder) -> str:
-    """``BTC to ETH, WAITING_FOR_DEPOSIT``."""
+    """Returns what an order exchanges, and its state: ``BTC to ETH, WAITING_FOR_DEPOSIT``."""
     sent, got = symbols(tracked.order)
     return f"{sent} to {got}, {display_of(tracked.order) or 'no state'}"
 
 
 def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
-    """Returns the options that a key goes through, the usual ones first."""
+    """Returns the sets of options that a key switches through, the usual one first."""
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:

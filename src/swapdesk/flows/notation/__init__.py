@@ -1,7 +1,7 @@
-"""How the desk writes numbers, times and addresses, for the terminal and for the commands.
+"""How the desk writes numbers, times and addresses, on the terminal and in commands.
 
-Plain strings in, plain strings out: no colour, no widget, no locale. Amounts are exact
-``Decimal`` values; only what is drawn is rounded, never what is stored or copied.
+Functions take and return plain values and texts, without colour, widget or locale. Amounts are
+exact ``Decimal`` values. Only shown texts are rounded, never a value that is stored or copied.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = [
 ]
 
 MINUS = "−"
-"""U+2212, on screen only; copied values use the ASCII sign."""
+"""The minus sign U+2212, for the screen only; copied values use the ASCII sign."""
 NOTHING = "—"
-"""Stands where there is no value."""
+"""The text shown if there is no value."""
 
 MASK = re.compile(r"[a-z]+-\d{1,4}", re.ASCII)
-"""Stands for an address in a support file: ``address-2``."""
+"""Matches the placeholder of an address in a support file, such as ``address-2``."""
 
 Side = Literal["receive", "pay"]
 
@@ -68,7 +68,7 @@ _P = ParamSpec("_P")
 def _or_nothing(
     write: Callable[Concatenate[Decimal, _P], str],
 ) -> Callable[Concatenate[Decimal | None, _P], str]:
-    """Writes :data:`NOTHING` for a value that is not known."""
+    """Wraps a function so that it returns :data:`NOTHING` if the value is None."""
 
     @wraps(write)
     def written(value: Decimal | None, /, *args: _P.args, **options: _P.kwargs) -> str:
@@ -78,29 +78,33 @@ def _or_nothing(
 
 
 def short_address(address: str) -> str:
-    """``0x 71C7 …976F``; a placeholder of a support file stays whole."""
+    """Returns an address in short, ``0x 71C7 …976F``; a placeholder of a support file stays
+    whole."""
     return address if MASK.fullmatch(address) else _short_address(address)
 
 
 def exact_amount(amount: Decimal) -> str:
-    """Every digit as returned, grouped left of the point: what is paid, signed or confirmed."""
+    """Returns every digit of the amount, with groups left of the point, for amounts that are paid,
+    signed or confirmed."""
     return _signed(f"{amount:,f}")
 
 
 def copied_amount(amount: Decimal) -> str:
-    """Every digit without groups and with the ASCII sign, for other programs."""
+    """Returns every digit of the amount without groups and with the ASCII sign, for other
+    programs."""
     return f"{amount:f}"
 
 
 def trimmed(amount: Decimal) -> str:
-    """Exact, without trailing zeros after the point."""
+    """Returns the exact amount without trailing zeros after the point."""
     text = exact_amount(amount)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @_or_nothing
 def table_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Eight digits, at most eight of them after the point; whole numbers have no point.
+    """Returns the amount with eight digits, at most eight of them after the point; a whole number
+    has no point.
 
     The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``. Amounts to
     pay are rounded up, others down.
@@ -115,19 +119,21 @@ def table_amount(amount: Decimal, side: Side = "receive") -> str:
 
 
 def in_places(amount: Decimal, places: int, side: Side = "receive") -> str:
-    """The amount with so many digits after the point: what is received is rounded down, what is
-    paid up."""
+    """Returns the amount with ``places`` digits after the point. Received amounts are rounded down,
+    paid amounts up."""
     return _signed(f"{_rounded(amount, places, side):,f}")
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 order``, ``2 orders``, ``1,204 orders``; ``noun`` has a plural in s."""
+    """Returns a number with its noun: ``1 order``, ``2 orders``, ``1,204 orders``; the plural of
+    ``noun`` ends in s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @_or_nothing
 def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
-    """As :func:`table_amount`, with at most six fraction digits and no closing zeros."""
+    """Returns the amount like :func:`table_amount`, with at most six digits after the point and
+    without trailing zeros."""
     text = table_amount(amount, side)
     if "." not in text or text.startswith("<"):
         return text
@@ -142,13 +148,13 @@ def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
 
 @_or_nothing
 def about_amount(amount: Decimal) -> str:
-    """An estimate with four significant digits: ``≈ 0.04123``, ``≈ 12,350``."""
+    """Returns an estimate with four significant digits: ``≈ 0.04123``, ``≈ 12,350``."""
     return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
 
 
 @_or_nothing
 def difference(amount: Decimal) -> str:
-    """A signed difference: ``−0.014777``, ``+2.5``, ``0`` for none."""
+    """Returns a signed difference: ``−0.014777``, ``+2.5``; ``0`` if there is none."""
     if amount == 0:
         return "0"
     unit = Decimal(1).scaleb(-_TRACKER_PLACES)
@@ -160,7 +166,7 @@ def difference(amount: Decimal) -> str:
 
 @_or_nothing
 def usd(value: Decimal) -> str:
-    """``$48,210.00``; ``<$0.01`` for less than a cent."""
+    """Returns an amount in dollars: ``$48,210.00``; ``<$0.01`` for less than a cent."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<$0.01"
     cents = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -169,7 +175,7 @@ def usd(value: Decimal) -> str:
 
 @_or_nothing
 def usd_market(value: Decimal) -> str:
-    """A market figure with one decimal and K, M, B or T: ``$61.8B``."""
+    """Returns a market figure with one decimal and K, M, B or T: ``$61.8B``."""
     size = value.copy_abs()
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         # 999,950 is one million once it has one decimal.
@@ -181,7 +187,7 @@ def usd_market(value: Decimal) -> str:
 
 @_or_nothing
 def percent(value: Decimal) -> str:
-    """A signed percentage from a value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
+    """Returns a signed percentage, from a value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<0.01%"
     short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -191,7 +197,7 @@ def percent(value: Decimal) -> str:
 def rate_both_ways(
     pay: Decimal, pay_symbol: str, get: Decimal, get_symbol: str
 ) -> tuple[str, str] | None:
-    """The rate of one quote in both directions; None if an amount is not above zero."""
+    """Returns the rate of one quote in both directions; None if an amount is not above zero."""
     if pay <= 0 or get <= 0:
         return None
     forth = table_amount(_WIDE.divide(get, pay))
@@ -200,11 +206,9 @@ def rate_both_ways(
 
 
 def align_on_point(texts: Sequence[str]) -> list[str]:
-    """Pads numbers so that their points stand in one column; all results are equally wide.
-
-    A whole number ends where the others have their point. Other texts (``—``, ``in price``) are put
-    at the right edge.
-    """
+    """Pads numbers so that their decimal points are in one column; all results have the same width.
+    A whole number ends where the others have their point. Other texts (``—``, ``in price``) are
+    aligned at the right edge."""
     parts = [split_at_point(text) for text in texts]
     left = max((len(whole) for whole, _, number in parts if number), default=0)
     right = max((len(rest) for _, rest, number in parts if number), default=0)
@@ -216,7 +220,8 @@ def align_on_point(texts: Sequence[str]) -> list[str]:
 
 
 def split_at_point(text: str) -> tuple[str, str, bool]:
-    """Left of the point, the point with what follows, and whether the text is a number."""
+    """Returns the text left of the point, the point with the text after it, and True if the whole
+    is a number."""
     if not any(char.isdigit() for char in text):
         return text, "", False
     whole, point, rest = text.partition(".")
@@ -237,7 +242,8 @@ def _plus(value: Decimal, size: str) -> str:
 
 
 class Elapsed(Struct, frozen=True):
-    """Time passed against time expected; ``late`` asks for the trouble colour."""
+    """The time passed compared with the time expected, as text; ``late`` is True if the text should
+    have the trouble colour."""
 
     text: str
     short: str
@@ -245,7 +251,8 @@ class Elapsed(Struct, frozen=True):
 
 
 def duration(seconds: float) -> str:
-    """``40s``, ``14m``, ``1h05m``, ``2d03h``; rounded to the nearest unit shown."""
+    """Returns a duration as ``40s``, ``14m``, ``1h05m`` or ``2d03h``, rounded to the smallest unit
+    shown."""
     whole = max(0, round(seconds))
     if whole >= 60:
         whole = round(whole / 60) * 60
@@ -255,23 +262,25 @@ def duration(seconds: float) -> str:
 
 
 def written_seconds(text: str) -> int | None:
-    """Seconds of ``40s``, ``30m``, ``1h`` or ``2d``; None for any other text."""
+    """Returns the seconds of ``40s``, ``30m``, ``1h`` or ``2d``; None for any other text."""
     match = _WRITTEN.fullmatch(text)
     return int(match[1]) * _SECONDS[match[2]] if match is not None else None
 
 
 def expected(seconds: float | None) -> str:
-    """An expected duration: ``~14m``; ``—`` if none is stated."""
+    """Returns an expected duration: ``~14m``; ``—`` if none is stated."""
     return NOTHING if seconds is None else f"~{duration(seconds)}"
 
 
 def expected_minutes(minutes: Decimal | float | None) -> str:
-    """As :func:`expected`, from the minutes of the wire (contract 6.7, 8.17)."""
+    """Returns an expected duration like :func:`expected`, from minutes as the API sends them
+    (contract 6.7, 8.17)."""
     return expected(None if minutes is None else float(minutes) * 60)
 
 
 def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
-    """``19m of ~27m``, ``27m over`` when late, only the time passed when nothing is expected."""
+    """Returns ``19m of ~27m``, or ``27m over`` if late; only the time passed if none is
+    expected."""
     passed = _floored(seconds)
     if expected_seconds is None:
         return Elapsed(passed, passed, late=False)
@@ -284,7 +293,7 @@ def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
 
 
 def countdown(seconds: float) -> str:
-    """``m:ss`` below an hour, ``1h05m`` above, ``expired`` from zero on."""
+    """Returns the time left: ``m:ss`` below an hour, ``1h05m`` above, ``expired`` from zero on."""
     if seconds <= 0:
         return EXPIRED
     whole = math.ceil(seconds)
@@ -294,7 +303,7 @@ def countdown(seconds: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """The largest whole unit: ``2s``, ``41m``, ``3h``, ``2d``."""
+    """Returns an age in its largest whole unit: ``2s``, ``41m``, ``3h``, ``2d``."""
     whole = max(0, int(seconds))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if whole >= size:
@@ -303,24 +312,24 @@ def age(seconds: float) -> str:
 
 
 def clock_time(moment: datetime, *, zone: bool = False) -> str:
-    """``14:02:11``, with `` UTC`` where a screen names its zone."""
+    """Returns the time of day, ``14:02:11``; with `` UTC`` if ``zone`` is True."""
     return f"{_utc(moment):%H:%M:%S}" + (" UTC" if zone else "")
 
 
 def short_clock(moment: datetime) -> str:
-    """``14:36``."""
+    """Returns the time of day, ``14:36``."""
     return f"{_utc(moment):%H:%M}"
 
 
 def date(moment: datetime, now: datetime) -> str:
-    """``Mon 17 Nov``, with the year when it is not this one."""
+    """Returns a date, ``Mon 17 Nov``; with the year if it is not this year."""
     there = _utc(moment)
     text = f"{_DAYS[there.weekday()]} {there.day} {_MONTHS[there.month - 1]}"
     return text if there.year == _utc(now).year else f"{text} {there.year}"
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """``06:44``, ``24 Nov 06:44``: when something was true that may have changed since."""
+    """Returns when a fact was true that may have changed since: ``06:44``, or ``24 Nov 06:44``."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)
@@ -329,7 +338,7 @@ def as_of(moment: datetime, now: datetime) -> str:
 
 
 def day(moment: datetime, now: datetime) -> str:
-    """``today 11:20``, ``yesterday``, else the date."""
+    """Returns a day: ``today 11:20``, ``yesterday``, else the date."""
     days = (_utc(now).date() - _utc(moment).date()).days
     if days == 0:
         return f"today {short_clock(moment)}"
@@ -337,7 +346,7 @@ def day(moment: datetime, now: datetime) -> str:
 
 
 Moment = Annotated[datetime, Meta(tz=True)]
-"""An aware time, as documents hold it."""
+"""A time with a time zone, as documents contain it."""
 
 
 def _utc(moment: datetime) -> datetime:

@@ -1,8 +1,8 @@
 """Finds the amounts in a text, so that they can be hidden.
 
-A number is an amount if it has a fraction, a currency sign, thousands or a symbol behind it, or the
-name of an amount before it. Times, ages, counts, percentages and ids stay, counts of orders, rows
-or gas in thousands included.
+A number is an amount if it has a fraction, a currency sign, thousands or a symbol after it, or the
+name of an amount before it. Times, ages, counts, percentages and ids are not hidden; neither are
+counts of orders, rows or gas in thousands.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable
 
 DOTS = "•••"
-"""Drawn in place of an amount."""
+"""The text shown in place of an amount."""
 HIDDEN = "\ue000"
-"""Stands for one character of an amount until it is drawn; no text holds it otherwise."""
+"""The character that replaces each character of an amount until the text is drawn; no other text
+contains it."""
 
 _NUMBER = re.compile(
     r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d++(?:[.,]\d++)*+)(?P<unit>[KMBT]?)"
@@ -25,39 +26,41 @@ _COUNTED = re.compile(
     r"(?: of [\d,]+ left|(?: open| more)? (?:rows?|orders?|problems?|files?|tokens?|chains?|entries"
     r"|characters|confirmations|requests?|calls?|blocks?|gas|left|of [\d,]+ by))(?!\w)"
 )
-"""What stands behind a count, which may have thousands."""
+"""Matches the words after a count, by which a count with thousands is told from an amount."""
 _JSON_AMOUNT = re.compile(
     r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
 )
 _DIGITS = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
 _NAMED_AMOUNT = re.compile(rf'(?i)amount\w*(?:=|":| )"?{_DIGITS}(?: to {_DIGITS})?(?![\w%])')
-"""An amount behind its name, as in the address and body of a call or the history of an order."""
+"""Matches an amount after its name, as in the address and body of a call or the history of an
+order."""
 _NO_SYMBOLS = frozenset(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "UTC")
 )
 
 Known = Callable[[str], bool]
-"""True if a word is the symbol of a token."""
+"""Returns True if a word is the symbol of a token."""
 
 
 def unknown(word: str) -> bool:
-    """No symbols are known: only words in capitals count as one."""
+    """Returns False, for callers that know no symbols; then only words in capitals count as
+    symbols."""
     return False
 
 
 def without_amounts(text: str, is_symbol: Known = unknown) -> str:
-    """The text with three dots in place of each amount."""
+    """Returns the text with three dots in place of each amount."""
     return re.sub(f"{HIDDEN}+", DOTS, hide_numbers(hide_named_amounts(text), is_symbol))
 
 
 def hide_named_amounts(text: str) -> str:
-    """Replaces each character of an amount behind its name by ``HIDDEN``."""
+    """Replaces each character of an amount that follows its name by ``HIDDEN``."""
     text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
     return _NAMED_AMOUNT.sub(_named_amount, text)
 
 
 def hide_numbers(text: str, is_symbol: Known = unknown) -> str:
-    """Hides numbers whose form, or the symbol behind them, makes them amounts."""
+    """Replaces each number that is an amount by its form or by the symbol after it."""
     return _NUMBER.sub(lambda match: _amount(match, is_symbol), text)
 
 
@@ -80,7 +83,8 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _has_fraction(digits: str) -> bool:
-    """True for a fraction or a group of thousands; ``127.0.0.1`` and ``3,4`` have none."""
+    """Returns True if the digits have a fraction or a group of thousands; ``127.0.0.1`` and ``3,4``
+    have neither."""
     if _THOUSANDS.search(digits):
         return True
     return digits.count(".") == 1 or ("." in digits and "," in digits)

@@ -419,8 +419,8 @@ def simulation_succeeds(case: Case) -> Objections:
 
 @refuses("SIMULATION_TAKES_MORE")
 def no_more_leaves(case: Case) -> Objections:
-    """Objects if the account would lose more than was confirmed in the simulation. On Solana the
-    changes include the fee and the rent of new accounts."""
+    """Objects if the account loses more in the simulation than was confirmed. On Solana the changes
+    include the fee and the rent of new accounts."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return
@@ -466,8 +466,8 @@ def nothing_else_moves(case: Case) -> Objections:
 
 @refuses("SIMULATION_ARRIVES_LESS")
 def simulation_pays_enough(case: Case) -> Objections:
-    """Objects if less arrives in the simulation than was confirmed. Only for a payout on the same
-    chain, because another chain's part cannot be simulated."""
+    """Objects if less arrives in the simulation than was confirmed. Payouts on another chain are
+    not checked, because the other chain's part cannot be simulated."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return
