@@ -271,7 +271,7 @@ def assemble(
 
     ``dialect`` is for callers without one of their own; ``webhook_secrets`` are the signing secrets
     by source. ``clock_tolerance`` is the largest difference between ``clock`` and the database's,
-    None if no other process shares the database. ``front`` says where callers reach the service;
+    None if no other process works by this clock. ``front`` says where callers reach the service;
     ``observers`` are called for every request and transition.
     """
     for observer in observers:

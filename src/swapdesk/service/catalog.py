@@ -124,9 +124,9 @@ class ServiceCatalog:
         return token.enabled and chain is not None and chain.enabled
 
     def enabled_token(self, token_id: str, side: Side) -> Token:
-        """Returns the token.
+        """Returns the token if it is enabled.
 
-        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the side.
+        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the input ``side``.
         """
         return self._enabled(self.token(token_id), side)
 

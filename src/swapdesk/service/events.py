@@ -241,7 +241,8 @@ def client_frame(message: object) -> ClientFrame:
 
 FLOOD_SECONDS = 10.0
 FLOOD_FRAMES = 100
-"""Frames in FLOOD_SECONDS beyond which frames are refused; twice as many end the connection."""
+"""Largest number of frames in FLOOD_SECONDS; further ones are refused, and twice as many end the
+connection."""
 
 ABUSE_FRAMES = 10
 """Number of consecutive invalid frames that ends the connection."""
@@ -380,7 +381,8 @@ class StreamConnection:
     def _note_backlog(self) -> None:
         """Records since when too much waits to be sent.
 
-        This finds a slow reader that takes a little at a time, so that no single frame waits long.
+        This also finds a slow reader that takes a little at a time, for which no single frame waits
+        long.
         """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:

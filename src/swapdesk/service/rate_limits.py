@@ -6,11 +6,12 @@ room, and then counts in all three; a refused call counts in none (contract 2.8 
 (contract 2.12). Usage: contract 12.1.
 
 The counts are in the store, for all processes that use it. A quote is counted there before it is
-carried out, an exchange in the commit that begins it. For reads a process counts a share in
-advance, a part of the calls that are left, and gives back each second what it did not use. So no
-window ever admits more than its limit, a killed process leaves at most its share too much in the
-count, and reads do not wait for the disk. Calls of an address are counted by each process and never
-stored, because a flood of strangers must not cost a write each.
+carried out, an exchange in the commit that begins it. Calls of an address are counted by each
+process and never stored, because a flood of strangers must not cost a write each.
+
+For reads a process counts a share in advance, a part of the calls that are left, and gives back
+each second what it did not use. So no window ever admits more than its limit, a killed process
+leaves at most its share too much in the count, and reads do not wait for the disk.
 """
 
 from __future__ import annotations

@@ -74,8 +74,10 @@ _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
-    """Returns the answer with members renamed for the dialect; in the description of the service
-    only some are."""
+    """Returns an answer with its members renamed for the dialect.
+
+    In the OpenAPI document only ``serviceId`` and the format of ``validUntil`` are changed.
+    """
     if dialect is Dialect.CONTRACT:
         return data
     if operation == "openapi":

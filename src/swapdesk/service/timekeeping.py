@@ -23,8 +23,7 @@ log = logging.getLogger(__name__)
 class Timekeeper:
     """Knows whether the clock of this process agrees with the database's, within ``tolerance``.
 
-    Without a ``tolerance`` the clock is right by definition, because no other process uses the
-    database.
+    Without a ``tolerance`` the clock is right by definition, because no other process works by it.
     """
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:

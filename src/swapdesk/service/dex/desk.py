@@ -68,7 +68,7 @@ reported."""
 _QUOTE_ENDS = "quoteExpires"
 
 Detail = dict[str, str | bool | None]
-"""Members of ``StoredOrder.detail``, by the names above."""
+"""Members of ``StoredOrder.detail``; the constants above are some of their names."""
 
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 _EVM_HASH = re.compile(r"0x[0-9a-f]{64}")

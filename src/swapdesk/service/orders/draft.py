@@ -29,8 +29,8 @@ from swapdesk.wire.tokens import Token
 
 
 def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
-    """Raises VALIDATION_ERROR, which names the field, if a payout or refund could not reach an
-    address or memo.
+    """Raises VALIDATION_ERROR, which names the field, if an address or memo is not fit for its
+    payout or refund.
 
     A memo may be missing even on a chain that uses memos, because an own wallet may have none.
     """

@@ -387,7 +387,7 @@ _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
 
 
 class Beyond(Struct, frozen=True):
-    """An amount that every asked route refuses, with ``cause`` as too low or as too high.
+    """An amount that every asked route refuses; ``cause`` says whether it is too low or too high.
 
     ``figure`` is the nearest amount that a route takes. If some routes refuse the amount as too low
     and others as too high, it is the larger one.

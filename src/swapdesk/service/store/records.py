@@ -193,8 +193,8 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls that are about to be counted, in the windows of the partner ``counted`` and of
-    ``rate_class``."""
+    """Calls that are about to be counted, in the windows of ``rate_class`` that belong to
+    ``counted``, a partner or its ``partner-id``."""
 
     @property
     def counted(self) -> str: ...

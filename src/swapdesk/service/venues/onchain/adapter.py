@@ -20,8 +20,6 @@ from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.tokens import Token
 
-"""Raised by a venue if its chain does not answer, or not as it should."""
-
 AUTO_SLIPPAGE = Decimal("0.5")
 """Slippage, in percent, if nobody named one."""
 
@@ -124,7 +122,7 @@ class DexPrice(Struct, frozen=True):
 
 
 class Deal(Struct, frozen=True):
-    """A quote that is being executed. ``expires`` is the quote's end."""
+    """A quote that is being executed; ``expires`` is when the quote ends."""
 
     quote_id: str
     token_in: Token
@@ -190,7 +188,10 @@ class Progress(Struct, frozen=True):
 
 
 class DexVenue(Protocol):
-    """An on-chain venue. Methods that ask a chain raise NodeError."""
+    """An on-chain venue.
+
+    Methods that ask a chain raise NodeError if the chain does not answer, or not as it should.
+    """
 
     @property
     def provider(self) -> SwapProvider: ...

@@ -18,7 +18,7 @@ from swapdesk.wire.chains import SwapProvider
 
 POOL_KINDS = ("basalt", "fathom", "isthmus")
 """Kinds of venues that trade by the trader's transaction, by permits, and by signed orders that a
-solver settles."""
+solver settles, in this order."""
 SOLVED_KINDS = ("isthmus",)
 """Kinds of venues that sign transactions of their own, for which they need a wallet."""
 
