@@ -92,7 +92,7 @@ def batch() -> None:
     Declared(Effect.CHANGES_DESK, reading=True, prints=("batch_report:TemplateDocument",)),
 )
 def template() -> None:
-    """Write a file to begin with."""
+    """Write a template of such a file to begin with."""
 
 
 @batch.command()
@@ -130,10 +130,10 @@ def plan() -> None:
     ),
 )
 def create() -> None:
-    """Create the orders of a FILE, group after group, or with --failed those rows of a BATCH (the
-    newest one unless it is named) that became no order. Nothing is paid.
+    """Create the orders of FILE, group by group; with --failed, create the rows of a BATCH (by
+    default the newest) that became no order. Nothing is paid.
 
-    Exit 4 when the service refused rows; the others stand.
+    Exit 4 if the service refused rows; the orders of the other rows remain.
     """
 
 
@@ -147,9 +147,9 @@ def create() -> None:
     from_journal=True,
 )
 def build() -> None:
-    """Ask what has to be signed to pay a group, and compare it. Nothing is signed or paid.
+    """Ask the service what to sign to pay a group, and check its answer. Nothing is signed or paid.
 
-    Given again it builds anew, as long as nothing of it is signed.
+    Given again, the command builds anew, as long as nothing of the group is signed.
     """
 
 
@@ -164,7 +164,7 @@ def build() -> None:
     from_journal=True,
 )
 def sign() -> None:
-    """Fund the own smart account where it lacks something, and sign the bundle of a group.
+    """Fund your smart account if it lacks money, and sign the bundle of a group.
 
     On Solana each transaction is signed and sent; a bundle is not submitted before batch submit.
     """
@@ -181,8 +181,8 @@ def sign() -> None:
 def submit() -> None:
     """Submit the signatures of a group once, and follow the bundle to its outcome.
 
-    Exit 10 when it failed or was called off, 8 while it is open: given again nothing is sent
-    that may be there already.
+    Exit 10 if the bundle failed or was called off, 8 while its outcome is open. Given again, the
+    command sends nothing that may have arrived already.
     """
 
 
@@ -207,8 +207,8 @@ def submit() -> None:
 def run() -> None:
     """Plan, create, and pay the groups of a file, one after another.
 
-    What stops it is gone on with by batch resume. Exit 4 when the service refused rows; the
-    others are paid.
+    If the run stops, batch resume continues it. Exit 4 if the service refused rows; the others are
+    paid.
     """
 
 
@@ -222,10 +222,10 @@ def run() -> None:
     from_journal=True,
 )
 def resume() -> None:
-    """Go on with a batch: look for groups of unknown outcome, create those that never left, and
-    pay what was begun to be paid.
+    """Continue a batch: look for groups of unknown outcome, create those that were never sent, and
+    finish payments that were begun.
 
-    Exit 9 when nothing was interrupted, 10 when a bundle failed; the next step is named.
+    Exit 9 if nothing was interrupted, 10 if a bundle failed; the message names the next step.
     """
 
 
@@ -237,7 +237,7 @@ def resume() -> None:
     from_journal=True,
 )
 def status() -> None:
-    """What became of every row; the newest batch unless one is named."""
+    """Show what became of every row of a batch, by default the newest."""
 
 
 @batch.command()
@@ -255,4 +255,4 @@ def status() -> None:
     from_journal=True,
 )
 def export() -> None:
-    """The results as CSV, one line for each row that was created."""
+    """Write the results as CSV, one line for each row that was created."""

@@ -46,7 +46,7 @@ def config() -> None:
 def show(call: CliContext) -> None:
     """Print name, value and origin of every setting; secrets are masked.
 
-    Ends with 2 when something is wrong in config.toml, its keys or a theme file.
+    Exit 2 if something is wrong in config.toml, its keys or a theme file.
     """
     from swapdesk.palette_files import read_palettes
 
@@ -143,7 +143,7 @@ def _facts(name: str, table: Mapping[str, object], *, chosen: bool) -> ProfileFa
 def use(call: CliContext, name: str) -> None:
     """Use the profile NAME from now on, in every desk and command without --profile.
 
-    It is written into config.toml; everything else there stays as it is.
+    The name is written into config.toml; everything else in the file stays as it is.
     """
     settings = call.settings(mending=True)
     if name not in settings.profiles:
@@ -174,9 +174,9 @@ def use(call: CliContext, name: str) -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("doctor_report:DoctorDocument",)),
 )
 def doctor() -> None:
-    """Say what is wrong with this desk, and which command mends it.
+    """Say what is wrong with this desk, and which command repairs it.
 
-    Looks at the packages, what a shell finds of them, the configuration, files and their modes,
-    the journal, the sandbox, the service, the clock and the nodes. Looking changes nothing, and no
-    sandbox is started. Ends with 9 when something is wrong.
+    Checks the packages and whether a shell finds the commands, the configuration, files and their
+    modes, the journal, the sandbox, the service, the clock and the nodes. Checking changes nothing,
+    and no sandbox is started. Exit 9 if something is wrong.
     """

@@ -38,11 +38,11 @@ from swapdesk.toml_document import nearest
 @click.argument("command", nargs=-1)
 @desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("schemas:SchemaDocument",)))
 def schema(call: CliContext, command: tuple[str, ...]) -> None:
-    """Print the JSON Schema of what COMMAND prints with --json, as "orders list".
+    """Print the JSON Schema of what COMMAND, such as "orders list", prints with --json.
 
-    Without a COMMAND it prints all of them by name, and that of an error. It is JSON in every
-    form, of the dialect 2020-12. Fields may be added at any time; a new schemaVersion says that one
-    was removed or is another one.
+    Without a COMMAND the schemas of all commands are printed by name, and that of an error. The
+    output is JSON in every form, of the dialect 2020-12. Fields may be added at any time; a new
+    schemaVersion says that a field was removed or changed its meaning or type.
     """
     from swapdesk.cli.schemas import SchemaDocument, all_schemas, document_types, schema_of
 
@@ -71,7 +71,7 @@ def errors(call: CliContext) -> None:
     """List every code that a command can end with: what it means, whether to try again, where the
     money is, who acts next, and the exit code.
 
-    A service may have codes of its own: they are read by their HTTP status.
+    A service may have codes of its own; those are treated by their HTTP status.
     """
     output = call.output
     codes = error_codes()
@@ -104,11 +104,11 @@ class DocsDocument(Struct, frozen=True):
 @click.argument("name", nargs=-1, shell_complete=completion.subjects)
 @desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:DocsDocument",)))
 def docs(call: CliContext, name: tuple[str, ...]) -> None:
-    """Say where the documents speak of NAME: an error code, a command, the number that one ended
-    with, or a screen as its frame names it.
+    """Say where the documents speak of NAME: an error code, a command, an exit code, or a screen by
+    the name in its frame.
 
-    Without a NAME it lists the pages. They are files beside the program; a release that has a site
-    names the address there, too.
+    Without a NAME the pages are listed. They are files beside the program; a release that has a
+    site names the address there, too.
     """
     words = " ".join(name)
     places = places_of(words) if words else all_places()
@@ -131,9 +131,8 @@ def docs(call: CliContext, name: tuple[str, ...]) -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:CommandsDocument",))
 )
 def list_commands(call: CliContext) -> None:
-    """List every command with its arguments, its options, and what it does at most: it moves money,
-    spends a limit, changes the desk, or only reads.
-    """
+    """List every command with its arguments, its options, and the strongest effect it can have: it
+    moves money, spends a limit, changes the desk, or only reads."""
     listed = [_command_facts(name, command) for name, command in commands().items()]
     call.output.table(
         ("command", "effect", "read-only", "does"),

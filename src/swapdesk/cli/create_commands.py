@@ -159,14 +159,14 @@ def swap(
     provider: str | None,
     **options: Any,
 ) -> int:
-    """Sell AMOUNT of FROM for TO, or with --receive have AMOUNT of TO arrive.
+    """Sell AMOUNT of FROM for TO; with --receive, AMOUNT of TO is to arrive.
 
-    The best usable route is taken, unless --type, --provider or --quote choose one. At a
-    terminal the order is shown and confirmed with yes; in a pipe --yes is needed.
+    The best usable route is taken, unless --type, --provider or --quote choose one. At a terminal
+    the order is shown and confirmed with yes; in a pipe --yes is needed.
 
-    With --type dex, or with --quote of such a route, the wallet of this profile swaps: it
-    approves, signs and sends what your own checks let pass. Without --to the account itself
-    receives. With --dry-run nothing is created, signed or sent: what would be is printed.
+    With --type dex, or with --quote of such a route, the wallet of this profile swaps: it approves,
+    signs and sends what passes your own checks. Without --to the account itself receives. With
+    --dry-run nothing is created, signed or sent; what would be posted or signed is printed.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 
@@ -188,8 +188,8 @@ def swap(
 def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
     """Send AMOUNT of TOKEN privately to another wallet.
 
-    The way leads over two exchanges. At a terminal the order is shown and confirmed
-    with yes; in a pipe --yes is needed.
+    The route leads over two exchanges. At a terminal the order is shown and confirmed with yes; in
+    a pipe --yes is needed.
     """
     return _create(call, amount, token, None, (), None, **options)
 
@@ -296,8 +296,8 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
 def fund() -> None:
     """Pay the deposit of an order that was created here, from the local wallet.
 
-    Exactly what the order asks for goes to its deposit address, once, and never after its deadline.
-    Given again it follows the same transaction and signs no other one.
+    Exactly what the order asks for is sent to its deposit address, once, and never after the
+    deadline. Given again, the command follows the same transaction and signs no other one.
     """
 
 
@@ -323,9 +323,9 @@ def fund() -> None:
 def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
     """Print the unsigned payload of a shown quote of an on-chain route.
 
-    The service is asked what it needs first, and the wallet's gate judges it on the chain as it
-    is. Nothing is created, signed or sent. Exit 9 when the gate refuses, 5 for a quote that was
-    not shown here within the last hour.
+    The service is first asked what the quote needs, and the wallet's gate checks the payload on the
+    present state of the chain. Nothing is created, signed or sent. Exit 9 if the gate refuses, 5
+    for a quote that was not shown here within the last hour.
     """
     if not dry_run:
         raise bad_input(

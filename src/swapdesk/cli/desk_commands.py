@@ -83,9 +83,9 @@ def _require_sense(
 def quote() -> None:
     """Compare routes for selling AMOUNT of FROM for TO.
 
-    A token is SYMBOL, SYMBOL.chain, an id or contract.chain. A quote id can be given to
-    "swap --quote" while it is valid: a minute, or ten where something has to be approved first.
-    Exit 4 when no route is usable.
+    A token is SYMBOL, SYMBOL.chain, an id or contract.chain. A quote id can be given to "swap
+    --quote" while it is valid: for a minute, or for ten if something has to be approved first. Exit
+    4 if no route is usable.
     """
 
 
@@ -112,7 +112,7 @@ def quote() -> None:
 def tokens() -> None:
     """Search tokens by symbol, name, chain or contract, also in a link.
 
-    A contract that is not listed is asked for at the service; such tokens are unverified.
+    If a contract is not in the list, the service is asked for it; such tokens are unverified.
     """
 
 
@@ -170,7 +170,8 @@ choosing = options(
     from_journal=True,
 )
 def list_orders() -> None:
-    """Every order of this profile: ended ones that need you, open ones, the other ended ones.
+    """List every order of this profile: first ended ones that need you, then open ones, then the
+    other ended ones.
 
     The journal remembers orders for longer than the 48 hours of the service.
     """
@@ -201,7 +202,7 @@ def list_orders() -> None:
     from_journal=True,
 )
 def export() -> None:
-    """Orders for other programs, with exact amounts and ISO 8601 times.
+    """Write orders for other programs, with exact amounts and ISO 8601 times.
 
     A deposit address that must not be paid is left out.
     """
@@ -215,8 +216,8 @@ def export() -> None:
     from_journal=True,
 )
 def show() -> None:
-    """Show one order by its id or the beginning of one, or by what only this order has: a part of
-    an address, a transaction hash or the request id of its create."""
+    """Show one order, named by its id or the beginning of one, or by something that only this order
+    has: a part of an address, a transaction hash or the request id of its create."""
 
 
 @orders.command("put-away")
@@ -228,10 +229,10 @@ def show() -> None:
     from_journal=True,
 )
 def put_away() -> None:
-    """Put a failed order away once it was dealt with; it stays in the journal.
+    """Put a failed order away after you dealt with it; it stays in the journal.
 
-    Only an order whose money is stuck, or whose transaction failed, can be put away. It counts
-    again when something else goes wrong with it.
+    Only an order whose money is stuck, or whose transaction failed, can be put away. If something
+    else goes wrong with it, it comes back.
     """
 
 
@@ -266,9 +267,9 @@ def _seconds(value: float) -> float:
     from_journal=True,
 )
 def watch() -> None:
-    """Follow orders until all have ended and the service has confirmed it.
+    """Follow orders until all have ended and the service has confirmed that.
 
-    One line for each change. Exit 0 when all completed, 10 when one ended otherwise.
+    Prints one line for each change. Exit 0 if all completed, 10 if one ended otherwise.
     """
 
 
@@ -277,7 +278,7 @@ GRANULARITIES = ("day", "month")
 
 @click.group()
 def account() -> None:
-    """Show what this account may ask, what it earned and what went through it."""
+    """Show this account's limits, commissions and volume."""
 
 
 @account.command()
@@ -325,7 +326,7 @@ def commissions() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:VolumeDocument",)),
 )
 def volume() -> None:
-    """Show how many orders were finished and what was sent for them, in US dollars."""
+    """Show how many orders were finished and the total that was sent for them, in US dollars."""
 
 
 @account.command()
@@ -405,7 +406,7 @@ def why() -> None:
     from_journal=True,
 )
 def inspect() -> None:
-    """As why, with what TEXT was read as, every place searched, and the time line.
+    """Show the same as why, and also how TEXT was read, every place searched, and the time line.
 
     TEXT is whatever names the order, as for why; - is standard input.
     """
@@ -453,9 +454,9 @@ def _kinds(words: str) -> set[Shown]:
 def bundle() -> None:
     """Write ORDER with its updates, requests, diagnosis and versions into one file (0600).
 
-    ORDER is its id or the beginning of one. Nothing is sent. Keys, secrets and tokens never stand
-    in the file; addresses, amounts, memos, hashes and names are masked unless --with names them.
-    A file that is there is not replaced.
+    ORDER is its id or the beginning of one. Nothing is sent. The file never contains keys, secrets
+    and tokens; addresses, amounts, memos, hashes and names are masked unless --with names them. An
+    existing file is not replaced.
     """
 
 
@@ -470,8 +471,8 @@ def bundle() -> None:
 def open_file() -> None:
     """Show FILE as the desk showed it: without profile, keys, service or journal.
 
-    In a terminal it opens the pages of the desk; elsewhere it prints the case. Its words are those
-    of whoever wrote it: do not send them on.
+    In a terminal the pages of the desk open; elsewhere the case is printed. The texts are those of
+    whoever wrote FILE: do not send them on.
     """
 
 
@@ -485,8 +486,8 @@ def open_file() -> None:
 def page() -> None:
     """Write FILE as one web page (0600) for a colleague without the desk.
 
-    The page needs no network and runs no script; it says what open shows, as the words of whoever
-    wrote FILE. A file that is there is not replaced.
+    The page needs no network and runs no script. It has the texts that open shows, which are those
+    of whoever wrote FILE. An existing file is not replaced.
     """
 
 
@@ -507,7 +508,7 @@ def page() -> None:
 def api(
     call: CliContext, method: str, path: str, query: tuple[str, ...], data: str | None, yes: bool
 ) -> int:
-    """Call one operation under /v2 and print its answer as it came.
+    """Call one operation under /v2 and print its answer unchanged.
 
     Only reading calls are made without --yes. The answer is JSON in every form.
     """
@@ -573,8 +574,9 @@ def _receiver(url: str) -> str:
 def listen() -> None:
     """Post every state of your orders to URL, signed in the form of Standard Webhooks.
 
-    A delivery is tried until it is answered with 200 to 299, under the same id; never before the
+    A delivery is repeated under the same id until the answer is 200 to 299, but never before the
     time that Retry-After names. An answer of 410 ends the command. States of one order arrive in
-    their order. After an end of any kind the next call goes on where the receiver
-    stood. The file webhook.secret of the profile holds what the signatures are checked with.
+    their order. However the command ended, the next call continues after the last accepted
+    delivery. The file webhook.secret of the profile holds the secret with which signatures are
+    checked.
     """

@@ -93,15 +93,15 @@ def of_service(command: F) -> F:
     Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:BackupDocument",)),
 )
 def backup() -> None:
-    """Copy the store of a service into FILE, whole and as of one moment, while it runs.
+    """Copy the store of a service into FILE, complete and as of one moment, while the service runs.
 
-    A plain copy of service.db lacks what was written last. PostgreSQL has pg_dump for this.
+    A plain copy of service.db lacks what was written last. For PostgreSQL use pg_dump.
     """
 
 
 @click.group()
 def partner() -> None:
-    """Keep the accounts and the books of the partners of a service of your own."""
+    """Manage the accounts and the accounting of the partners of your own service."""
 
 
 @partner.command()
@@ -168,8 +168,8 @@ def key() -> None:
     Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
 )
 def revoke() -> None:
-    """Refuse a key from now on; a service that runs does so within two seconds. Streams that were
-    opened with it end."""
+    """Refuse a key from now on; a running service does so within two seconds. Streams that were
+    opened with the key end."""
 
 
 @partner.command()
@@ -181,7 +181,7 @@ def revoke() -> None:
     Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
 )
 def suspend() -> None:
-    """Refuse every call of an account; its orders go on."""
+    """Refuse every call of an account; its orders continue."""
 
 
 @partner.command()
@@ -225,9 +225,9 @@ def tier() -> None:
     Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
 )
 def override() -> None:
-    """Give an account terms that are not those of its tier, or remove them.
+    """Give an account terms other than those of its tier, or remove such terms.
 
-    What is not named stays as it is.
+    Terms that are not named stay as they are.
     """
 
 
@@ -243,7 +243,7 @@ def override() -> None:
 def origin() -> None:
     """Say which pages may use the partner-id of an account: https://shop.example, without a path.
 
-    Without any origin every page may.
+    If no origin is set, every page may.
     """
 
 
@@ -255,9 +255,10 @@ def origin() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:SumsDocument",)),
 )
 def sums() -> None:
-    """Count every order anew and compare with the sums that statistics are answered from.
+    """Count every order anew and compare the result with the sums from which statistics are
+    answered.
 
-    Ends with 9 when something differs and is not rebuilt.
+    Exit 9 if a sum differs and is not rebuilt.
     """
 
 
@@ -272,7 +273,8 @@ def sums() -> None:
 def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
 
-    Books what was earned at least 30 days ago and not paid before. It moves no money.
+    Commissions are booked that were earned at least 30 days ago and not paid before. No money is
+    moved.
     """
 
 
@@ -294,5 +296,5 @@ def reverse() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:AuditDocument",)),
 )
 def audit() -> None:
-    """List what operators changed of accounts and booked: when, who, what, and of which account;
+    """List the operators' changes to accounts and bookings: when, who, what, and of which account;
     newest first."""

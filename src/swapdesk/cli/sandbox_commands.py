@@ -161,7 +161,7 @@ def serve(
 ) -> int:
     """Serve the Partner Swap API v2.
 
-    Prints one JSON line with addresses and keys when it is ready; SIGTERM ends it.
+    Prints one JSON line with addresses and keys when the service is ready; SIGTERM ends it.
     """
     if config_file is not None:
         _alone("config_file")
@@ -237,10 +237,10 @@ def _alone(option: str) -> None:
 @metrics_port
 @desk_command(Declared(Effect.CHANGES_DESK, reading=True, instead="prints one line when it begins"))
 def worker(call: CliContext, config_file: Path, metrics_port: int | None) -> int:
-    """Carry out the orders of a service without answering, on this or another machine.
+    """Carry out the orders of a service without answering requests, on this or another machine.
 
-    Any number may work beside "swapdesk serve --config FILE" over the same PostgreSQL database.
-    Prints one JSON line when it begins; SIGTERM ends it.
+    Any number of workers may run beside "swapdesk serve --config FILE" over the same PostgreSQL
+    database. Prints one JSON line at the start; SIGTERM ends the worker.
     """
     config = _configured(config_file, metrics_port=metrics_port)
     from swapdesk.sandbox.configured_service import work_configured
@@ -342,8 +342,8 @@ def node(
 ) -> int:
     """Run the chains of the sandbox alone, for any Ethereum or Solana client.
 
-    Prints one JSON line with their addresses when they are ready; SIGTERM ends it. The account
-    that holds the coins is derived from sandbox.key in the data directory.
+    Prints one JSON line with the chains' addresses when they are ready; SIGTERM ends them. The
+    account that holds the coins is derived from sandbox.key in the data directory.
     """
     if not _loopback(host):
         raise bad_input(
@@ -387,7 +387,7 @@ class FaultNames(click.Group):
 
 @click.group(cls=FaultNames)
 def trigger() -> None:
-    """Let something go wrong in the sandbox, on purpose.
+    """Make something fail in the sandbox, on purpose.
 
     NAME is a fault of "swapdesk trigger list".
     """
@@ -419,7 +419,7 @@ def set_fault() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("trigger_report:FaultsDocument",)),
 )
 def list_faults() -> None:
-    """Every fault, what it may meet and what it shows; then those that are set."""
+    """List every fault, what it can be set on and what it shows; then those that are set."""
 
 
 @trigger.command()
@@ -438,7 +438,7 @@ def clear() -> None:
     Declared(Effect.CHANGES_DESK, reading=True, prints=("trigger_report:ClockDocument",)),
 )
 def clock() -> None:
-    """Move the clock of the sandbox on by STEP: +30s, +10m, +1h or +2d."""
+    """Move the clock of the sandbox forward by STEP: +30s, +10m, +1h or +2d."""
 
 
 @trigger.command()
@@ -451,9 +451,9 @@ def clock() -> None:
     )
 )
 def run(call: CliContext, cases: str, answers: bool) -> None:
-    """Make twelve orders, each stuck in its way, to practise on.
+    """Make twelve orders, each stuck in its own way, to practise on.
 
-    Each case is printed with what its customer writes and sends; give that to "swapdesk why".
+    Each case is printed with its customer's message; give that to "swapdesk why".
     """
     from swapdesk.cli.trigger_report import report_answers, report_run, run_in_sandbox
 
@@ -520,8 +520,8 @@ def demo(
     """Show how an order goes through exchanges and chains, stage by stage.
 
     NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
-    Everything happens in the sandbox, with transactions on its chains. With --auto or --page the
-    world is a new one of that seed, and nothing of it is kept but the page.
+    Everything happens in the sandbox, with transactions on its chains. With --auto or --page a new
+    sandbox of that seed is used, and nothing is kept of it but the page.
     """
     from swapdesk.flows.demo.demonstration import DemoChoice
 
@@ -581,8 +581,9 @@ def tape() -> None:
 def run_tape() -> None:
     """Play the tape FILE: keys, pauses, and waits for texts on the screen.
 
-    It plays in the sandbox alone. In a terminal it plays visibly in this home; ctrl+c stops it,
-    and the desk is yours. Ends with 3 where a text never came, with 10 where --check differs.
+    A tape plays only in the sandbox. In a terminal it plays visibly in this home; ctrl+c stops it,
+    and you can use the desk. Exit 3 if an awaited text never came, 10 if the result differs from
+    --check.
     """
 
 
@@ -594,5 +595,6 @@ def run_tape() -> None:
 def tour() -> None:
     """Open the desk of the sandbox with a guide that waits for your own keys.
 
-    From a token to a payout, and found again. ctrl+c ends the tour; the desk is yours then.
+    The guide leads from a token to a payout, and to finding the order again. ctrl+c ends the tour,
+    and you can use the desk.
     """

@@ -29,8 +29,8 @@ error."""
 def wallet() -> None:
     """Keys of this profile: make, import, list, balances, allowances.
 
-    Keys are in files of the profile, closed with one pass phrase, and are used by a process of
-    their own. The sandbox keeps the pass phrase of its wallet itself.
+    Keys are in files of the profile, encrypted with one pass phrase, and are used by a process of
+    their own. In the sandbox, the sandbox keeps the pass phrase of its wallet.
     """
 
 
@@ -60,7 +60,7 @@ account_option = click.option(
     Declared(Effect.ONLY_READS, prints=("swapdesk.wallet.accounts:Accounts",)),
 )
 def list_wallet() -> None:
-    """The accounts of this profile. Nothing is unlocked."""
+    """List the accounts of this profile. Nothing is unlocked."""
 
 
 @wallet.command()
@@ -77,7 +77,7 @@ def list_wallet() -> None:
     Declared(Effect.CHANGES_DESK, prints=("wallet_keys:AccountDocument",)),
 )
 def new() -> None:
-    """Make an account from the system's randomness."""
+    """Make an account with a new random key."""
 
 
 @wallet.command("import")
@@ -100,10 +100,10 @@ def new() -> None:
     Declared(Effect.CHANGES_DESK, prints=("wallet_keys:AccountDocument",)),
 )
 def import_() -> None:
-    """Take in a key: its address is shown before it is kept.
+    """Import a key: its address is shown before the key is kept.
 
-    A key of Solana is the file of solana-keygen, or base58 as Phantom and Solflare export it.
-    The secret is typed without an echo, or read from --file or --secret-fd; never an argument.
+    A key of Solana is the file of solana-keygen, or base58 as Phantom and Solflare export it. The
+    secret is typed without an echo, or read from --file or --secret-fd; never an argument.
     """
 
 
@@ -120,10 +120,10 @@ def import_() -> None:
     "wallet_keys:export_key", Declared(Effect.CHANGES_DESK, prints=("wallet_keys:ExportDocument",))
 )
 def export() -> None:
-    """Give out the key of an account in plain, after a typed phrase.
+    """Export the key of an account in plain text, after a typed phrase.
 
-    On a terminal it is shown for 30 seconds, or until a key is pressed, and stays in no
-    scrollback. Otherwise it goes to --out or into a pipe.
+    On a terminal the key is shown for 30 seconds, or until a key is pressed, and stays in no
+    scrollback. Otherwise it is written to --out or into a pipe.
     """
 
 
@@ -135,7 +135,8 @@ def export() -> None:
     fill=True,
 )
 def balance() -> None:
-    """What every account has on every chain with a node. Exit 7 when one could not be read."""
+    """Show the balances of every account on every chain with a node. Exit 7 if a chain could not be
+    read."""
 
 
 @wallet.command()
@@ -145,7 +146,7 @@ def balance() -> None:
     Declared(Effect.ONLY_READS, prints=("wallet_chains:AllowancesDocument",)),
 )
 def allowances() -> None:
-    """Who may take which tokens of the accounts."""
+    """List who may take which tokens from the accounts."""
 
 
 @wallet.command()
@@ -173,7 +174,7 @@ def allowances() -> None:
 def revoke() -> None:
     """End an allowance. TOKEN: symbol or contract; SPENDER: address, or code or name of a venue.
 
-    Given again it goes on with a transaction that is not confirmed yet.
+    Given again, the command continues with a transaction that is not confirmed yet.
     """
 
 
@@ -184,9 +185,9 @@ def revoke() -> None:
     Declared(Effect.ONLY_READS, prints=("wallet_chains:TransactionsDocument",)),
 )
 def transactions() -> None:
-    """List every transaction this wallet signed, as its own records have it.
+    """List every transaction this wallet signed, from its own records.
 
-    Payments of calls, permits and orders are signatures alone and not listed: wallet policy show
+    Payments of calls, permits and orders are only signatures and not listed; wallet policy show
     says how much of each limit they use.
     """
 
@@ -200,11 +201,11 @@ def transactions() -> None:
     signs=True,
 )
 def cancel() -> None:
-    """Take back a transaction that waits, by one that moves nothing in its place.
+    """Cancel a waiting transaction: replace it by one that moves nothing.
 
-    The chain executes one of the two, as a rule the one that pays more for gas: the first may
-    still be executed. One that was never sent is given up. Exit 8 while it is not decided: given
-    again the same bytes are sent.
+    The chain executes one of the two, as a rule the one that pays more for gas, so the first may
+    still be executed. A transaction that was never sent is given up. Exit 8 while neither is
+    executed; given again, the command sends the same bytes.
     """
 
 
@@ -223,12 +224,12 @@ def cancel() -> None:
     signs=True,
 )
 def bump() -> None:
-    """Pay more gas for a transaction that waits: the same call again, in its place.
+    """Pay more gas for a waiting transaction: replace it by the same call with a higher fee.
 
-    It is judged once more against what was confirmed for the first one. The chain executes one of
-    the two, never both, and whatever waits for the first goes on with either. Exit 8 while
-    neither was executed: given again the same bytes are sent. To go higher still, bump the newest
-    hash.
+    The new transaction is checked again against what was confirmed for the first one. The chain
+    executes one of the two, never both, and the desk continues with either. Exit 8 while neither is
+    executed; given again, the command sends the same bytes. To raise the fee further, bump the
+    newest hash.
     """
 
 
@@ -250,10 +251,11 @@ def bump() -> None:
     signs=True,
 )
 def withdraw() -> None:
-    """Take out what your smart account holds, such as after a bundle that failed.
+    """Withdraw what your smart account holds, such as after a bundle that failed.
 
-    It pays the account that owns it, and nobody else; one that does not stand yet is made first.
-    Given again it goes on with a transaction that is not confirmed yet.
+    The money goes to the account that owns the smart account, and nowhere else. If the smart
+    account does not exist yet, it is created first. Given again, the command continues with a
+    transaction that is not confirmed yet.
     """
 
 
@@ -267,9 +269,10 @@ def lock() -> None:
 
 @wallet.group()
 def policy() -> None:
-    """What the wallet may sign at most: per payment, hour and day, where, for whom, until when.
+    """The wallet's spending limits: per payment, hour and day, where, for whom, until when.
 
-    The process with the keys holds everything that it signs to it, and counts by its own records.
+    The process with the keys checks every signature against this policy, and counts by its own
+    records.
     """
 
 
@@ -279,7 +282,7 @@ def policy() -> None:
     Declared(Effect.ONLY_READS, prints=("wallet_chains:PolicyDocument",)),
 )
 def show() -> None:
-    """The policy, and what is left of each limit. Exit 9 when its file was changed."""
+    """Show the policy, and what is left of each limit. Exit 9 if its file was changed."""
 
 
 def limit_option(window: str, help_: str) -> Callable[[Any], Any]:
@@ -331,9 +334,9 @@ def limit_option(window: str, help_: str) -> Callable[[Any], Any]:
     Declared(Effect.CHANGES_DESK, prints=("wallet_chains:PolicyDocument",)),
 )
 def set_() -> None:
-    """Change the parts that are given; all options but --until may be repeated.
+    """Change the given rules of the policy; all options but --until may be repeated.
 
-    What only lowers needs no pass phrase; the first policy and anything else do. AMOUNT none
-    takes a limit or a price away. A limit in USD needs the price of all that moves, coins for gas
-    among it.
+    A change that only lowers limits needs no pass phrase; the first policy and any other change do.
+    AMOUNT none removes a limit or a price. A limit in USD needs the prices of all tokens that are
+    spent, including coins for gas.
     """

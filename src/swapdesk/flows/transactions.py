@@ -1,38 +1,39 @@
-"""Signed transactions: one engine for everything that the wallet signs.
+"""Signed transactions: one procedure for everything that the wallet signs.
 
-A step of a swap, an approval, a deposit, what fills a smart account, a part of a batch, a
-revocation, a withdrawal, a cancellation and a higher fee go the same way, in four steps of the
-:class:`Transactor`. What the trader signs by itself is a :class:`Step`, which knows its end:
+Steps of a swap, approvals, deposits, payments that fill a smart account, parts of a batch,
+revocations, withdrawals, cancellations and higher fees all pass the same four steps of the
+:class:`Transactor`. A transaction that the trader signs on its own is a :class:`Step`, which turns
+the result into an :class:`Outcome`.
 
 =========  ========================================================  ==========================
-step       what happens                                              what stands afterwards
+step       what happens                                              result
 =========  ========================================================  ==========================
 propose    the payload is made and the wallet agent judges it        a payload and its review
-agree      the trader looks and says yes; what changed meanwhile     a signature, not journaled
-           is reviewed and shown again
-confirm    the journal's entry, the signature, its hash in the       a SignedTransaction
-           journal; no byte has left
+agree      the trader looks and agrees; a payload that changed       a signature, not journaled
+           meanwhile is reviewed and shown again
+confirm    the entry is committed, the payload is signed, its hash   a SignedTransaction
+           is committed; nothing was sent yet
 follow     the same bytes are sent until the transaction is final,   how far it came, committed
-           however long that takes and whoever began it
+           however long that takes and whichever run began it
 =========  ========================================================  ==========================
 
-After a kill ``resume`` finds in the agent's records what was signed, and ``follow`` goes on with
-it. Nothing that stands there is signed a second time. The agent writes a transaction down before
-it answers, so these records decide, and the journal is brought up to them.
+After a kill, ``resume`` finds in the agent's records what was signed, and ``follow`` continues it;
+a recorded transaction is never signed a second time. The agent records a transaction before it
+answers. So its records decide, and the journal is brought up to date with them.
 
-An entry is marked refused only when it is certain that nothing was signed under it:
+An entry of the journal is marked refused only if it is certain that nothing was signed under it:
 
-- the trader said no, or the gate or the agent refused: refused;
-- the agent is gone: unknown, its records tell later: the entry stays;
-- ``already_signed``: the records have one for this intent: the entry stays and is followed;
-- ``READ_ONLY``: another desk has the wallet. An entry that this run began is refused, since
-  nobody else knows of it. One that was found stays: the other desk may be signing for it.
+- the trader said no, or the gate or the agent refused: the entry is refused;
+- the agent is gone: the outcome is unknown until its records can be read; the entry stays;
+- ``already_signed``: the agent has a signature for this intent; the entry stays and is followed;
+- ``READ_ONLY``: another desk has the wallet. An entry that this run began is refused, because no
+  other run knows it. An entry of an earlier run stays, because the other desk may be signing it.
 
-Every kind of action tells its end as an :class:`Outcome`: done, refused or open.
+Every kind of action ends with an :class:`Outcome`: done, refused or open.
 
-The same bytes are sent however often, never new ones. At most one of the transactions on a nonce
-is executed, and the chain says which. One with a higher fee is the same payment under another
-hash; one that cancels it is no payment.
+Sending again always sends the same bytes. At most one of the transactions on a nonce is executed,
+and the chain shows which. A transaction with a higher fee makes the same payment under another
+hash; a cancellation pays nothing.
 """
 
 from __future__ import annotations
