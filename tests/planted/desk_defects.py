@@ -1220,10 +1220,10 @@ SHOWING = (
         "words-of-a-stranger-copied",
         "The reply in a file of a stranger is sent to a customer, whose money goes to a thief.",
         "swapdesk/tui/case_file_app.py",
-        "    def do_case_history(self) -> None:",
+        "    def do_case_history(self, _: CaseSheet) -> None:",
         "    def do_go_back(self) -> None:\n"
         "        self.app.copy_to_clipboard(str(self.file.record.sheet.reply))\n\n"
-        "    def do_case_history(self) -> None:\n"
+        "    def do_case_history(self, _: CaseSheet) -> None:\n"
         "        self.do_go_back()",
         ("tests/tui/test_support_files.py::test_a_file_can_do_nothing_but_be_read",),
     ),

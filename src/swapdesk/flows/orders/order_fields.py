@@ -198,8 +198,8 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 
 
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
-    """Returns the label of the payout: ``You get``, ``You were to get``. With ``theirs`` it says
-    ``They``, for a payout to another person."""
+    """Returns the label of the payout: ``You get``, ``You were to get``; with ``theirs``, which is
+    for a payout to another person, ``They get``."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 
