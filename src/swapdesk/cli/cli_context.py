@@ -314,7 +314,8 @@ on_call = functools.partial(_carried_out, "cli_context:run_alone")
 on_desk = functools.partial(_carried_out, "session:run_session")
 """Declares a command on the connected desk, which is ``call.desk``."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
-"""Declares a command on the wallet's keys alone: ``work`` gets the call and the wallet first."""
+"""Declares a command that needs only the wallet's keys: ``work`` gets the call and the wallet
+first."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
 """Declares a command on the connected desk with a wallet that is ready to sign."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))

@@ -187,8 +187,8 @@ def unusable_journal(problem: str) -> CommandError:
 
 UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
-"""Where the money is, for commands about existing orders; what was paid for those stays with
-them."""
+"""Where the money is, for commands about existing orders; such a command does not move what was
+paid for these orders."""
 UNSENT = "nothing was sent"
 """Where the money is, for a command line that cannot be read; neither the intended action nor the
 money's place is known."""

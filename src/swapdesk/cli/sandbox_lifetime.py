@@ -132,8 +132,8 @@ class SandboxLifetime:
 
 
 def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
-    """Returns the exit code of a process whose pipe has ended; it may end a moment later than its
-    pipe. None if it does not end in time."""
+    """Returns the exit code of a process after the pipe from it has ended, which can happen a
+    moment before the process ends. None if the process does not end in time."""
     try:
         return ending.wait(ENDING_SECONDS)
     except subprocess.TimeoutExpired:

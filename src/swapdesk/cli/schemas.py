@@ -26,7 +26,8 @@ _REF = "#/$defs/{name}"
 
 
 class SchemaDocument(Struct, frozen=True):
-    """A JSON Schema (2020-12), or all of them by the names of their commands."""
+    """The JSON Schema (2020-12) of one command's documents, or the schemas of all commands by
+    name."""
 
     MERGED: ClassVar = "schema"
 

@@ -68,8 +68,8 @@ class AllowancesDocument(Struct, frozen=True):
 
 
 class BalanceTable:
-    """Prints balances as one document or table. On a terminal the table is printed chain by chain,
-    because a person waits and one chain may take long to answer."""
+    """A printer of balances, as one document or as a table. On a terminal the table is printed
+    chain by chain, because one chain may take long to answer while a person waits."""
 
     WHOLE, REST = 9, 19
     """Column widths that all parts of the table share: the digits before the decimal point, and the

@@ -47,9 +47,8 @@ def unused_address(token: Token, *names: object) -> str:
 
 
 async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -> None:
-    """Waits so many seconds of sandbox time, at the speed that the sandbox has during the wait.
-    With only its first speed, a customer would come long after a demonstration that was made
-    faster."""
+    """Waits so many seconds of sandbox time. The speed is asked again during the wait; otherwise a
+    customer would come too late if the demonstration was made faster."""
     while seconds > 0:
         fast = speed()
         passing = max(_SHORTEST, min(seconds / fast, _LONGEST))
