@@ -538,10 +538,9 @@ def _path(scope: Scope) -> str:
 
 
 def _sent_by(scope: Scope) -> dict[str, str]:
-    """Returns the credential headers without surrounding blanks (RFC 9110 5.5).
-
-    A repeated header is joined into one text, so that two credentials are invalid.
-    """
+    """Returns the headers that say who sent a request, such as credentials and origin, without
+    surrounding blanks (RFC 9110 5.5). The values of a repeated header are joined into one text, so
+    a request with two credentials is refused as invalid."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
         header = _SAYS_WHO.get(name)
@@ -580,8 +579,8 @@ def _no_handshake(method: str) -> ServiceError:
 
 
 def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
-    """Returns the 402: an empty object for a program, a page for a person with a browser (contract
-    3.6)."""
+    """Returns the answer with status 402 (payment needed). A program gets an empty object, because
+    the headers say what to pay; a person with a browser gets a page (contract 3.6)."""
     headers = [(name.encode(), text.encode()) for name, text in needed.headers.items()]
     person = "text/html" in asked.get("accept", "") and "Mozilla" in asked.get("user-agent", "")
     if not person:
