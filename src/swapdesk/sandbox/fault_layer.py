@@ -225,7 +225,8 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """Cuts every open stream if a waiting fault drops all streams."""
+        """Cuts every open stream if a fault that drops all streams is waiting. New streams are then
+        refused for the seconds of that fault."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:

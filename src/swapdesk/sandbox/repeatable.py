@@ -135,7 +135,8 @@ def repeatable_clock() -> SystemClock:
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running world, with its clock, its ready line and the transport to its applications."""
+    """A running sandbox for repeatable runs: its clock, its ready line, and the transport that
+    reaches its applications."""
 
     clock: SystemClock
     ready: Mapping[str, Any]

@@ -60,7 +60,8 @@ class ChildRefused(Exception):
 
 
 class OldWorld(ChildRefused):
-    """Raised if the data directory belongs to another release or to other tables."""
+    """Raised if the data directory was begun by another release or from other tables, so that this
+    release cannot use it."""
 
 
 class ChildSilent(Exception):
@@ -69,7 +70,7 @@ class ChildSilent(Exception):
 
 class Child:
     """A child process that runs ``python -m module``. ``orders`` is called at every start and
-    returns what the child reads on stdin."""
+    returns the orders that the child reads from its stdin."""
 
     def __init__(
         self,

@@ -252,8 +252,8 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
 
 
 def _exchange_symbol(token: WorldToken) -> str:
-    """Returns the symbol that exchanges use: ``ETH`` on the asset's home chain, ``ETHBASE``
-    elsewhere."""
+    """Returns the symbol that exchanges use for a token, such as ``ETH`` on the home chain of the
+    asset and ``ETHBASE`` on the chain ``base``."""
     at_home = token.asset is not None and token.asset.home == token.row.chain
     symbol = token.row.symbol.upper()
     return symbol if at_home else symbol + token.row.chain.upper()

@@ -48,7 +48,7 @@ KEEPER = OPERATOR
 """Account that moves the pools with the market."""
 
 COINS = 10**6 * 10**18
-"""Wei for gas that each of these accounts, and each wallet of an exchange, has in block 0."""
+"""Wei for gas that each account of ``PARTIES``, and each wallet of an exchange, has in block 0."""
 
 
 PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)

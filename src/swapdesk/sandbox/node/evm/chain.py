@@ -259,8 +259,8 @@ class EvmChain:
         return None if place is None else (self.blocks[place[0]], place[1])
 
     def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
-        Raises Problem for too many."""
+        """Returns the logs of the blocks ``first`` to ``last`` that match ``wanted``, in the order
+        of the chain. Raises Problem if there are too many."""
         logs: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:

@@ -146,8 +146,8 @@ class LiveChain:
             await changed.wait()
 
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
-        Raises Problem."""
+        """Returns the logs of the blocks ``first`` to ``last`` that match ``wanted``, in the order
+        of the chain. Raises Problem."""
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
