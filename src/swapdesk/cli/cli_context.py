@@ -155,8 +155,8 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def require(*rules: tuple[bool, str, str, str]) -> None:
-    """Exit 2 for the first broken rule. A rule is: True if it is broken, the error code, the
-    argument or option at fault, and the sentence."""
+    """Raises an error with exit 2 for the first broken rule. Each rule has four values: whether it
+    is broken, the error code, the argument or option at fault, and the error's sentence."""
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
@@ -175,8 +175,9 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """Returns the number in ``text`` if it ``fits``. The error message is ``no_number`` if the text
-    is no number, and ``outside`` if the number does not fit."""
+    """Returns the number in ``text`` if ``fits`` returns True for it. Otherwise raises an error:
+    with the message ``no_number`` if the text is no number, with ``outside`` if the number does not
+    fit."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -187,7 +188,8 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Combines options and arguments into one decorator; the last one comes first in the help."""
+    """Combines several options and arguments into one decorator. The help lists them in reverse
+    order."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:

@@ -115,7 +115,8 @@ class CommandError(Exception):
 
     @property
     def family(self) -> str:
-        """The code shared by a family of codes that differ only in a noun; else the code itself."""
+        """The code that stands for a whole family of codes, such as ``BAD`` for ``BAD_AMOUNT``; the
+        code itself if it belongs to no family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[0]
 
     @property
@@ -187,13 +188,13 @@ def unusable_journal(problem: str) -> CommandError:
 
 UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
-"""Where the money is, for commands about existing orders; such a command does not move what was
-paid for these orders."""
+"""Says where the money is after a command about existing orders failed. Such a command never moves
+the money that was paid for these orders."""
 UNSENT = "nothing was sent"
-"""Where the money is, for a command line that cannot be read; neither the intended action nor the
-money's place is known."""
+"""Says where the money is if a command line cannot be read. Then the program knows neither what was
+intended nor which money is meant."""
 UNSERVED = "where it was; this process does nothing"
-"""Where the money is, for a process of a service that does not start or cannot continue."""
+"""Says where the money is if a service's process does not start or cannot continue."""
 CORRECT = "you: correct the command"
 JOURNAL = "where the journal says"
 SANDBOX = "in the sandbox; none of it is real"
@@ -599,8 +600,8 @@ FAMILIES: dict[str, dict[str, str]] = {
         "NOT_WITHDRAWN": "withdrawal",
     },
 }  # fmt: skip
-"""The families of codes that differ only in a noun: the noun of each code, by the name of its
-family."""
+"""Families of error codes that differ only in a noun, such as ``BAD_AMOUNT``: for the name of each
+family, its codes and their nouns."""
 
 _FAMILY_OF = {
     code: (family, noun) for family, nouns in FAMILIES.items() for code, noun in nouns.items()
@@ -717,8 +718,8 @@ NOT_CREATED: dict[str, Exit] = {
     "QUOTE_EXPIRED": Exit.OWN_REFUSAL,
     "OUTCOME_PENDING": Exit.UNKNOWN,
 }
-"""Exit codes for the desk's own codes for a create that did not happen; other codes are the
-service's."""
+"""Exit codes for creates that did not happen, by the desk's own error codes. A code that is missing
+here comes from the service."""
 
 
 def exit_of(error: ClientError) -> Exit:
@@ -810,7 +811,8 @@ _WALLET_ENDS = {
     "AGENT_GONE": Exit.UNKNOWN,
     "DEFECT": Exit.DEFECT,
 }
-"""Exit codes by wallet error code; any other code means a refusal by the wallet, with exit 9."""
+"""Exit codes by the wallet's error codes. A code that is missing here gets exit 9, which means that
+the wallet refused."""
 
 
 def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:
