@@ -22,16 +22,19 @@ if TYPE_CHECKING:
 
 
 class Retry(StrEnum):
-    """Whether giving the same command again helps."""
+    """Whether it helps to give the same command again after an error."""
 
     YES = "yes"
-    """The same command may be given again: nothing was done, or what was done is not done twice."""
+    """The same command may be given again: either nothing was done, or the service and the desk do
+    not repeat what was done."""
     LATER = "later"
-    """The same command helps after a window of time, a transaction or another desk has ended."""
+    """The same command helps later, after a limit's window of time, a transaction, or another desk
+    has ended."""
     CORRECTED = "corrected"
     """The same command helps only after the step in ``next`` was done."""
     NO = "no"
-    """The user should look first: something may have happened, or the command did its work."""
+    """The user should look at what happened before giving the command again, because something may
+    have been done, or the command has already done its work."""
 
 
 class Exit(IntEnum):
@@ -121,7 +124,8 @@ class CommandError(Exception):
 
     @property
     def noun(self) -> str:
-        """The noun by which the code differs from others of its family; empty without a family."""
+        """The noun by which this code differs from the other codes of its family, such as
+        ``amount`` for ``BAD_AMOUNT``; empty if the code belongs to no family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[1]
 
 
@@ -156,8 +160,8 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """Turns an error of this kind into bad input; the message is ``before``, then the error's
-    reason as a sentence."""
+    """Turns an error of the type ``kind``, raised inside the ``with`` block, into an error with
+    exit 2. Its message is ``before``, followed by the first error's reason as a sentence."""
     try:
         yield
     except kind as error:
@@ -167,12 +171,12 @@ def refused_as(
 
 
 def own_refusal(code: str, message: str, *, money: str = "", next: str = "") -> CommandError:
-    """Returns an error with exit 9."""
+    """Returns an error with exit 9, for something that the desk's own checks refuse."""
     return CommandError(Exit.OWN_REFUSAL, code, message, money, next)
 
 
 def not_confirmed(message: str, *, money: str = "") -> CommandError:
-    """Returns an error with exit 130."""
+    """Returns an error with exit 130, for a question that was not answered with yes."""
     return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", message, money)
 
 
@@ -617,7 +621,8 @@ def code_facts(
     retry: Retry | None = None,
     status: int | None = None,
 ) -> ErrorCodeFacts:
-    """Returns the facts of a code. ``retry`` defaults to that of the first of ``exits``."""
+    """Returns the facts of an error code. If ``retry`` is not given, the first of the exit codes in
+    ``exits`` says whether giving the command again helps."""
     family, noun = _FAMILY_OF.get(code, (code, ""))
     return ErrorCodeFacts(
         code,
@@ -650,8 +655,8 @@ def missing_extra(
 
 
 def of_error(error: Exception) -> CommandError | None:
-    """Translates an error of another package for the caller of a command; None if it is a defect of
-    the program."""
+    """Translates an error of another package into the error that ends a command. Returns None if
+    the error is no expected one, which means that the program has a defect."""
     from swapdesk.client.credentials import CredentialsError
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -723,8 +728,9 @@ here comes from the service."""
 
 
 def exit_of(error: ClientError) -> Exit:
-    """Returns the exit code of a client error. After a writing call, every exit code but 8 means
-    that nothing was created."""
+    """Returns the exit code for an error of a call to the service. After a call that writes, only
+    exit code 8 leaves open whether something was created; every other exit code means that nothing
+    was."""
     from swapdesk.client import errors
 
     table: tuple[tuple[type[ClientError], Exit], ...] = (
@@ -743,8 +749,8 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """Returns the exit code of a create that created nothing: by the desk's code, else by the
-    error."""
+    """Returns the exit code for a create that created nothing. The desk's own ``code`` decides if
+    it has an exit code; otherwise ``error`` decides."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):
