@@ -1,6 +1,7 @@
 """The active faults of one process; each is removed once it has happened as often as asked.
 
-The faults end with the process. Faults of a leg of an order are stored in the node's books.
+These faults are lost when the process ends. Faults of an order's leg are kept elsewhere, in the
+node's books.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class ActiveFaults:
         ]
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
-        """Returns the oldest fault with one of these names that applies to an event, and counts it;
-        None if there is none."""
+        """Returns the oldest fault with one of these names that applies to an event, and counts the
+        fault as used; None if no fault applies."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)
@@ -90,6 +91,6 @@ class ActiveFaults:
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Returns True if a fault applies to the next request, receipt or transaction of a chain,
-        and counts it."""
+        """Returns True if a fault with this name applies to the next request, receipt or
+        transaction of a chain. The fault is then counted as used."""
         return self.take((name,), {("chain", chain)}) is not None

@@ -39,7 +39,8 @@ OK, DEFECT, BAD_INPUT = 0, 1, 2
 
 
 def said(error: Exception, code: int) -> int:
-    """Writes an error to standard error; returns ``code``."""
+    """Writes an error's message to standard error; returns ``code`` unchanged, which the caller
+    uses as its exit code."""
     sys.stderr.write(f"{error}\n")
     return code
 

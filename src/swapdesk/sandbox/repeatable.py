@@ -79,7 +79,8 @@ _WATCHED_BY_LOOP = 1
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """A selector that skips waiting if the loop waits for nothing but time."""
+    """A selector that does not really wait if the loop only waits for a time. It adds the seconds
+    of each wait, real or skipped, to ``passed``."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -173,10 +173,12 @@ class ServeOptions(Struct, frozen=True):
 
     ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what the data directory holds,
     else 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends. With ``tokens`` the
-    catalogue is filled up with generated tokens (world_generator). ``chain_ids`` are those of the
-    embedded EVM chains; ``dialect`` says whose names the service writes. ``names`` are further host
-    names besides ``host``. ``store`` is the URL of the service's database; without it the database
-    is a file in ``data``.
+    catalogue is filled up to that size with generated tokens (world_generator).
+
+    ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the names of fields and
+    chains in the service's answers: those of the ``contract``, or those of the public service
+    (``vendor``). ``names`` are further host names besides ``host``. ``store`` is the URL of the
+    service's database; without it the database is a file in ``data``.
     """
 
     data: Path

@@ -78,7 +78,7 @@ class ChainWallets(Protocol):
 
     name: str
     began: int
-    """Height before the first block in which anybody can have been paid."""
+    """Height of the last block before anybody can have been paid on the chain."""
     at_once: int
     """Blocks that are read in one step; progress is recorded at the same interval."""
 
@@ -120,8 +120,8 @@ class ChainWallets(Protocol):
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
-"""US dollars of each token that the faucet has at genesis; ``VENUE_DOLLARS`` is the same for each
-hot wallet."""
+"""The faucet holds tokens worth this many US dollars of each kind at genesis. ``VENUE_DOLLARS`` is
+the same for each hot wallet of an exchange."""
 
 _MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
@@ -323,7 +323,8 @@ class Ledger:
         cause: str,
         at: Moment,
     ) -> Payment:
-        """Moves units, once for each cause; the same cause again returns the first payment.
+        """Pays units of a token. ``cause`` names what the payment is for, such as ``payout:7``. If
+        a payment for this cause was already made, nothing is moved and that payment is returned.
 
         On an embedded chain the payment is signed here and submitted once the transaction is
         durable. Raises Problem.
@@ -410,7 +411,7 @@ class Ledger:
         self.change(payment, hash=signed.hash, raw=signed.raw, expires=signed.expires)
 
     def bounce(self, payment: Payment) -> None:
-        """Reverses a failed payment; its cause can then be paid for again."""
+        """Reverses a payment that failed on its chain. Its cause can then be paid for again."""
         token = world_tokens()[payment.token]
         if _is_exchange(payment.wallet or ""):
             self._move(token, self.faucet(token.chain), payment.sender, payment.units)
@@ -424,8 +425,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes those deposits on an embedded chain due that have their confirmations at this
-        height."""
+        """Marks the deposits on an embedded chain as due at ``at`` if they have their confirmations
+        now that the chain has reached ``height``."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -478,6 +479,6 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns True if the books have the wallet's balance, which they do not for the faucet and
-    customers."""
+    """Returns True for the name of an exchange's wallet, whose balance the books have. Returns
+    False for the payer and for customers, whose balances the books do not have."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

@@ -38,10 +38,11 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""Functions that do something else with a deposit than swap it, by the name of the fault. A fault
-that comes after the deposit was accepted is carried out at once.
+"""Functions that handle a deposit in another way than swapping it, by the name of the fault that
+asks for them.
 
-If a leg has several of these faults, the first in this order applies.
+A fault that comes after the deposit was accepted is carried out at once. If a leg has several of
+these faults, the first in this order applies.
 """
 
 
@@ -88,8 +89,8 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Counts the faults that wait for this leg, each kind once; returns the columns of the leg
-        that they set."""
+        """Counts the waiting faults that apply to this new leg as used, each kind once. Returns the
+        columns that these faults set in the leg's row."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()

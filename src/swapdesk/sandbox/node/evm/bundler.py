@@ -60,12 +60,12 @@ logger = logging.getLogger(__name__)
 
 class BundlerCode(IntEnum):
     REJECTED = -32500
-    """The EntryPoint or the account rejects the operation."""
+    """Code of the error for an operation that the EntryPoint or the account rejects."""
     PAYMASTER = -32501
     DEADLINE = -32503
     SIGNATURE = -32507
     EXECUTION = -32521
-    """The calls of the operation would fail."""
+    """Code of the error for an operation whose calls would fail."""
 
 
 _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
@@ -142,11 +142,12 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Executes a bundle on the newest block without keeping the result; returns the failing
-    operations by place.
+    """Executes a bundle on the newest block without keeping the result; returns an error for each
+    operation that fails, by its place in the bundle.
 
-    An operation fails if its calls would fail. If the EntryPoint refuses an operation, that one and
-    all after it are returned. Raises Problem if the bundle fails without naming an operation.
+    An operation also counts as failed if only its calls would fail. If the EntryPoint refuses an
+    operation, that operation and all later ones are returned. Raises Problem if the bundle fails
+    and no single operation is named as the reason.
     """
     beneficiary = "0x" + bundler.hex()
     call = {
@@ -303,9 +304,9 @@ class TakenOperations:
 class ChainBundler:
     """The bundler of one chain; ``account`` pays for its transactions.
 
-    ``included`` is called with the hash of each operation that came into a block, once, or again
-    after a restart. The current bundle is only in memory. A crash loses it without harm, because
-    the EntryPoint executes no operation twice.
+    ``included`` is called with the hash of each operation that came into a block. It is called once
+    for each, but may be called again after a restart. The current bundle is only in memory. A crash
+    loses it without harm, because the EntryPoint executes no operation twice.
     """
 
     def __init__(

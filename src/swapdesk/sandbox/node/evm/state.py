@@ -230,7 +230,8 @@ class ChangingAccounts(AccountsAt):
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the changes of the block, without keys whose value is the old one again."""
+        """Returns the changes of the block. Keys whose value is again the one from before the block
+        are left out."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 
