@@ -176,8 +176,8 @@ _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "failed": (REFUSED, "status-trouble", "failed", "failed"),
     "differs": (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
-"""For each outcome of a row: glyph, colour role, the words in the row, and the words after a count
-in the head line."""
+"""How each outcome of a row is drawn: the glyph, its colour role, the words in the row, and the
+words after a count in the summary above the table."""
 LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
 """Largest number of characters that are shown of a text that is no amount."""
@@ -193,7 +193,8 @@ MOST = 3
 given."""
 LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
-"""Number of screen rows above :data:`LOWEST` after which the totals name one more token."""
+"""Screen rows that the totals need for one more token, counted from a screen of :data:`LOWEST` rows
+on."""
 LOWEST = 24
 
 
@@ -230,14 +231,14 @@ class BatchScreen(Page):
         self._pane = FittedLines(id="pane")
         self._cell: SheetColumn | None = None
         self.writing = False
-        """True while the field above the table takes what is typed."""
+        """True while the text field above the table is open for typing."""
         self._recent = RecentFiles(session.settings.places.batch_files)
         self._files: tuple[str, ...] = ()
         self._file = -1
         """Index in ``_files`` of the offered file that is in the field; -1 for none."""
         self._written = 0
-        """Number of the row in which a cell was just changed, until that row is checked; 0 for
-        none."""
+        """Number of the row in which the user just changed a cell. It is set back to 0 once that
+        row is checked; 0 means that no row waits for its check."""
 
     def compose_body(self) -> Iterable[Widget]:
         return (
@@ -366,7 +367,8 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """True if the batch on the page has nothing left to do and no failed row."""
+        """True if the batch on the page is finished: every order is created and paid for, and no
+        row failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
@@ -400,8 +402,8 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """Draws how many rows are below the visible part of the table; hides that line if all rows
-        are visible."""
+        """Shows in a line under the table how many rows follow below the visible ones. The line is
+        hidden if all rows are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -471,7 +473,8 @@ class BatchScreen(Page):
         self.refresh_keys()
 
     def done(self) -> str:
-        """Returns the progress of the batch in words, for the right end of the pane's label."""
+        """Returns the progress of the batch in words, as it is shown at the right end of the pane's
+        label."""
         if self.work.creating:
             return CREATING
         progress = self.progress
@@ -515,8 +518,8 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """Returns a text for what the money key would act on. Another text means that the key would
-        do something else."""
+        """Returns a text that identifies what the money key would act on now. If the text changes,
+        the key would do something else than before."""
         group = self.group
         if group is None:
             return f"plan {id(self.plan)}"
@@ -623,8 +626,9 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """Hides the field if nothing is typed in it. After a file is chosen, the field is kept
-        until the first rows are there, so that the layout changes once."""
+        """Closes the text field above the table, unless the user is typing in it. A field in which
+        a file was just chosen closes only when the first rows are there, so that the layout changes
+        once."""
         if not self.writing:
             self.remove_class("-writing")
 
@@ -719,8 +723,8 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a callback that gets the rows checked so far. It shows them at the first problem
-        and once :data:`SCREENFUL` rows are checked; the finished plan follows later."""
+        """Returns a function that the planner calls with the rows checked so far. It shows these
+        rows twice at most: at the first problem, and once :data:`SCREENFUL` rows are checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -743,7 +747,8 @@ class BatchScreen(Page):
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
-        """Shows a plan. ``part``: more rows of the same file are still to be checked."""
+        """Shows a plan. ``part`` is True while more rows of the same file are still being
+        checked."""
         self._put_away()
         if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
@@ -762,9 +767,9 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """Moves from a corrected row to the next row with a problem and opens its cell. Does not
-        move if the corrected row is still wrong. The cell is not opened if its problem is that the
-        wallet has too little."""
+        """After the user corrected a row, goes to the next row with a problem and opens its cell
+        for typing. Stays on the row if it is still wrong. The cell stays closed if the problem is
+        that the wallet has too little, since typing does not solve that."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -801,8 +806,9 @@ class BatchScreen(Page):
             self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
-        """Stores what the wallets have and draws the page. Once the rows are written to the
-        journal, the plan is not changed, since the payment asks the wallet itself."""
+        """Stores what the wallets have (``means``) and draws the page. The plan is checked against
+        it, unless its rows are already in the journal; from then on the payment itself asks the
+        wallet."""
         self.work.means = means
         if self.plan is not None and self.work.batch_id is None:
             self.work.plan = against_means(self.plan, means)
@@ -910,8 +916,8 @@ class BatchScreen(Page):
     # paying
 
     def do_pay(self, until: str) -> None:
-        """Continues the payment of the next group up to the stage ``until``. Opens the page that
-        signs if that stage is signing."""
+        """Continues the payment of the next group up to the stage ``until``. If that stage is the
+        signature, opens the page that signs."""
         group = self.group
         if group is None:
             return
@@ -979,7 +985,8 @@ class BatchScreen(Page):
 
     @property
     def cut_off(self) -> str:
-        """Why the service cannot be used now, such as ``read only``; empty if it can."""
+        """Why the service cannot be asked now: ``not connected`` or ``read only``. Empty if it can
+        be asked."""
         if self.link is None:
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
