@@ -49,9 +49,9 @@ section in the list of keys."""
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A place in the documents about ``about``. ``page`` is a file, perhaps with an anchor.
-    ``address`` is the page's URL on the site, or None without a site; ``file`` is its path on this
-    machine, or None if the file is missing."""
+    """A place in the documents that describes the subject named ``about``. ``page`` is a file name,
+    with an anchor if the place is a section. ``address`` is the page's URL on the site, or None
+    without a site; ``file`` is its path on this machine, or None if the file is missing."""
 
     about: str
     page: str

@@ -72,8 +72,9 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """All palettes by name: ``own`` are the desk's, ``all`` adds the user's, which win;
-    ``problems`` are of refused files."""
+    """All palettes by name. ``own`` are those that come with the desk. ``all`` has these and the
+    user's; the user's palette is taken if both have the same name. ``problems`` lists what is wrong
+    in refused files."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]

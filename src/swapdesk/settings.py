@@ -108,7 +108,8 @@ class Settings(Struct, frozen=True):
     """Token for the control interface at ``control_url``."""
     problems: tuple[ConfigProblem, ...] = field(default=())
     config: ConfigFile | None = None
-    """The configuration file as read, for checks that only the desk can do."""
+    """The configuration file as it was read. The desk checks the parts that need its commands and
+    themes later."""
 
     @property
     def keys(self) -> Mapping[str, str]:
@@ -136,7 +137,8 @@ class Settings(Struct, frozen=True):
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """Returns a problem for one entry of ``[keys]``, with the entry's line."""
+        """Returns a problem with the keys given to ``command`` in the table ``[keys]``, with the
+        line in the file. ``near`` is a similar name that would be right, or None."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)

@@ -86,8 +86,9 @@ def _digest(text: str) -> str:
 
 @cache
 def _style(name: str) -> str:
-    """Returns the desk's palettes as custom properties, then the shared styles and those of this
-    page. The palette is light on paper, else as the reader's system asks for."""
+    """Returns the page's CSS: the colours of the desk's palettes as custom properties, then the
+    shared styles, then those of this page. Printed pages use the light palette; on a screen, the
+    reader's system chooses between light and dark."""
     palettes = read_palettes().own
     light, dark = palettes[LIGHT_THEME], palettes[DEFAULT_THEME]
     return (

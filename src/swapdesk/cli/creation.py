@@ -250,8 +250,9 @@ class Creation:
         return Exit.DONE
 
     async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
-        """Returns the intent for the chosen route, not yet in the journal; the checked payees; and
-        the review lines about the tokens."""
+        """Checks the request and chooses a route. Returns the intent for the route, which is not in
+        the journal yet; the checked recipient and refund addresses; and the review's lines about
+        the tokens."""
         desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
@@ -270,8 +271,9 @@ class Creation:
     def _lock(
         self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
-        """Returns the intent for a route. ``sender`` is the account of this wallet that swaps; None
-        if a deposit is paid."""
+        """Returns the intent, which fixes what the user confirms about the chosen route. ``sender``
+        is the account of this wallet that swaps on chains; None if the order is paid by a
+        deposit."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
@@ -314,8 +316,9 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Accepts an order with less output than confirmed if the output is not below
-        ``--min-out``, or if a person agrees."""
+        """Decides about an order whose output is lower than the confirmed output. The order is
+        accepted if its output is not below ``--min-out``, or if a person agrees; otherwise it is
+        returned unchanged."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -459,7 +462,8 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
-        """Settles swaps that an earlier run left open, before a new one begins."""
+        """Continues swaps that an earlier run left open, and prints what became of each, before a
+        new swap begins."""
         for intent in open_swaps(self._desk.journal.ledger):
             self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
             outcome = await flow.take_on(intent)
@@ -668,7 +672,8 @@ def review_lines(
 
 
 def _least(intent: Intent) -> str:
-    """Returns the least that can arrive, and who guarantees it."""
+    """Returns the least amount that can arrive, with the reason why it cannot be less; for a
+    floating rate, a text saying that no amount is promised."""
     least = confirmed_least(intent)
     if least is None:
         return "not promised: the rate floats until the deposit is exchanged"
@@ -684,8 +689,8 @@ def _side(amount: str, token: TokenFacts) -> str:
 
 
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
-    """Returns the recipient's address. Makes those checks that no route can change before a quote
-    is spent; exits as :func:`read_payees`."""
+    """Checks the recipient before a quote is used up, as far as the checks do not depend on the
+    route, and returns the recipient's address. Raises the same errors as :func:`read_payees`."""
     recipient = _read_recipient(desk, request, token_out, on_chain=request.on_chain)[0]
     _read_refund(desk, request, token_in, required=False)
     return recipient.address
@@ -694,9 +699,9 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
 def read_payees(
     desk: Desk, request: CreateRequest, result: QuoteResult, row: RankedQuote
 ) -> Checked:
-    """Checks recipient, memo and refund address. Exit 2 if an address is not of the chain or a memo
-    is missing; 9 for a look-alike, a deposit address of an order, or a warning that was not
-    accepted."""
+    """Checks recipient, memo and refund address. Exit 2 if an address does not belong to the chain
+    or a memo is missing. Exit 9 for an address that looks like a known one but differs, for a
+    deposit address of an order, and for a warning that was not accepted."""
     recipient, memo = _read_recipient(
         desk,
         request,

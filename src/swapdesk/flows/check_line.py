@@ -1,4 +1,4 @@
-"""One line of a check, as a screen or a command shows it: a level and a sentence."""
+"""A check's result as one line: a level and a sentence. Screens and commands show such lines."""
 
 from __future__ import annotations
 

@@ -127,7 +127,8 @@ class Desk:
         return CallPayer(lambda: self.wallet, self.clock, log.info)
 
     def chain_links(self) -> tuple[ChainLink, ...]:
-        """The nodes of a live profile's configuration, else those of the connected sandbox."""
+        """The nodes through which the chains are reached: those of the configuration on a live
+        profile, those of the connected sandbox otherwise."""
         from swapdesk.flows.wallet.chain_links import live_links
 
         if self.settings.live:

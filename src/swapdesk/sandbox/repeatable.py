@@ -79,7 +79,8 @@ _WATCHED_BY_LOOP = 1
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """A selector that skips waiting if the loop waits for nothing but time."""
+    """A selector that does not really wait if the loop only waits for a time. It adds the seconds
+    of each wait, real or skipped, to ``passed``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,7 +135,8 @@ def repeatable_clock() -> SystemClock:
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running world, with its clock, its ready line and the transport to its applications."""
+    """A running sandbox for repeatable runs: its clock, its ready line, and the transport that
+    reaches its applications."""
 
     clock: SystemClock
     ready: Mapping[str, Any]

@@ -275,10 +275,8 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 async def _opened(data: Path, url: str | None) -> Store:
-    """Opens the store of a directory. A database at a URL is refused if another world uses it.
-
-    Raises SchemaError and StoreUnavailable.
-    """
+    """Opens the store of a directory. Raises SchemaError and StoreUnavailable, and refuses a
+    database at a ``url`` that another sandbox uses."""
     if url is None:
         return Store.open(data / DATABASE)
     return await Store.connect(store_at(url), {"the sandbox": _identity(data)})

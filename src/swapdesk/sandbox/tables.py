@@ -113,8 +113,8 @@ CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
 
 
 ChainIds = Literal["sandbox", "real"]
-"""The kinds of chain ids: ``sandbox`` is 1,337,000,000 + the real id (interfaces 3), ``real`` is
-for clients from outside."""
+"""The kinds of EVM chain ids. ``sandbox`` ids are 1,337,000,000 + the real id (interfaces 3).
+``real`` ids are those of the real chains, for clients from outside the sandbox."""
 
 GAS_LIMIT = 30_000_000
 """Gas limit of every block; it is fixed, although py-evm would let it drift."""
@@ -244,8 +244,8 @@ HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv"))
 
 FULL = Decimal(1)
 THIN = Decimal("0.004")
-"""Liquidity of a thinly traded asset: the factor on an exchange's usual depth and largest
-amount."""
+"""Factor by which an exchange's usual depth and largest amount are multiplied for a thinly traded
+asset."""
 
 
 class AssetRow(Struct, frozen=True):
@@ -453,16 +453,20 @@ class VenueRow(Struct, frozen=True, eq=False):
     reach: int = 100
     """Percent of the assets with ``everywhere`` False that the exchange lists."""
     memo_deposits: bool = True
-    """True if the exchange has, on chains with memos, one address for all legs and a memo for each;
-    False if each leg has an address."""
+    """True if, on chains with memos, the exchange uses one address for all legs and gives each leg
+    a memo; False if each leg gets an address of its own."""
     static_deposits: bool = False
     """True if the exchange has two deposit addresses on each chain, which open orders use in
     turn."""
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
-    """Minutes closed, minutes of a round, and minute of the round at which the exchange closes, in
-    sandbox time; rounds are counted from the epoch. None if it never closes."""
+    """When the exchange is closed, which happens once in every round: (minutes that it stays
+    closed, minutes of a round, minute of the round at which it closes).
+
+    The minutes are sandbox time, and rounds are counted from the epoch. None if the exchange never
+    closes.
+    """
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)

@@ -363,7 +363,8 @@ class Demonstration:
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """Returns a transfer with the catalogue's symbol and amount."""
+        """Returns a transfer read from a chain as a payment with the catalogue's symbol and
+        amount."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None

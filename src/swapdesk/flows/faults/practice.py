@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.2
 NUDGE = "20s"
-"""The step by which the sandbox's clock is moved between two looks."""
+"""How far the sandbox's clock is moved forward each time a case has not reached the awaited state
+yet."""
 MOST_LOOKS = 300
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
@@ -55,7 +56,8 @@ class Step(Struct, frozen=True):
     amount: Decimal | None = None
     """The amount of a deposit; None pays what the order asks for."""
     memo: str | None = None
-    """Another memo for a deposit than the order's; "" for none."""
+    """The memo that the deposit is sent with if it should differ from the order's memo; an empty
+    text for no memo, None for the order's own."""
 
 
 class Case(Struct, frozen=True, kw_only=True):

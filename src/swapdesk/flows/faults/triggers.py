@@ -66,8 +66,9 @@ class FaultDocument(Struct, frozen=True):
 
 
 class Triggers:
-    """The faults and the clock of the sandbox that ``desk`` is connected to. The constructor raises
-    FaultRefused if that is none; requests to the sandbox raise ClientError."""
+    """Sets faults in the sandbox that ``desk`` is connected to, and moves its clock. The
+    constructor raises FaultRefused if the desk is not connected to a sandbox. Methods that ask the
+    sandbox raise ClientError."""
 
     def __init__(self, desk: Desk) -> None:
         control = desk.link.control
@@ -121,7 +122,8 @@ class Triggers:
         return begun[0] if begun else None
 
     async def set(self, call: FaultDocument) -> None:
-        """Sets a fault. Raises ApiError with the sandbox's reason if it comes too late."""
+        """Sets a fault. Raises ApiError with the sandbox's reason if it is too late for the fault
+        to have an effect on its target."""
         met = call.target
         chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
         await self.control.set_fault(call.fault, **chosen, **call.given)
@@ -172,7 +174,8 @@ def _pair(tracked: TrackedOrder) -> str:
 
 
 def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
-    """Returns the sets of options that a key switches through, the usual one first."""
+    """Returns the sets of options between which a key of the screen switches; the set that is usual
+    for the fault comes first."""
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:

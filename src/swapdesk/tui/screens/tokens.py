@@ -77,7 +77,7 @@ SETTLE_SECONDS = 0.06
 NORMAL, WIDE = 100, 160
 LABEL = 12
 STACKED_BELOW = 60
-"""Cells below which a label is drawn above its value."""
+"""Screens narrower than this many cells draw each label above its value."""
 COLUMNS = [
     Column("symbol", "Symbol", 8),
     Column("name", "Name", 14, priority=1, grow=1),
@@ -95,8 +95,8 @@ WIDE_COLUMNS = [
     *COLUMNS[5:],
     Column("contract", "Contract", 15, priority=0, role="muted"),
 ]
-"""The columns on a screen with the pane at the right. The contract is shortened in its column,
-since the pane shows it in full."""
+"""The columns on a wide screen, where the pane is at the right. The contract column shows a
+shortened address, because the pane shows it in full."""
 MARKS: dict[Verdict, tuple[str, str]] = {
     Verdict.BENIGN: (VALID, "status-done"),
     Verdict.WARNING: (TROUBLE, "status-waiting"),

@@ -99,7 +99,7 @@ _CALL_FIELDS = (
 
 
 class CallRequest(Struct, frozen=True):
-    """A call that nobody signed.
+    """A call that nobody signed, such as that of ``eth_call``.
 
     An empty ``to`` creates a contract. Fees are wei per gas, 0 for a call that pays nothing. The
     members have the names that py-evm's executor expects of transactions of type 2 (EIP-1559),

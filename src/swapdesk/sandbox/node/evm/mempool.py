@@ -55,7 +55,8 @@ class Candidate(Struct, frozen=True):
         return self.gas * self.max_fee + int(self.transaction.value)
 
     def tip_at(self, base_fee: int) -> int:
-        """Returns the tip per gas at this base fee; negative if the fee is too low."""
+        """Returns the tip per gas that the transaction pays at this base fee; negative if its fee
+        does not cover the base fee."""
         return min(self.max_tip, self.max_fee - base_fee)
 
 
