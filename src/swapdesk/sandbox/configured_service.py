@@ -279,9 +279,9 @@ def serve_configured(file: Path, config: ServiceConfig, workers: int | None = No
     """Serves requests until SIGTERM or SIGINT; a second signal aborts the requests that are still
     under way.
 
-    Prints one JSON line when the service is ready. If ``workers`` is above 0, this process only
-    answers requests, and that many worker processes carry out the work that falls due. Raises
-    ServiceRefused.
+    Prints one JSON line when the service is ready. Without ``workers``, this process also carries
+    out the work that falls due. With ``workers``, it only answers requests, and that many worker
+    processes (0 for none) carry out this work. Raises ServiceRefused.
     """
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
@@ -480,8 +480,8 @@ async def _beside(
     """Runs worker processes while the context is open, and ends them when it is left. A worker that
     dies is restarted.
 
-    Each worker serves its metrics on a port of its own, counted up from the port of ``metrics``, if that is given.
-    Raises ServiceRefused if a worker does not begin.
+    If ``metrics`` is given, each worker serves its metrics on a port of its own, counted up from
+    the port in ``metrics``. Raises ServiceRefused if a worker does not begin.
     """
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]

@@ -113,10 +113,8 @@ class FaultBody(FaultAdd):
 
 
 class ControlRefused(Exception):
-    """Raised to answer a control request with a status other than 200.
-
-    ``fields`` says what is wrong, by the name of the input.
-    """
+    """Raised to answer a control request with a status other than 200. ``fields`` maps the name of
+    each wrong input to what is wrong with it."""
 
     def __init__(
         self, status: int, code: str, message: str, fields: dict[str, str] | None = None
@@ -248,7 +246,7 @@ class Control:
 
     async def _deposit(self, request: Request) -> dict[str, Any]:
         """Pays the deposit of an order, from the faucet or a customer's account; returns the
-        ``hash``."""
+        ``hash`` of the payment."""
         body = await _body(DepositBody, request)
         order = await self._order(body.service_id)
         if order.deposit_address is None:
@@ -298,8 +296,8 @@ class Control:
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 
     async def _give(self, request: Request) -> dict[str, Any]:
-        """Gives coins or tokens of an embedded chain; returns the ``hash``, on Solana the
-        ``signature``."""
+        """Gives coins or tokens of an embedded chain to an address; returns the ``hash`` of the
+        payment, on Solana its ``signature``."""
         body = await _body(GiftBody, request)
         # Not to be repeated: it pays again.
         gift = gift_of(body.chain, body.address, body.token, body.amount)

@@ -97,7 +97,8 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""Functions that answer a request that meets a fault, by the name of the fault."""
+"""Functions that answer a request in place of the service when a fault applies to it, by the name
+of the fault."""
 
 
 class BrokenStream:
@@ -225,7 +226,8 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """Cuts every open stream if a waiting fault drops all streams."""
+        """Cuts every open stream if a fault that drops all streams is waiting. New streams are then
+        refused for the seconds of that fault."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:

@@ -23,8 +23,9 @@ NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "dr
 class ActiveFault(Struct):
     """A fault that was set.
 
-    If ``times`` is None, it lasts until faults are cleared. If ``selector`` is empty, it applies to
-    everything.
+    ``times`` is how many more times the fault happens; if it is None, the fault lasts until faults
+    are cleared. The fault applies to events that have ``value`` under ``selector``, or to
+    everything if ``selector`` is empty.
     """
 
     name: str

@@ -252,8 +252,8 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
 
 
 def _exchange_symbol(token: WorldToken) -> str:
-    """Returns the symbol that exchanges use: ``ETH`` on the asset's home chain, ``ETHBASE``
-    elsewhere."""
+    """Returns the symbol that exchanges use for a token, such as ``ETH`` on the home chain of the
+    asset and ``ETHBASE`` on the chain ``base``."""
     at_home = token.asset is not None and token.asset.home == token.row.chain
     symbol = token.row.symbol.upper()
     return symbol if at_home else symbol + token.row.chain.upper()
@@ -302,7 +302,7 @@ SCAN_SECONDS = 0.4
 
 FRESH_AGE = timedelta(hours=2)
 STALE_AGE = timedelta(days=9)
-"""Age of a stale scan when the world begins."""
+"""Age of a stale scan when the sandbox's data begins."""
 
 _PASSING = frozenset(
     {
@@ -374,8 +374,8 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """Returns the scan that a token had when the world began; None if nobody had selected the
-    token."""
+    """Returns the scan that a token already had at ``begin``, when the sandbox's data began; None
+    if nobody had selected the token."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE

@@ -41,14 +41,15 @@ TREASURY = "treasury"
 SOLVER = "isthmus"
 """Account that settles orders of Isthmus from its inventory."""
 RELAYER = "meridian"
-"""Account that pays out on one chain what Meridian's portal received on another."""
+"""Account that pays out on one chain what Meridian's contract ``Portal`` received on another
+chain."""
 BUNDLER = "bundler"
 """Account that sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR
 """Account that moves the pools with the market."""
 
 COINS = 10**6 * 10**18
-"""Wei for gas that each of these accounts, and each wallet of an exchange, has in block 0."""
+"""Wei for gas that each account of ``PARTIES``, and each wallet of an exchange, has in block 0."""
 
 
 PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)

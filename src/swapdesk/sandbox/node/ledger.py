@@ -38,11 +38,9 @@ from swapdesk.sandbox.world import (
 
 
 class SignedPayment(Struct, frozen=True):
-    """A signed payment; ``raw`` is stored before anybody else sees it.
-
-    ``hash`` is spelled as on the chain. ``expires`` is the last height at which the payment may be
-    executed; None if it never expires.
-    """
+    """A signed payment, stored before it is submitted. ``raw`` are the signed bytes. ``hash`` is
+    spelled as on the chain. ``expires`` is the last height at which the payment may be executed;
+    None if it never expires."""
 
     raw: bytes
     hash: str
@@ -84,10 +82,8 @@ class ChainWallets(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """True if anybody can have been paid on the chain.
-
-        A stored chain is open from the start, a new one from its first use.
-        """
+        """True if anybody can have been paid on the chain. This holds from the start for a chain
+        that is already stored, and from its first use for a new chain."""
 
     def address(self, wallet: str) -> str:
         """Returns the address of one of the sandbox's own wallets."""
@@ -160,8 +156,8 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 def reserve_units(token: WorldToken, dollars: int) -> int:
     """Returns the base units that ``dollars`` buy at the asset's base price, in whole tokens.
 
-    Tokens on Solana are counted in 64 bits, of which these wallets together get at most half.
-    Raises ValueError without a price.
+    On Solana the result is limited, because amounts there have 64 bits and the faucet and all hot
+    wallets together get at most half of that range. Raises ValueError if the token has no price.
     """
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
@@ -232,7 +228,8 @@ class Ledger:
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Payment, Moment], None] = lambda payment, at: None
-        """Called with each payment that arrives, within the transaction that books it."""
+        """Called with each payment that arrives and with its moment, within the transaction that
+        books the payment."""
 
     # Wallets
 
@@ -267,11 +264,9 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """When a world begins, issues every token that has a price, to the faucet and to the
-        exchanges that trade the token.
-
-        Raises OtherWorld if the tokens were issued from other tables.
-        """
+        """Issues every token that has a price to the faucet and to the exchanges that trade the
+        token. Tokens are issued only once, when the data is new. Raises OtherWorld if the stored
+        tokens were issued from other tables."""
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:

@@ -78,14 +78,14 @@ _GIFT_TIMES = 4
 
 
 class OtherTerms(Exception):
-    """Raised if the data belongs to a world that began with another seed or other chain ids."""
+    """Raised if the data began with another seed or other chain ids than those asked for."""
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
 
 
 def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
-    """Returns the chains on which a call reads or moves money."""
+    """Returns the chains on which a method with these parameters reads or moves money."""
     tokens: list[str] = []
     if isinstance(params, OpenLeg):
         tokens = [params.token_in, params.token_out]
@@ -365,10 +365,9 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """The ASGI application of a node; each request calls one method.
-
-    The token is required, except on the paths of ``chains``, which check requests themselves.
-    """
+    """The ASGI application of a node; each request calls one method. The node's token is required,
+    except on the paths of ``chains``, the application of the embedded chains, which checks its
+    requests itself."""
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node

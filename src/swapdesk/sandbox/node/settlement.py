@@ -124,8 +124,12 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed: the venue keeps the deposit until it is decided what happens with
-        it. With ``declined``, the venue waits for an address to forward the deposit to."""
+        """Ends a leg as failed. The venue keeps the deposit until it is decided what happens with
+        it.
+
+        If ``declined`` is True, the venue waits for an address to which it then forwards the
+        deposit.
+        """
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
@@ -277,7 +281,8 @@ class Settlement:
             self.advance(row, self._clock.moment())
 
     def renewed(self, payment: Payment) -> None:
-        """Reports that a payment has a new hash, because it was signed again."""
+        """Reports news of a payment's leg, because the payment was signed again and has a new
+        hash."""
         row = self._rows.of_cause(payment.cause)
         if row is not None:
             self._rows.tell(row)
@@ -309,8 +314,8 @@ def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
 
 
 class ChainBooks:
-    """Keeps the books in step with all embedded chains. Call ``follow`` before anything that is due
-    is done."""
+    """Keeps the books in step with all embedded chains. Call ``follow`` before any step that is due
+    is taken."""
 
     def __init__(
         self,

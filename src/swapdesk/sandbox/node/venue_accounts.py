@@ -47,7 +47,8 @@ these faults, the first in this order applies.
 
 
 class OrderFaults:
-    """The faults of legs, and the faults that wait for new legs."""
+    """The faults that are set for existing legs, and the faults that wait for legs that are yet to
+    be opened."""
 
     def __init__(
         self,
@@ -182,11 +183,11 @@ _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Returns address and tag for the deposit of a new leg.
+    """Returns the address and the tag (None for no tag) for the deposit of a new leg.
 
-    On a chain with memos most exchanges have one address for all legs and a memo for each leg; a
-    memo is a number. Raises Problem if every static address of the exchange on the chain waits for
-    an open leg.
+    On a chain with memos, most exchanges use one address for all legs and give each leg a memo,
+    which is a number. Raises Problem if an exchange with static addresses has no address left on
+    the chain, because each one belongs to an open leg.
     """
     name = chain.short_name
     if venue.static_deposits:

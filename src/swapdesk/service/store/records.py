@@ -16,11 +16,12 @@ CentralizedRoute = Literal["standard", "private"]
 
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
-    """The routes that were asked for, and how their payout wallets are rotated; a fallback route
-    obeys both.
+    """The routes that were asked for, and how their payout wallets are rotated. If the order moves
+    to another route, that route has to fit, too.
 
-    Filters are provider codes; None means every provider. ``swaps`` applies to standard routes, the
-    four leg filters and ``use_xmr`` to private ones (contract 6.15 to 6.17).
+    A filter is a list of provider codes, and None allows every provider. ``swaps`` applies to
+    standard routes; the four leg filters and ``use_xmr`` apply to private routes (contract 6.15 to
+    6.17).
     """
 
     swaps: tuple[str, ...] | None = None

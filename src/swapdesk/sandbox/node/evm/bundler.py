@@ -109,8 +109,8 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """Returns the gas that a bundle of this operation alone costs besides the operation's own
-    limits."""
+    """Returns the gas that a bundle with only this operation costs on top of the limits that the
+    operation itself states."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
@@ -247,10 +247,8 @@ MIN_BUMP_PERCENT = 10
 
 
 class TakenOperations:
-    """Accepted operations of one chain that have not ended, the oldest first.
-
-    An operation is on disk before its sender gets an answer.
-    """
+    """Operations of one chain that the bundler has accepted and that have not ended yet, the oldest
+    first. An operation is on disk before its sender gets an answer."""
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
@@ -437,8 +435,8 @@ class ChainBundler:
                 self._bundled = frozenset()
 
     async def _chosen(self) -> dict[bytes, UserOperation]:
-        """Returns the operations of the next bundle, and removes those that can no longer be
-        executed."""
+        """Returns the operations of the next bundle by hash. Accepted operations that turn out to
+        be no longer executable are removed."""
         chosen: dict[bytes, UserOperation] = {}
         for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:

@@ -123,8 +123,9 @@ class Beat(Struct, frozen=True):
 
 
 class EvmChain:
-    """A chain that is stored in ``directory``, or begun there. Raises ChainFileMismatch if the
-    directory holds another chain, and LogDamaged."""
+    """A chain that is stored in ``directory``; a new chain begins there if none is stored. Raises
+    ChainFileMismatch if the stored chain has a different chain id, genesis or format, and
+    LogDamaged."""
 
     def __init__(
         self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
@@ -259,8 +260,8 @@ class EvmChain:
         return None if place is None else (self.blocks[place[0]], place[1])
 
     def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
-        Raises Problem for too many."""
+        """Returns the logs of the blocks ``first`` to ``last`` that match ``wanted``, in the order
+        of the chain. Raises Problem if there are too many."""
         logs: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:

@@ -42,8 +42,8 @@ Call = Callable[[str, Any, Any], Awaitable[Any]]
 
 
 class Door:
-    """The HTTP side of the embedded chains: one function calls the EVM chains, another the Solana
-    chain."""
+    """Answers the HTTP requests to the embedded chains, by calling ``evm`` for the EVM chains and
+    ``solana`` for the Solana chain."""
 
     def __init__(self, faults: ActiveFaults, evm: Call, solana: Call) -> None:
         self._faults = faults

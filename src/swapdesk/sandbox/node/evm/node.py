@@ -65,10 +65,8 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """A chain as clients meet it, on the event loop.
-
-    The event ``changed`` is set at every new block and replaced by a new one.
-    """
+    """A chain with its pool of waiting transactions, as its clients see it; used on the event loop
+    only. At every new block the event ``changed`` is set and replaced by a new event."""
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
@@ -146,8 +144,8 @@ class LiveChain:
             await changed.wait()
 
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
-        Raises Problem."""
+        """Returns the logs of the blocks ``first`` to ``last`` that match ``wanted``, in the order
+        of the chain. Raises Problem."""
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:

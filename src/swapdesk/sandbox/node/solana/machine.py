@@ -295,7 +295,7 @@ def _shown(key: Pubkey | None) -> str | None:
 
 
 Decimals = Callable[[Pubkey], int | None]
-"""Returns the decimals of a mint; None if there is no such mint."""
+"""A function that returns the decimals of a mint, or None if there is no such mint."""
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
