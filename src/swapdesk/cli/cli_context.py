@@ -1,5 +1,5 @@
-"""One call of a command: its output, its options and the desk opened for it. Also the decorators by
-which commands are declared."""
+"""What one run of a command has: its output, its options and the desk opened for it. Also the
+decorators with which commands are declared."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ R = TypeVar("R")
 
 
 class CliContext(Struct):
-    """One call of a command: the values of its options, and the desk that was opened for it."""
+    """One run of a command, with the values of its options and the desk that was opened for it."""
 
     output: Output
     profile: str | None = None
@@ -155,8 +155,8 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def require(*rules: tuple[bool, str, str, str]) -> None:
-    """Exit 2 for the first broken rule. A rule is: True if it is broken, the error code, the
-    argument or option at fault, and the sentence."""
+    """Raises an error with exit 2 for the first broken rule. Each rule has four values: whether it
+    is broken, the error code, the argument or option at fault, and the error's sentence."""
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
@@ -175,8 +175,9 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """Returns the number in ``text`` if it ``fits``. The error message is ``no_number`` if the text
-    is no number, and ``outside`` if the number does not fit."""
+    """Returns the number in ``text`` if ``fits`` returns True for it. Otherwise raises an error:
+    with the message ``no_number`` if the text is no number, with ``outside`` if the number does not
+    fit."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -187,7 +188,8 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Combines options and arguments into one decorator; the last one comes first in the help."""
+    """Combines several options and arguments into one decorator. The help lists them in reverse
+    order."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:
@@ -280,13 +282,11 @@ def _carried_out(
     signs: bool = False,
     **how: bool,
 ) -> Callable[[F], F]:
-    """Declares a command that only runs ``work``, named as ``module:function``.
-
-    The decorated click function has only the help and the options. ``runner`` opens what the
-    command needs, with ``how`` and the options named in ``places``, and passes that to ``work``,
-    which gets the other options by name. ``check`` may refuse the options before anything is
-    opened. A command that ``signs`` needs ``--yes`` if nobody can be asked.
-    """
+    """Declares a command that only runs the function ``work``, named as ``module:function``. The
+    decorated click function supplies only the help and the options. ``runner`` opens what the
+    command needs; it gets ``how`` and the options named in ``places``, and passes what it opened to
+    ``work``, which gets the other options by name. ``check`` may refuse the options before anything
+    is opened. A command that ``signs`` needs ``--yes`` if nobody can be asked."""
 
     def decorated(command: F) -> F:
         @functools.wraps(command)
@@ -309,18 +309,18 @@ def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
 
 
 on_call = functools.partial(_carried_out, "cli_context:run_alone")
-"""Declares a command for which nothing is opened. As with all of these decorators but
-:data:`on_store`, ``work`` gets the call first."""
+"""Declares a command for which nothing is opened. As with the decorators below, the first argument
+of ``work`` is the call (:class:`CliContext`); only with :data:`on_store` it is not."""
 on_desk = functools.partial(_carried_out, "session:run_session")
 """Declares a command on the connected desk, which is ``call.desk``."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
-"""Declares a command that needs only the wallet's keys: ``work`` gets the call and the wallet
-first."""
+"""Declares a command that needs only the wallet's keys. The first two arguments of ``work`` are the
+call and the wallet."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
 """Declares a command on the connected desk with a wallet that is ready to sign."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))
-"""Declares a command on the store of a service: ``work`` gets output, store and operator's act
-first."""
+"""Declares an operator's command on the store, the database of a service. The first three arguments
+of ``work`` are the output, the store, and the record of what the operator does."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
 """Declares a command on the connected desk of a sandbox."""
 
@@ -413,8 +413,8 @@ LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {
         operation_rows,
     ),
 }
-"""Lists that the help of a command may end with: title, sentence and a function that returns the
-rows."""
+"""Lists that can stand at the end of a command's help, by name. Each has a title, a sentence, and a
+function that returns the list's rows."""
 
 
 class WithLists(click.Command):

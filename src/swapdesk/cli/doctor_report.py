@@ -141,8 +141,8 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """Returns the findings of ``look``; if a package is missing or a file cannot be read, one
-    finding that says so."""
+    """Returns the findings of the function ``look``. If a package is missing or a file cannot be
+    read, returns instead one finding that says so."""
     try:
         return list(look())
     except ImportError as error:

@@ -79,8 +79,9 @@ COMMANDS: dict[str, str] = {
 """The place of each command by its name, as ``module:function`` within this package."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 150_000
-"""Allocated objects between two garbage collections while a command runs. The imports of a command
-that connects create 90,000 objects, none of them garbage."""
+"""How many objects are allocated between two garbage collections while a command runs. Connecting
+imports modules that create 90,000 objects, of which none is garbage, so no collection should run
+meanwhile."""
 
 ENDS = "Exit codes: " + " | ".join(f"{end.value} {end.means}" for end in Exit) + "."
 
@@ -256,8 +257,8 @@ def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> 
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF})
-"""Error numbers of a full disk or a closed stream. Click prints help and version itself, so their
-write errors do not come from ``Output``."""
+"""Error numbers of a full disk or a closed stream. They are handled here as well as in ``Output``,
+because click prints help and version without ``Output``."""
 
 
 def _report_defect(output: Output, error: BaseException) -> int:

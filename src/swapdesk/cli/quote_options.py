@@ -22,8 +22,9 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Removes the options about routes from ``options`` and returns them as quote options. Exit 2
-    if they contradict each other, or if a preset is given beside them."""
+    """Takes the options about routes out of ``options`` and returns them as quote options. Exit 2
+    if they contradict each other, or if a preset (options kept under a name) is given together with
+    them."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.quotes import RouteType
 

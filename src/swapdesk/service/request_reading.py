@@ -21,8 +21,8 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""Name of a query parameter that is never a credential and never a parameter of ours (contract
-2.4)."""
+"""Name of a query parameter that is never accepted as a credential and is never a parameter of an
+operation (contract 2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -37,7 +37,8 @@ class NoParameters(RequestModel):
 
 
 def names_api_key(query_string: bytes) -> bool:
-    """Returns True if a query string names ``apiKey``, even in a malformed one."""
+    """Returns True if a query string has a parameter named ``apiKey``. This also works for a
+    malformed query string."""
     names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
     return any(unquote_to_bytes(name.replace(b"+", b" ")) == _API_KEY for name in names)
 

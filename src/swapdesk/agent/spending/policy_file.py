@@ -42,8 +42,8 @@ class PolicyUnknown(Exception):
 
 
 class HeldPolicy(Struct, frozen=True):
-    """A policy file that was read: ``policy`` applies, ``sealed`` is the text that the seal
-    covers."""
+    """The content of a policy file. ``policy`` is the policy that applies; ``sealed`` is the text
+    that is protected by the pass phrase."""
 
     policy: SpendingPolicy
     sealed: str
@@ -51,8 +51,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """Reads and writes the policy file. ``spent`` returns the open records. Raises Refused if the
-    records fail."""
+    """Reads and writes the policy file. ``spent`` is a function that returns the open count of what
+    was signed, which has the digest of the file. Raises Refused if the records fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -89,8 +89,9 @@ class PolicyKeeper:
             raise PolicyUnknown(f"{FILE} cannot be read: {error.strerror}") from None
 
     def for_signing(self) -> SpendingPolicy | None:
-        """Returns the policy that the pass phrase has opened; None if none was ever set. Raises
-        PolicyUnknown if the policy is not opened."""
+        """Returns the policy that the pass phrase has opened; None if no policy was ever set.
+        Raises PolicyUnknown if there is a policy that is not opened, or if the file was changed
+        from outside."""
         held = self.read()
         if held is None:
             return None
@@ -99,8 +100,8 @@ class PolicyKeeper:
         return held.policy
 
     def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
-        """Returns the policy with the seal that the pass phrase opens; None if there is no readable
-        policy."""
+        """Returns the policy file's content with its seal, which the pass phrase opens; None if
+        there is no readable policy."""
         try:
             held = self.read()
         except PolicyUnknown:

@@ -188,8 +188,8 @@ class EvmDelivery(Delivery):
     async def _contradiction(
         self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """Returns what in the node's other answers contradicts its receipt; None if everything
-        agrees."""
+        """Returns what the node's other answers say against its receipt; None if they all agree
+        with it."""
         on_chain = await self._client.transaction(transaction.hash)
         block = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
         hash_there = None if block is None else digest(fields(block).get("hash"))
@@ -219,15 +219,14 @@ class EvmDelivery(Delivery):
         return None
 
     async def _left(self, address: str, block: int) -> int:
-        """Returns by how much coin an address has less after a block than before it, in base
-        units."""
+        """Returns how much less coin an address has after a block than before it, in base units."""
         asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
         before, after = [quantity(answer) for answer in await self._client.batch(asked)]
         return before - after
 
     async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Returns the transaction with its outcome after its nonce was used by another one: by one
-        of this wallet with a higher fee, or by an unknown one."""
+        """Returns the transaction with its outcome, after its nonce was used by another
+        transaction. That one may be this wallet's own with a higher fee, or an unknown one."""
         for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:

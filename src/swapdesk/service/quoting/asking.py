@@ -133,10 +133,8 @@ def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decim
 
 
 def _refuse_on_dex(query: QuoteQuery) -> None:
-    """Raises VALIDATION_ERROR for a fixed rate, an amount to receive or a markup.
-
-    These exist on centralized routes only.
-    """
+    """Raises VALIDATION_ERROR if the request has a fixed rate, an amount to receive or a markup,
+    because only centralized routes support these."""
     if query.amount_type is AmountType.RECEIVE:
         raise invalid("amountType", "is not supported with types=dex", query.amount_type.value)
     if query.fixed:
@@ -165,8 +163,8 @@ T = TypeVar("T")
 
 
 Steps = tuple[tuple[float, int], ...]
-"""Pairs of seconds and percent: until these seconds have passed, this share of the answers is
-waited for."""
+"""The steps of a wait, as pairs of seconds and percent. Until these seconds have passed, the wait
+ends only when this percentage of the answers has arrived."""
 
 STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
