@@ -113,10 +113,8 @@ class FaultBody(FaultAdd):
 
 
 class ControlRefused(Exception):
-    """Raised to answer a control request with a status other than 200.
-
-    ``fields`` says what is wrong, by the name of the input.
-    """
+    """Raised to answer a control request with a status other than 200. ``fields`` maps the name of
+    each wrong input to what is wrong with it."""
 
     def __init__(
         self, status: int, code: str, message: str, fields: dict[str, str] | None = None

@@ -97,7 +97,8 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""Functions that answer a request that meets a fault, by the name of the fault."""
+"""Functions that answer a request in place of the service when a fault applies to it, by the name
+of the fault."""
 
 
 class BrokenStream:

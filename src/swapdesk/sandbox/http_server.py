@@ -45,10 +45,12 @@ logger = logging.getLogger(__name__)
 
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request for a host name that is not served, or None.
+    """Returns the status and the reason with which to refuse a request for a host name that is not
+    served; None for other requests.
 
-    If another site led a browser here by DNS rebinding, ``Host`` has the name of that site.
-    ``hosts`` are names served besides the loopback ones.
+    Such a request comes from another site that used DNS rebinding to direct a browser here: its
+    ``Host`` is then the name of that site. ``hosts`` are the names that are served besides the
+    loopback ones.
     """
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
@@ -56,9 +58,11 @@ def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int,
 
 
 def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request that another site sent, or None.
+    """Returns the status and the reason with which to refuse a request that another site sent; None
+    for other requests.
 
-    A request is refused if ``Host`` has a name that is not served or ``Origin`` names another site.
+    A request counts as sent by another site if ``Host`` has a name that is not served or ``Origin``
+    names another site.
     """
     refused = misdirected(headers, hosts)
     origin = headers.get("origin")
@@ -70,8 +74,8 @@ def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str]
 def refusal(
     headers: Mapping[str, str], token: str, hosts: frozenset[str]
 ) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request that another site sent or that lacks the token,
-    or None."""
+    """Returns the status and the reason with which to refuse a request that another site sent or
+    that lacks the token; None if the request is allowed."""
     refused = misled(headers, hosts)
     given = headers.get(TOKEN_HEADER, "").encode()
     if refused is None and not hmac.compare_digest(given, token.encode()):
@@ -380,8 +384,8 @@ class BoundedHttp(HttpToolsProtocol):
     def _refuse(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
         """Sends an error answer and closes the connection.
 
-        If another answer is awaited or has begun, only closes, because the error would be taken for
-        that answer.
+        If an earlier answer is awaited or has begun, the connection is only closed, because the
+        caller would take the error for that answer.
         """
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:

@@ -188,8 +188,8 @@ def leave_loaded_alone() -> None:
 
 
 class Stop(asyncio.Event):
-    """An event that is set when the process is told to end; ``again`` is set when it is told a
-    second time."""
+    """An event that is set when the process is told to end. ``again`` is a second event, which is
+    set when the process is told a second time."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -165,8 +165,8 @@ def makers_of(directory: Path) -> list[dict[str, str]]:
 
 LOOPBACK = "127.0.0.1"
 NOT_FREE = 7
-"""Exit code with a lifeline if another sandbox still holds the directory, for example what is left
-of a killed one."""
+"""Exit code of a sandbox with a lifeline if another sandbox still holds the data directory, for
+example because children of a killed sandbox have not ended yet."""
 
 
 class ServeOptions(Struct, frozen=True):
@@ -252,7 +252,8 @@ async def _run(
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
     """Starts the sandbox; returns False if told to stop before it was ready.
 
-    If the directory belongs to an old world, puts the directory aside and raises OldWorld.
+    If the directory holds data that this release cannot use, puts the directory aside and raises
+    OldWorld.
     """
     try:
         return await sandbox.start(stop)

@@ -46,8 +46,9 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 class ChainRow(Struct, frozen=True):
     """A chain of the catalogue.
 
-    ``beat`` is ``slots`` if its blocks ignore the speed of the world, else ``world``.
-    ``confirmations`` is how many a venue waits for before it credits a deposit.
+    ``beat`` says how its blocks are timed: ``world`` if they follow the speed of world time,
+    ``slots`` if they ignore it. ``confirmations`` is how many confirmations a venue waits for
+    before it credits a deposit.
     """
 
     name: str
@@ -64,8 +65,9 @@ class ChainRow(Struct, frozen=True):
     beat: Literal["world", "slots"] = "world"
 
     def chain_id_of(self, ids: ChainIds) -> int | None:
-        """Returns the EVM chain id; None for a chain of another kind. With ``sandbox`` ids the
-        sandbox's chains cannot be mistaken for the real ones."""
+        """Returns the EVM chain id; None for a chain that is not an EVM chain. The ``sandbox`` ids
+        differ from the real ones, so that no program mistakes a chain of the sandbox for the real
+        chain."""
         if self.chain_id is None or ids == "sandbox":
             return self.chain_id
         return self.chain_id - SANDBOX_CHAIN_IDS
@@ -182,8 +184,8 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
 
 
 Seen = Literal["", "fresh", "stale"]
-"""State of a token's scan when the world begins: never selected (empty), scanned lately, or scanned
-long ago."""
+"""State of a token's scan when the sandbox's data begins: the token was never selected (empty),
+scanned lately (``fresh``), or scanned long ago (``stale``)."""
 
 
 class TokenSpec(Struct, frozen=True):
@@ -375,8 +377,8 @@ HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
 
 
 LAST_RANK = 120
-"""Last rank of an asset that pools and makers hold; assets that are traded less are not swapped on
-chains."""
+"""Highest rank number of an asset that pools and makers hold. Assets with a higher number are
+traded less and are not swapped on chains."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:

@@ -302,7 +302,7 @@ SCAN_SECONDS = 0.4
 
 FRESH_AGE = timedelta(hours=2)
 STALE_AGE = timedelta(days=9)
-"""Age of a stale scan when the world begins."""
+"""Age of a stale scan when the sandbox's data begins."""
 
 _PASSING = frozenset(
     {
@@ -374,8 +374,8 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """Returns the scan that a token had when the world began; None if nobody had selected the
-    token."""
+    """Returns the scan that a token already had at ``begin``, when the sandbox's data began; None
+    if nobody had selected the token."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE

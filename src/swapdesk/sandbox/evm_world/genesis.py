@@ -41,7 +41,8 @@ TREASURY = "treasury"
 SOLVER = "isthmus"
 """Account that settles orders of Isthmus from its inventory."""
 RELAYER = "meridian"
-"""Account that pays out on one chain what Meridian's portal received on another."""
+"""Account that pays out on one chain what Meridian's contract ``Portal`` received on another
+chain."""
 BUNDLER = "bundler"
 """Account that sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR

@@ -264,11 +264,9 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """When a world begins, issues every token that has a price, to the faucet and to the
-        exchanges that trade the token.
-
-        Raises OtherWorld if the tokens were issued from other tables.
-        """
+        """Issues every token that has a price to the faucet and to the exchanges that trade the
+        token. Tokens are issued only once, when the data is new. Raises OtherWorld if the stored
+        tokens were issued from other tables."""
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:

@@ -78,7 +78,7 @@ _GIFT_TIMES = 4
 
 
 class OtherTerms(Exception):
-    """Raised if the data belongs to a world that began with another seed or other chain ids."""
+    """Raised if the data began with another seed or other chain ids than those asked for."""
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")

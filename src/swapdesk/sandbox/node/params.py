@@ -35,8 +35,8 @@ class NoParams(RequestModel):
 
 
 class ClockSet(RequestModel):
-    """Moves the clock: ``advance`` is in seconds of sandbox time, ``speed`` is the new speed of the
-    world."""
+    """Moves the sandbox's clock forward by ``advance`` seconds of sandbox time, or sets ``speed``,
+    which is how many times faster world time runs than sandbox time."""
 
     advance: Advance | None = None
     speed: Speed | None = None

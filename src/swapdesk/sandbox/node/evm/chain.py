@@ -123,8 +123,9 @@ class Beat(Struct, frozen=True):
 
 
 class EvmChain:
-    """A chain that is stored in ``directory``, or begun there. Raises ChainFileMismatch if the
-    directory holds another chain, and LogDamaged."""
+    """A chain that is stored in ``directory``; a new chain begins there if none is stored. Raises
+    ChainFileMismatch if the stored chain has a different chain id, genesis or format, and
+    LogDamaged."""
 
     def __init__(
         self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock

@@ -54,11 +54,10 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 
 class Embedding:
-    """The embedded EVM chains of one data directory; needs a running loop.
-
-    Raises ChainFileMismatch if the directory holds other chains, and what ``open`` raises. With a
-    ``market`` the pools of a chain follow the market while the chain is used.
-    """
+    """The embedded EVM chains of one data directory; needs a running event loop. Raises
+    ChainFileMismatch if the directory holds chains that began differently, and everything that
+    ``open`` raises. With a ``market`` the pools of a chain follow the market while the chain is
+    used."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
-"""Reads Ethereum JSON-RPC strictly, and refuses with geth's words and codes.
+"""Reads Ethereum JSON-RPC strictly; what cannot be read is refused with the messages and codes that
+geth uses.
 
-Calls, estimates and simulations execute a ``CallRequest``; a refusal is a ``Problem``.
+Each refusal is raised as a ``Problem``. Calls, estimates and simulations execute a ``CallRequest``.
 """
 
 from __future__ import annotations

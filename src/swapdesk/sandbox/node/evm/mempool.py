@@ -61,11 +61,9 @@ class Candidate(Struct, frozen=True):
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes a transaction and checks everything that needs no state. Raises Problem in geth's
-    words.
-
-    The chain id is checked here, because py-evm accepts transactions of every chain.
-    """
+    """Decodes a transaction and checks everything that needs no state. Raises Problem with the
+    message that geth would give. The chain id is checked here, because py-evm accepts transactions
+    of every chain."""
     if len(raw) > MOST_BYTES:
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",
@@ -165,10 +163,8 @@ class Mempool:
         return self._by_hash.get(transaction_hash)
 
     def add(self, candidate: Candidate, nonce: int, balance: int) -> None:
-        """Adds a transaction whose sender has this nonce and balance after the newest block.
-
-        Raises Problem in geth's words, and then nothing has changed.
-        """
+        """Adds a transaction whose sender has this nonce and balance after the newest block. Raises
+        Problem with the message that geth would give, and then nothing has changed."""
         if candidate.hash in self._by_hash:
             raise Problem("already known")
         if candidate.nonce < nonce:

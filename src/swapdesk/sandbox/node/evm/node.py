@@ -65,10 +65,8 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """A chain as clients meet it, on the event loop.
-
-    The event ``changed`` is set at every new block and replaced by a new one.
-    """
+    """A chain with its pool of waiting transactions, as its clients see it; used on the event loop
+    only. At every new block the event ``changed`` is set and replaced by a new event."""
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock

@@ -98,7 +98,7 @@ def words_of(error: Any) -> str:
 
 
 BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
-"""Blocks by which each commitment is behind the newest block."""
+"""How many blocks older than the newest block the state is that each commitment reads."""
 
 _LONGEST_TEXT = 1683
 """Most characters of a transaction in base58: as many as the largest possible packet has. The limit
