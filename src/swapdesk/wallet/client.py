@@ -507,7 +507,8 @@ class WalletClient:
 
 
 def _environment() -> dict[str, str]:
-    """Returns the environment variables that the agent gets, which are a few of the desk's."""
+    """Returns all environment variables of the agent: a fixed language, and the file of trusted
+    certificate authorities if the desk has one set."""
     file = authorities()
     return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
 
