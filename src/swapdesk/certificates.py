@@ -1,8 +1,8 @@
-"""The certificates by which servers are trusted: the API, a sandbox and the nodes.
+"""The certificates by which the servers of the API, of a sandbox and of the nodes are trusted.
 
-They are the certificates of the system, or those of one file in their place, such as a company's
-own certificates behind a proxy that decrypts connections. A process uses one such file for all
-servers.
+These are the system's certificates. If a file is set, its certificates are used instead, for all
+servers of this process. Such a file may hold a company's own certificates, which are needed behind
+a proxy that decrypts connections.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The only place that reads the time. A Clock is passed in everywhere else.
+"""The only place that reads the time. All other code gets a Clock as an argument.
 
-Sandbox time is wall time plus an offset that only grows; validity, deadlines and the
-48-hour window follow it. Durations inside one process use ``monotonic``, which counts the time
-a machine slept.
+Sandbox time is the machine's time plus an offset that only grows. The validity of quotes, deadlines
+and the 48 hours for which the service remembers orders are measured in sandbox time. Durations
+inside one process use ``monotonic``, which also counts the time for which the machine slept.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finds the documents about a name: pages of the site, and the same pages as files beside the
 program.
 
-Codes, commands and pages are looked up in the files themselves. Their anchors and headings are
-generated from the program's tables, so that no second list has to be kept.
+Codes, commands and pages are looked up in these files. Nobody has to keep a second list of them,
+because the anchors and headings in the files are generated from the program's own tables.
 """
 
 from __future__ import annotations

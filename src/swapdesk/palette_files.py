@@ -1,9 +1,9 @@
-"""Reads palettes from files: lists the files, checks their values and reports errors by line.
+"""Reads palettes from files, checks their values, and reports errors with file and line.
 
 Files are read from the package, then from ``themes/`` at the top of a source checkout, then from
-the user's configuration; a later file of the same name replaces an earlier one. For a bad file,
-problems name the file, line, key and the nearest name, and the palette is not used. This module
-needs no screen.
+the user's configuration. If two files have the same name, the one read later is used. For a file
+with an error, a problem names the file, the line, the key and the most similar valid name; the
+palette of this file is not used. This module needs no screen.
 """
 
 from __future__ import annotations

@@ -204,10 +204,10 @@ def load_settings(
     *,
     mending: bool = False,
 ) -> Settings:
-    """Reads ``config.toml`` and the environment. Errors inside the file never raise; they are in
-    ``problems`` with file, line and nearest name. Raises SettingsError if the chosen profile does
-    not exist. With ``mending``, a missing profile named by the file or the environment is a problem
-    like the others."""
+    """Reads ``config.toml`` and the environment. Errors inside the file are not raised; they are
+    listed in ``problems`` with file, line and the most similar valid name. Raises SettingsError if
+    the chosen profile does not exist. But with ``mending``, a missing profile is only listed in
+    ``problems`` if the file or the environment names it."""
     options = options or Options()
     config = read_config(home.config_file)
     environ = {name: value for name, value in environ.items() if value != ""}

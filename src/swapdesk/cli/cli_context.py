@@ -1,5 +1,5 @@
-"""One call of a command: its output, its options and the desk opened for it. Also the decorators by
-which commands are declared."""
+"""What one run of a command has: its output, its options and the desk opened for it. Also the
+decorators with which commands are declared."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ R = TypeVar("R")
 
 
 class CliContext(Struct):
-    """One call of a command: the values of its options, and the desk that was opened for it."""
+    """One run of a command, with the values of its options and the desk that was opened for it."""
 
     output: Output
     profile: str | None = None

@@ -73,8 +73,9 @@ class Exit(IntEnum):
 
 
 class ErrorCodeFacts(Struct, frozen=True):
-    """An error code with its message. ``exits`` are its exit codes; several if several checks find
-    the same problem. ``status`` is the HTTP status of the service's answer."""
+    """An error code with its message. ``exits`` are the exit codes with which it can occur; there
+    are several if checks with different exit codes report it. ``status`` is the HTTP status if a
+    service answers with this code."""
 
     code: str
     means: str

@@ -1,9 +1,10 @@
-"""Creates and pays orders after the same checks as the desk: one review, one POST, one document.
+"""Creates and pays orders after the same checks as the desk makes. Each command makes one review,
+one POST to the service and one printed document.
 
-``Creation`` creates an order with a deposit. ``DexCreation`` makes a swap on chains with the
-wallet. With ``--dry-run`` both print what would be posted or signed. If the deposit address of an
-order is withheld, only the order's id is printed, and the command ends in an error that says
-whether that can change. ``fund_order`` pays the deposit of an existing order.
+``Creation`` creates an order with a deposit. ``DexCreation`` swaps on chains with the wallet. With
+``--dry-run`` both print what would be posted or signed. If the deposit address of an order must not
+be shown, only the order's id is printed; the command then ends in an error that says whether the
+address can be shown later. ``fund_order`` pays the deposit of an existing order.
 """
 
 from __future__ import annotations
@@ -549,8 +550,8 @@ def _payload_text(step: DryStep) -> list[str]:
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
-    """Returns the error for a deposit that was not paid: exit 8 if the payment was or may have been
-    sent, else 9."""
+    """Returns the error for a deposit that was not paid. The exit code is 8 if the payment was sent
+    or may have been sent, otherwise 9."""
     left = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
         Exit.UNKNOWN if outcome.open else Exit.OWN_REFUSAL,
@@ -614,9 +615,9 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
-    """Returns why no deposit address is shown. Exit 8 if the order is ``missing``, so that it may
-    not exist; else 9. An order whose address the service has yet to repeat can be paid
-    afterwards."""
+    """Returns the error that says why no deposit address is shown. If the order is ``missing`` at
+    the service, so that it may not exist, the exit code is 8; otherwise it is 9. If only the
+    service has not repeated the address yet, the order can be paid later."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,

@@ -90,9 +90,9 @@ class DepositFacts(Struct, frozen=True):
 
 
 class OrderDocument(Struct, frozen=True):
-    """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
-    if nothing is to be paid or paying is not allowed; ``withheld`` then says why it is not
-    allowed."""
+    """One order with its state: where the money is, who acts next and until when. ``deposit`` says
+    what to pay. It is None if nothing is to be paid or if paying is not allowed; in the second
+    case, ``withheld`` says why."""
 
     PRINTED: ClassVar = {
         "serviceId": "tracked.service_id", "displayStatus": "display_status",

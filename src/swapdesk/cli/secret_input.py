@@ -1,7 +1,8 @@
-"""Reads pass phrases and keys from a terminal or a descriptor, and shows keys.
+"""Reads pass phrases and keys from a terminal or a file descriptor, and shows keys on the terminal.
 
-A secret is never an argument. It is shown on the terminal's second screen, which has no scrollback,
-until a key is pressed, time has passed, or a signal ends the program.
+A secret is never an argument of a command. A key is shown on the terminal's second screen, which
+keeps no scrollback, until a key of the keyboard is pressed, time has passed, or a signal ends the
+program.
 """
 
 from __future__ import annotations

@@ -389,10 +389,11 @@ class Entry:
 
 
 class ActEntry(Entry):
-    """An entry that records a wallet transaction as an operation of the ledger. The operation is
-    committed by ``begin``, or was committed by an earlier run (``act``). An ended operation is not
-    opened again; if a transaction is signed all the same, it gets an operation of its own. Raises
-    ClaimTaken if another operation holds the claim, and then nothing is sent."""
+    """Records a wallet transaction as an operation of the ledger, the journal's table of
+    operations. ``begin`` writes the operation, unless an earlier run wrote it and it is passed as
+    ``act``. An operation that has ended is not opened again; if a transaction is signed all the
+    same, it gets an operation of its own. Raises ClaimTaken if another operation already pays for
+    the same thing, and then nothing is sent."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -438,13 +439,13 @@ Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One transaction that the trader signs as a single step. It is either still to be signed
-    (``review``, which may be refused), or was signed by an earlier run and is not final
-    (``transaction``); then its bytes are sent again.
+    """One transaction that the trader signs as a single step.
 
-    ``client`` returns the wallet agent's client and is called on sending. ``ended`` turns the
-    result into an outcome. ``replaces`` is the transaction whose nonce this one reuses; the chain
-    executes only one of the two.
+    Either the transaction is still to be signed: then ``review`` shows it, and the review may say
+    that signing is refused. Or an earlier run signed it and it is not final: then it is
+    ``transaction``, and it is sent again unchanged. ``client`` is called on sending and returns the
+    wallet agent's client. ``ended`` turns the result into an outcome. ``replaces`` is another
+    transaction with the same nonce; the chain executes only one of the two.
     """
 
     client: Callable[[], Awaitable[WalletClient]]
@@ -611,14 +612,13 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Sends the same bytes, as often as necessary, until they or another transaction of their
-        nonce are final, and commits the result before returning. Stops waiting after the time set
-        by the pace.
+        """Sends a signed transaction, unchanged and as often as necessary, until it or another
+        transaction with its nonce is final. Records the result before returning it. Stops waiting
+        after the time set by the pace, or at ``until`` if that is earlier.
 
         ``wanted`` returns False if the transaction may not be sent any more; it is then given up if
-        no node has seen it. ``contested`` is True if another transaction of the same nonce may be
-        executed at any moment; a rejection is then followed by another look at the chain. ``until``
-        is the latest time to wait.
+        no node has seen it. ``contested`` is True if another transaction with the same nonce may be
+        executed at any moment; if a node rejects this one, the chain is then looked at again.
         """
         entry.signed(signed.hash)
         self._watch.seen(signed)

@@ -218,8 +218,9 @@ class TakenLog:
 
 class OrderWebhooks:
     """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's clock,
-    not the sandbox's, because receivers check the time of a signature by real time. ``only`` are
-    the ids of the orders to send; None sends all. ``told`` is called after every try."""
+    not the sandbox's, because receivers compare the time in a signature with real time. ``only``
+    are the ids of the orders to send; None sends all. ``told`` is called after every try of a
+    delivery."""
 
     def __init__(
         self,

@@ -1,9 +1,8 @@
-"""The content of the account page, read from the service and kept for a minute; and the same as
-CSV.
+"""Reads what the account page shows, keeps it for a minute, and writes it as CSV.
 
-For each limit: how much is used, when the next window begins, and whether the limit lasts until
-then. For the volume by day: the months to ask for (a month is a text such as ``2026-11``, in UTC),
-a round scale, and bars that a terminal can draw.
+For each limit, this module says how much is used, when the next window begins, and whether the
+limit lasts until then. For the chart of the volume by day, it has the months to ask for (a month is
+a text such as ``2026-11``, in UTC), a round scale, and bars that a terminal can draw.
 """
 
 from __future__ import annotations

@@ -22,8 +22,9 @@ MIDDLE_BY = "pl"
 """The code of the exchange Pell. Pell trades neither Monero nor Bitcoin, so a private route that
 begins there leads over Ether."""
 AHEAD = 120.0
-"""Seconds of sandbox time from the start until Alice creates her order, so that other customers can
-come before her."""
+"""Other customers who use the sandbox while a demonstration runs. They make private sends of
+another partner, which are paid from accounts of their own and go to addresses that nobody used
+before."""
 COUNT = 8
 ALIKE = 5
 """The number of customers who send about as much as Alice, through the same exchange."""

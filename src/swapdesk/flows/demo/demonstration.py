@@ -1,8 +1,8 @@
-"""One demonstration, carried out in the sandbox and recorded stage by stage.
+"""Carries out one demonstration in the sandbox and records it stage by stage.
 
-Alice pays from an account of her own and Bob's address is new, so that no payment of an earlier
-demonstration is found on them. A stage holds what was known when it was reached; going back shows
-that again.
+Alice pays from an account of her own, and Bob's address is new. So no payment of an earlier
+demonstration is found at either. A stage records what was known when it was reached, so that going
+back shows the same again.
 """
 
 from __future__ import annotations

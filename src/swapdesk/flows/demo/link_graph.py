@@ -1,8 +1,8 @@
-"""The picture of a link search: the payments of the demonstrated order with other payouts around
-them.
+"""The picture of a link search: the payments of the demonstrated order, with payouts to other
+customers around them.
 
-Accounts connected by payments form an island. If no payments lead from Alice to Bob, they are on
-different islands, and nothing is drawn between two islands.
+Accounts that are connected by payments form an island. If no payments lead from Alice to Bob, the
+two are on different islands. No line is drawn from one island to another.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Searches the blocks that were read for payments that lead from one account to another, and for
-amounts that still match.
+"""Searches blocks that were read from the chains for signs that one account paid another.
 
-The search looks for a chain of payments over any number of accounts, for one account that had
-payments with both, and for equal amounts. It makes no statement about what was not read, such as
-other chains or the exchanges' own records.
+The search looks for a chain of payments over any number of accounts, for an account that had
+payments with both, and for payments of equal amounts. It says nothing about what was not read, such
+as other chains or the exchanges' own records.
 """
 
 from __future__ import annotations

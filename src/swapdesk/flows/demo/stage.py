@@ -1,7 +1,8 @@
-"""The stages of a demonstration: their tables, the facts known at each, and the texts made from
-them: three panes, the path from Alice to Bob, and the link search.
+"""The stages of a demonstration: their tables, the facts known at each stage, and the texts made
+from these facts.
 
-Screen and printed demonstration show the same lines. They state only what was read or searched.
+The texts are three panes, the path from Alice to Bob, and the link search. The screen and the
+printed demonstration show the same lines. These lines state only what was read or searched.
 """
 
 from __future__ import annotations
@@ -61,10 +62,11 @@ _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class StageRow(Struct, frozen=True):
-    """One row of a demonstration's table of stages. ``act`` is carried out first. ``reached``
-    returns True if the stage or a later one was reached. ``more`` is shown on demand; ``short`` is
-    the name for narrow places. ``holder`` is the number of the leg that has the money, from 0, and
-    the leg's status at this stage; None if the order itself says where the money is."""
+    """One row of a demonstration's table of stages. ``act`` names what Alice or support does first,
+    or is None. ``reached`` returns True if this stage or a later one was reached. ``more`` is a
+    text shown on demand; ``short`` is the name for narrow places. ``holder`` has two values: the
+    number of the leg that has the money at this stage, from 0, and that leg's status. It is None if
+    the order itself says where the money is."""
 
     name: str
     short: str

@@ -1,8 +1,9 @@
-"""Twelve orders to practise support on, each stuck in its own way, with the right diagnosis.
+"""Twelve orders on which to practise support, each stuck in its own way, with the right diagnosis.
 
 Each order is created like any order of this desk; then the steps of its case are carried out. While
 a case waits for a state, the sandbox's clock is moved forward, so that the wait takes only seconds
-at any speed of the sandbox. The moved clock affects every order of the sandbox.
+at any speed of the sandbox. This affects every order of the sandbox, because they all follow its
+clock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sets faults of the sandbox by name and target, and moves its clock.
 
-A target is an order or the beginning of its id, a provider's code or name, a chain, a group, a
-quote, or an operation of the API.
+A target is an order or the beginning of its id, a provider's code or name, a chain, a group of
+orders created by one call, a quote, or an operation of the API.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Target(Struct, frozen=True):
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault to set. Without ``target``, it applies to the next matching event; ``given`` are
-    options of the fault."""
+    """A fault to set. ``target`` says what the fault is set on; without it, the fault applies to
+    the next event that it fits. ``given`` are the options of the fault."""
 
     fault: str
     target: Target | None
@@ -145,8 +145,9 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Returns the known targets of a fault by their labels, each with a description: orders in the
-    tracker's sequence, then groups, providers and chains."""
+    """Returns what a fault can be set on, as far as it is known: each target by its label, with a
+    description. Orders come first, in the tracker's sequence, then groups (orders created by one
+    call), providers and chains. If the fault needs no target, an empty label with None is first."""
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
     groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
     known: dict[str, dict[str, str]] = {
