@@ -32,7 +32,8 @@ class Span(Struct):
     count: bool = False
     link: str = ""
     """The address of a web page, which ``display.known_page`` has checked. The text is drawn as a
-    link to this page if the terminal supports links and the privacy setting allows them."""
+    link to this page if the terminal supports links, unless something in the same line is hidden
+    behind dots."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():
