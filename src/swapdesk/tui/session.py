@@ -235,8 +235,8 @@ class Session:
         self.moves = 0
         """How often money of the user's own wallet moved in this run."""
         self.quote_options: QuoteOptions | None = None
-        """The options with which the first screen asks for quotes; None for those of the
-        account."""
+        """The options with which the first page asks for quotes. None if the user set none, so that
+        the usual ones apply."""
         self.live_guard = LiveGuard(settings.live)
         self.played = False
         """True if a tape presses the keys instead of a user. The desk then reads and writes no file

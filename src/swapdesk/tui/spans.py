@@ -31,8 +31,9 @@ class Span(Struct):
     amount: bool = False
     count: bool = False
     link: str = ""
-    """The address of a web page that ``display.known_page`` has checked; it becomes a link if
-    terminal and privacy allow links."""
+    """The address of a web page, which ``display.known_page`` has checked. The text is drawn as a
+    link to this page if the terminal supports links, unless something in the same line is hidden
+    behind dots."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():

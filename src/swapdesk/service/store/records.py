@@ -171,8 +171,8 @@ class ListedOrder(Struct):
 
 
 class OutboxRow(Struct, frozen=True):
-    """A state change to deliver, in commit order; ``version`` is the order's version after the
-    change."""
+    """A change of an order's state, which is to be announced. ``version`` is the order's version
+    after the change."""
 
     sequence: int
     service_id: str

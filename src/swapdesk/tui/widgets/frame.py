@@ -1,8 +1,9 @@
 """The widgets that frame every screen: header, notice, money line and keys.
 
-The header names the world (sandbox, live service or support file) and the page, and shows stream
-and budget. The money line says where the funds are and who acts next; it is never hidden and never
-scrolled. ``NoticeLog`` keeps notices for the request log.
+The header begins with the word SANDBOX, LIVE or FILE, which says whether the desk works with the
+sandbox, with the live service, or shows a support file. The name of the page, the state of the
+connection and the budget of calls follow. The money line says where the funds are and who acts
+next; it is never hidden and never scrolled. ``NoticeLog`` keeps notices for the request log.
 """
 
 from __future__ import annotations

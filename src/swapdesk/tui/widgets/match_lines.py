@@ -1,8 +1,11 @@
 """The table that compares what is signed with what was confirmed, and the list of payments of a
-signature. Its columns are the name of the field, the value that is signed, a mark, and the value
+signature.
+
+The columns of the table are the name of the field, the value that is signed, a mark, and the value
 that is expected there. The expected value comes from the quote, the order, the chain or a limit of
 the desk. Addresses are never shortened: if both values do not fit into one row, the expected one is
-put below. Payments are numbered from 1."""
+put below. Payments are numbered from 1.
+"""
 
 from __future__ import annotations
 

@@ -416,8 +416,9 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """Returns the rows about an order for the panel beside the table on a wide screen. ``fact`` is
-    shown below the id; ``facts`` are those of the order's page."""
+    """Returns the rows about an order for the panel at the right of the table on a wide screen.
+    ``fact`` is a text shown below the id. ``facts`` are the same facts that the page of the order
+    shows; each has its label above its value."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):
