@@ -118,7 +118,8 @@ class CallPayment(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The payment's id; it is equal for two payments of which the chain executes only one."""
+        """The id of the payment. Of several payments with the same id the chain executes only
+        one."""
         return f"{self.terms.chain_id} {self.terms.asset} {self.payer} {self.nonce}"
 
     @property

@@ -76,10 +76,9 @@ class LimitReached(ServiceError):
 
 
 class CallCount(Struct, frozen=True):
-    """The number of a partner's calls of one class in the current windows.
-
-    ``numbers`` and ``used`` are in the order of ``WINDOW_SECONDS``.
-    """
+    """The number of calls of one class that a partner has made in the current rate-limit windows.
+    ``numbers`` (which window since 1970) and ``used`` (calls in it) have an entry for each of
+    ``WINDOW_SECONDS``, in that order."""
 
     at: float
     numbers: tuple[int, ...]
@@ -121,8 +120,8 @@ class CallCount(Struct, frozen=True):
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """Returns the index of the window with the fewest calls left; among equals the longest
-        one."""
+        """Returns the index of the window in which the fewest calls are left. If several windows
+        have equally few left, it is the longest of these."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 

@@ -85,11 +85,8 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """Returns the body of a request.
-
-    Raises 415 if it is declared as something else than JSON, or as encoded; 413 as soon as it is
-    too long.
-    """
+    """Returns the body of a request. Raises 415 if the request declares a type other than JSON, or
+    an encoding. Raises 413 as soon as the body is longer than allowed."""
     content_type = request.headers.get("content-type", "")
     kind, *rest = (part.strip().lower() for part in content_type.split(";"))
     named = (part.partition("=") for part in rest)
@@ -140,8 +137,8 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """Adds to each field of a refusal the value that was sent in it, if there was one (contract
-    3.2)."""
+    """Adds to each field of a refusal the value that the caller sent in this field, unless none was
+    sent (contract 3.2)."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})

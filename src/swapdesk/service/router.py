@@ -526,7 +526,8 @@ class Surface:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> bytes:
-    """Returns the ``Date`` header for a second since 1970; many answers share one."""
+    """Returns the value of the header ``Date`` for a second since 1970. It is cached, because many
+    answers are sent in the same second."""
     return formatdate(second, usegmt=True).encode()
 
 

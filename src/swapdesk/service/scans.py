@@ -23,8 +23,8 @@ SCAN_SECONDS = 10.0
 RETRY_AFTER = timedelta(minutes=5)
 """Time after which a token may be scanned again if its scan failed."""
 CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
-"""Time after which another process may scan a token although a process has announced its scan. It
-serves for a process that was killed during the scan."""
+"""Time for which a scan is reserved for the process that began it. After that another process may
+scan the token, because the first one may have been killed."""
 
 logger = logging.getLogger(__name__)
 

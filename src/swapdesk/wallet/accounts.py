@@ -144,9 +144,9 @@ class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
     live profile always has 0. ``known`` are addresses that were paid before. ``makers`` are the
     Solana keys by which providers sign their half of a swap, each as (provider, key).
 
-    Nothing in
-    here can make the gate allow a spender that is no contract of the venue, or a document of
-    unknown shape."""
+    Nothing in here can make the gate allow a spender that is no contract of the venue, or a
+    document of unknown shape.
+    """
 
     directory: str
     profile: str

@@ -1,13 +1,15 @@
 """What the wallet agent answers: its review of a payload, what it signed, and what an account has.
 
-A review has every field and every finding. A screen shows the review and nothing else; ``s`` sends
-back ``id`` and ``digest``, and the agent signs only what it reviewed under them. The agent writes a
-transaction down before anybody else sees a byte of it. After any crash only the transaction's
-outcome is open, never its content.
+A review has every field and every finding, and a screen shows the review and nothing else. If the
+trader agrees, the desk sends back the review's ``id`` and ``digest``, and the agent signs only what
+it reviewed under them.
 
-The wallet may be locked while the agent reads what an account has on a chain and who may take
-tokens. Units are integers of the token's smallest unit. None is a token that did not answer as
-tokens do, which differs from a balance of 0.
+The agent writes a signed transaction down before anybody else sees a byte of it. Therefore a crash
+may leave its outcome open, but never its content.
+
+The wallet may be locked while the agent reads what an account has on a chain and who may take its
+tokens. Amounts are integers of the token's smallest unit. None means that the token did not answer
+as tokens do, which is not the same as a balance of 0.
 """
 
 from __future__ import annotations

@@ -99,20 +99,20 @@ class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user confirmed for one swap; the agent compares a payload with it.
+    """What the user confirmed for one swap; the agent compares each payload with it.
 
-    ``chain`` is the short name of the chain that is paid on and ``chain_id`` its EVM id, None on
-    Solana. ``sell_units`` is the most that may leave. ``least_units`` is the least that must
-    arrive: the quoted amount less the confirmed slippage. It arrives at ``recipient`` on
-    ``chain_out``, whose EVM id is ``chain_out_id``, None if it has none. ``venue`` is the provider
-    code of the quote and ``valid_until`` its end. ``unlimited`` records the typed consent to an
-    approval without a bound.
+    The account pays on ``chain`` (a short name), whose EVM id is ``chain_id``, None on Solana. At
+    most ``sell_units`` may leave. At least ``least_units`` must arrive, which is the quoted amount
+    minus the confirmed slippage. It must arrive at ``recipient`` on ``chain_out``, whose EVM id is
+    ``chain_out_id``, None if that chain has none. ``venue`` is the provider code of the quote. The
+    promise ends at ``valid_until``. ``unlimited`` is True if the user typed consent to an approval
+    without a limit.
 
-    ``gas_units`` is the most that one transaction may pay for gas, in units of the native coin.
-    ``fee_units`` is the most that a venue may take beside it in that coin (a bridge fee).
-    ``bundle`` is what an operation pays. With a ``bundle``, ``sell_units`` is the most of all its
-    deposits together, and ``gas_units`` bounds what the EntryPoint may take for gas. ``withdrawal``
-    is what a smart account pays its owner.
+    ``gas_units`` is the most that one transaction may pay for gas, in the native coin's smallest
+    unit. ``fee_units`` is the most of that coin that a venue may take in addition (a bridge fee).
+    ``bundle`` says what a UserOperation pays. In that case ``sell_units`` limits all its deposits
+    together, and ``gas_units`` limits what the EntryPoint may take for gas. ``withdrawal`` says
+    what a smart account pays its owner.
     """
 
     intent_id: str

@@ -1,12 +1,13 @@
 """All that a rule may look at, and the form of a rule.
 
-A case holds the claim, what was confirmed, what the agent's profile allows (policy), the facts that
-were read from the chain, and what was signed before under the same intent.
+A case holds the claim (what the payload does), the promise (what was confirmed), the policy (what
+the profile allows), the facts that were read from the chain, and what was signed before under the
+same intent.
 
-A permit, an approval, an order, a transfer and a swap may each be within what was confirmed and
-exceed it together (``Taking``). The same money counts once: if a contract takes an allowance by an
-order, the allowance and the order are not added, and of documents that exclude each other only one
-counts.
+A permit, an approval, an order, a transfer and a swap may each stay within what was confirmed and
+together exceed it, so they are added up (``Taking``). The same money counts once: if a contract
+takes by an order what an allowance permits, the two are not added. Of documents of which the chain
+executes only one, one counts.
 """
 
 from __future__ import annotations
@@ -37,14 +38,17 @@ the owner."""
 
 
 class Taking(Struct, frozen=True):
-    """The amount of the token sold that can leave by one signature: ``units``, taken by ``by``.
-    ``by`` is empty if the units leave by the signature alone.
+    """The amount of the token sold that can leave by one signature: ``units``, which the address
+    ``by`` takes. ``by`` is empty if the signature alone makes the units leave.
 
-    ``grants`` is True if the signature itself lets ``by`` take the units, False if ``by`` takes
-    them out of an allowance given elsewhere. Of signatures with the same ``once`` at most one is
-    ever executed; ``once`` is None if only the content identifies the signature. The other fields
-    are set for documents only. ``kind`` and ``nonce`` say where the chain records the use of the
-    document. After ``ends``, in Unix seconds, an unused document can no longer be used.
+    ``grants`` is True if the signature itself allows ``by`` to take the units, False if ``by``
+    takes them out of an allowance from another signature. Of signatures with the same ``once`` the
+    chain executes at most one; ``once`` is None if nothing but its content identifies the
+    signature.
+
+    The other fields are set for documents only. ``kind`` and ``nonce`` say where the chain records
+    that the document was used. After ``ends``, in Unix seconds, the document cannot be used any
+    more.
     """
 
     units: int
@@ -126,10 +130,10 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 
 class PastSignature(Struct, frozen=True):
-    """One signature that was given out. ``content`` is ``Claim.content``. ``key``, ``step``,
-    ``total`` and ``complete`` describe its place in a chain of signatures, None for a transaction.
-    ``hash``, ``code`` and ``nonce`` are those of its transaction, None for typed data. ``taking``
-    is None if an earlier release did not record it."""
+    """One signature that was given out earlier. ``content`` identifies what was signed
+    (``Claim.content``). For a document, ``key``, ``step``, ``total`` and ``complete`` describe its
+    place in a chain of signatures. For a transaction, ``hash``, ``code`` and ``nonce`` are its own.
+    ``taking`` is None if an earlier release of the program did not record it."""
 
     content: bytes
     act: Act
@@ -166,16 +170,15 @@ PaidCall = tuple[int | None, str | None, str]
 
 
 class Policy(Struct, frozen=True):
-    """What the profile allows for one key on one chain.
+    """What the profile allows for one key on one chain. ``account`` is the key's address.
+    ``chain_id`` (None on Solana) and ``genesis_hash`` identify the profile's chain; key, intent and
+    node have to agree with both.
 
-    ``account`` is the key's address. ``chain_id`` (None on Solana) and ``genesis_hash`` identify
-    the chain of the profile; key, intent and node have to agree with both. ``venues`` are contracts
-    by provider, ``makers`` the Solana keys of providers that sign their half of a swap. ``known``
-    are addresses that were paid before. ``calls`` are the chain, token and payee of earlier paid
-    API calls; a change needs the user's consent.
-
-    Operations are signed only for the account's own smart account, which exists only with
-    ``smart_accounts``.
+    ``venues`` has the contracts of each provider, ``makers`` the Solana keys by which providers
+    sign their half of a swap. ``known`` are addresses that were paid before. ``calls`` has the
+    chain, token and payee of earlier paid API calls; a call that differs in them needs the user's
+    consent. UserOperations are signed only for the account's own smart account, which exists only
+    if ``smart_accounts`` is set.
     """
 
     account: str

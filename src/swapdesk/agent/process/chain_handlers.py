@@ -1,16 +1,15 @@
-"""The handlers of requests that need a node or the libraries of chains: one function for each
-request.
+"""The handlers of requests that need a node or the chain libraries: one function for each request.
+Balances and allowances can be read while the wallet is locked.
 
-Reading balances and allowances needs no unlocked wallet. An allowance is stored by the token
-itself, or in Permit2 with an end. The known contracts are asked, and every spender that the chain's
-events name. A spender that no event names is not found, and then ``complete`` is False. On Solana
-the delegates of token accounts may take tokens. Every token account names its delegate, so none is
-missed. A smart account has an address and balances.
+An allowance is stored by the token itself, or in the contract Permit2 with an expiry. The
+allowances of the known contracts are read, and those of every spender that the chain's events name.
+If the node does not return all events, a spender may be missed, and ``complete`` is False. On
+Solana every token account names the one delegate that may take its tokens, so none is missed.
 
 Three payloads are built here from what was promised: the end of an allowance, the withdrawal out of
 a smart account, and the transfer that pays an order's deposit on Solana. The gate judges each as if
 a stranger had made it. Payloads are also reviewed and signed here, and signed transactions are sent
-and resolved.
+and looked up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The assessment of a payload: what it does, what its chain answers, and what the gate decides.
+"""The assessment of a payload: what it does, what its chain answers, and what the gate decides. The
+facts of the chain are read in one batch, while one simulation runs. Assessing signs nothing and
+writes nothing down.
 
-Chain facts are read in one batch, at the same time as one simulation. Assessing signs nothing and
-writes nothing down. The second assessment, before a signature, uses the payload of the first, so
-only the chain may have changed.
+A payload is assessed twice: for the review, and again before the signature. The second assessment
+uses the same payload as the first, so only the chain may have changed.
 """
 
 from __future__ import annotations

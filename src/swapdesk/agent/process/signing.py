@@ -1,11 +1,11 @@
 """Reviewing and signing: from a payload to a review, and from a review to a signature.
 
-A review is what the trader saw. Before signing, chain and gate are asked again, and the agent signs
-only if the result is the same: the same content, no new objection, the same nonce, and a gas price
-that is still enough. The signature is written down before anybody else sees it.
+A review is what the trader saw. Before signing, chain and gate are asked again. The agent signs
+only if the content and the nonce are the same, no objection is new, and the gas price is still
+enough. The signature is written down before anybody else sees it.
 
-Payload and promise are stored with a transaction. A later replacement with a higher fee is judged
-by what was confirmed then, and by nothing that is said later.
+The payload and the promise of a transaction are stored with it. If it is replaced with a higher fee
+later, the replacement is judged by that stored promise, whatever the desk says then.
 """
 
 from __future__ import annotations

@@ -132,13 +132,14 @@ class Outflow(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """A payload as a list of fields, with what follows from its shape.
+    """A payload as a list of fields, with what follows from its known form. ``contract`` is None on
+    Solana; ``chain_id`` is None if the payload names no chain.
 
-    ``contract`` is None on Solana, ``chain_id`` None if the payload names no chain. ``outflows``
-    are what is sold or paid, ``allowed`` what may be taken later. ``limitless`` is the number that
-    tokens take for an unlimited allowance. ``bought`` is the token that comes back, None for the
-    native coin; it has no meaning without a field of least units. ``content`` is the digest of
-    typed data, and for other payloads a hash of everything that the payload fixes.
+    ``outflows`` are the amounts that are sold or paid, ``allowed`` those that may be taken later.
+    ``limitless`` is the number by which tokens mean an unlimited allowance. ``bought`` is the
+    contract of the token that comes back, None for the native coin. It means something only if a
+    field of the payload states the least amount of it. ``content`` identifies what is signed: the
+    digest of typed data, for other payloads a hash of everything that they fix.
     """
 
     shape: str

@@ -1,12 +1,12 @@
 """What leaves by a payload once it is signed, and whether the spending policy allows it.
 
-The amounts come from the claim that the gate judges. The policy answers with the findings of its
-rules, each by its code, and with what is left of a limit.
+The amounts come from the claim that the gate judges. The result is a list of findings, each with
+the code of its rule, and what is left of each limit.
 
-What a contract is allowed and what it takes out of that allowance are the same money, and so are
-payloads of which the chain executes only one. Both count once (``SpendSums``). For a payment to the
-account itself, or to its own smart account, only the gas counts, because the money stays with its
-owner.
+Money that can leave only once is counted once (``SpendSums``): an allowance together with what its
+contract takes out of it, and payloads of which the chain executes only one. If a payment goes to
+the account itself or to its own smart account, only the gas counts, because the money stays with
+its owner.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """The token, the account that it leaves, and the taker."""
+        """The way that the units leave by, as (token, account that they leave, taker)."""
         return self.token, self.account, self.taker
 
 

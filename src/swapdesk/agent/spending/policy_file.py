@@ -1,11 +1,12 @@
 """``spending_policy.json`` beside the keys: the policy that the pass phrase sealed, and what was
-lowered since without the pass phrase.
+lowered since then without the pass phrase.
 
-The sealed part is bound to a key derived from the pass phrase. If anybody else changes it, it
+The sealed part is protected by a key derived from the pass phrase. If anybody else changes it, it
 cannot be opened any more. The lowered policy can only be tighter than the sealed one. The records
-have the digest of the file, so that an older file, or a missing one, is detected too. Whoever can
-also replace the records can put back an earlier sealed policy, or remove the policy together with
-the count.
+have the digest of the file, so an older file or a missing one is noticed too.
+
+This is no protection from somebody who can also replace the records, and so put back an earlier
+sealed policy, or remove the policy together with the count of what was signed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Delivery of signed bytes to the chain, and finding out their outcome.
+"""Sends signed bytes to the chain and finds out their outcome.
 
-Broadcasting repeats identical bytes and never makes new ones, so it may be repeated as often as
-wanted. A node's receipt is compared with the node's other answers; if they contradict each other,
-the transaction stays open. On Solana sending is repeated until the blockhash expires. If the
-finalized chain does not have the bytes after that, they can have no effect any more.
+The same bytes are sent each time and never new ones, so sending may be repeated as often as wanted.
+A node's receipt is compared with the node's other answers; if they contradict each other, the
+transaction stays open.
+
+On Solana sending is repeated until the blockhash expires. If the finalized chain does not have the
+transaction by then, it can never be executed any more.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ class Delivery(ABC):
         self._hand_in = hand_in
 
     async def send(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Sends the bytes to the node. If another transaction with the same nonce and a higher fee
-        was sent, looks up the outcome instead. Raises Refused if the node is not known to have the
-        bytes."""
+        """Sends the bytes to the node. If a transaction with the same nonce and a higher fee was
+        sent already, sends nothing and looks up this transaction's outcome instead. Raises Refused
+        if it is not certain that the node has the bytes."""
         if transaction.final or transaction.mined:
             return transaction
         if self._records.outbidding(transaction) is not None:

@@ -291,8 +291,9 @@ class SpentRecord:
         self._last = 0
         self._dropped = 0
         self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
-        """The sums of each window, with the index of its first row and the index after its last.
-        The index counts every row ever read."""
+        """For each window, the sums of its rows, the number of its first row, and the number after
+        its last row. All rows that were ever read are numbered, those that were dropped since
+        included."""
 
     def now(self, now: datetime) -> datetime:
         """Returns the time to count by. It is never before the last counted signature. Within one

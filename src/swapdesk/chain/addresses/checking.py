@@ -94,8 +94,8 @@ def _reader(kind: AddressKind, chain_name: str | None) -> Callable[[str], Parsed
 
 
 def same_address(kind: str, text: str, other: str) -> bool:
-    """Returns True if both texts are the same account, perhaps in another case or another form of
-    the chain."""
+    """Returns True if two texts are addresses of the same account. They may differ in case or in
+    the form of the address. A text that is no valid address only equals itself."""
     first, second = check_address(kind, text), check_address(kind, other)
     if first.ok and second.ok:
         return first.account == second.account

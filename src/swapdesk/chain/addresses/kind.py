@@ -26,7 +26,7 @@ class Proof(IntEnum):
     """How strongly the form of a text shows that the text is an address.
 
     If a text is an address of two kinds, it is named after the kind that proves more. A text that
-    proves no more than ``ANY_WORD`` counts as an address only if an address of its kind was asked
+    proves no more than ``ANY_WORD`` counts as an address only if an address of that kind was asked
     for.
     """
 

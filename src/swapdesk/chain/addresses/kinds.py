@@ -127,11 +127,11 @@ SEED_BYTES = 32
 
 
 def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str:
-    """Returns the address of a 32-byte seed on a kind of chain. The same seed always gives the same
-    address.
+    """Makes an address of a kind of chain from a seed of 32 bytes. The same seed always gives the
+    same address, and no private key for it exists.
 
-    ``chain_name`` chooses the network if the kind has several; the main one is the default. Raises
-    ValueError for an unknown kind or a seed of another length.
+    ``chain_name`` chooses the network if the kind has several; without it the main network is used.
+    Raises ValueError for an unknown kind or a seed of another length.
     """
     address_kind = _required(kind, seed)
     if not address_kind.networks:

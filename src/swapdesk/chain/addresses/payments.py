@@ -304,8 +304,8 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 
     @property
     def chain_name(self) -> str:
-        """The chain in words, such as ``Base``, ``chain 4217`` or ``Bitcoin``; else the word of the
-        link."""
+        """The name of the chain in words, such as ``Base``, ``chain 4217`` or ``Bitcoin``. If the
+        chain has no known name, this is the word that the link has for it."""
         if self.chain_id is not None:
             return EVM_CHAINS.get(self.chain_id, (f"chain {self.chain_id}",))[0]
         address_kind = ADDRESS_KINDS.get(self.kind)

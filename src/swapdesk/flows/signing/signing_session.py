@@ -180,10 +180,9 @@ class SigningSession(Watch, Generic[A]):
     paid, each None if there is no single venue. ``wallet`` names the account, ``coin`` the coin of
     its chain. A transaction counts after ``confirmations`` blocks.
 
-    ``asked`` is True if a key
-    pressed in this run of the desk began the work, False if an earlier run left it open. ``called``
-    describes work that pays no amount; ``notice`` is the end of the closing message: ``is paid.
-    Next: …``.
+    ``asked`` is True if a key pressed in this run of the desk began the work, False if an earlier
+    run left it open. ``called`` describes work that pays no amount; ``notice`` is the end of the
+    closing message: ``is paid. Next: …``.
     """
 
     def __init__(

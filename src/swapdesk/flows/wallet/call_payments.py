@@ -4,8 +4,8 @@ If the service answers a call with status 402, its payment terms become a docume
 promise of the same amount. The agent judges the document like any payload. It also requires a
 spending policy that limits the token, and compares the price with the contract's (14.10).
 
-The user is not asked for each call. The user is told when a price is paid for the first time, and is
-asked once if the payee or the token is new.
+The user is not asked for each call. The user is told when a price is paid for the first time, and
+is asked once if the payee or the token is new.
 """
 
 from __future__ import annotations

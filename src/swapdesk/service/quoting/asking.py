@@ -182,12 +182,13 @@ async def gather(
     steps: Steps = STEPS,
     begin: float | None = None,
 ) -> tuple[list[T | None], float]:
-    """Asks all questions at once; returns the answers that came in time and the elapsed seconds.
+    """Asks all questions at once. Returns the answers that came in time, and the elapsed seconds.
+    The list of answers has an entry for each question, which is None if there was no answer in
+    time.
 
-    There is one entry per question, None without an answer. Late questions are cancelled.
-    ``begin``, of ``clock.monotonic``, is when the whole request began. A question must return its
-    failure, not raise it. If one raises all the same, the exception is logged and its entry is
-    None.
+    Questions that are late are cancelled. ``begin`` is the time, by ``clock.monotonic``, at which
+    the whole request began. A question must return a failure instead of raising it. If a question
+    raises anyway, the exception is logged and its entry is None.
     """
     if begin is None:
         begin = clock.monotonic()

@@ -181,7 +181,8 @@ class KeptSearches(Generic[Key, Found]):
     async def find(
         self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
     ) -> Found | None:
-        """Returns the cached result, or searches for a new one."""
+        """Returns the cached result of the current period; if there is none, searches for a new
+        result and returns that."""
         kept = self._kept.get(key)
         if kept is not None and kept[0] == self._epoch():
             return kept[1]
@@ -362,7 +363,8 @@ _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
 
 
 class ReceiveBounds(Room):
-    """Finds bounds of the amount received, over all routes of one type and without filters."""
+    """Finds the bounds of the amount received: the smallest and largest amount that the routes of
+    one type, without filters, can pay."""
 
     def __init__(self, shared: Shared, pricing: Pricing, intermediaries: Intermediaries) -> None:
         super().__init__(shared)

@@ -183,10 +183,11 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes that may be executed now, best first, without storing them.
+        """Returns quotes that can be executed now, best first. They are not stored.
 
-        ``refundable`` is False without a refund address; routes that need one are then left out.
-        Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT by the same limits as execution.
+        ``refundable`` is True if there is a refund address; if it is False, routes that need one
+        are left out. Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT under the same conditions as
+        execution.
         """
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
@@ -210,11 +211,13 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """Returns the floating route that pays most now and fits ``choice``; None without one.
+        """Returns the floating route that pays most now and fits ``choice``; None if there is no
+        such route.
 
-        ``exclude`` lists routes by their legs; ``markup``, in percent, is part of the price. If
-        ``choice`` asks for it, payout wallets are rotated against the orders of ``partner_id``. A
-        route that would be filtered is never chosen.
+        ``exclude`` lists routes that must not be used, each as the codes of its venues. ``markup``,
+        in percent, is part of the price. If ``choice`` asks for rotation, the payout wallet differs
+        from those that paid the recent orders of ``partner_id``. A route whose row would be
+        filtered is never returned.
         """
         question = RouteQuestion(
             token_in,
@@ -415,10 +418,10 @@ class QuoteEngine(Room):
         return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
-        """Refuses an amount above ``cap`` on all routes; returns the routes and the refusal.
+        """Refuses an amount above ``cap`` on all routes. Returns the routes, and the refusal.
 
-        The refusal names the largest amount that the asked routes take, which may be less than the
-        cap.
+        The refusal names the largest amount that the asked routes take. That amount may be smaller
+        than ``cap``.
         """
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)

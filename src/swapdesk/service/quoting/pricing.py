@@ -61,7 +61,8 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """Returns the same routes, with each priced one refused for amounts above ``cap``."""
+        """Returns the same routes, except that every route with a price is replaced by an unpriced
+        one, which states that the amount is above ``cap``."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):

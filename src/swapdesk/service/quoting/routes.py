@@ -346,8 +346,9 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
-    """Raises VALIDATION_ERROR on ``field`` for an unknown provider, and with ``routing`` for one
-    that does not route."""
+    """Raises VALIDATION_ERROR for the parameter ``field`` if one of ``codes`` names an unknown
+    provider. If ``routing`` is True, the error is also raised for a provider that is disabled and
+    so offers no routes."""
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):

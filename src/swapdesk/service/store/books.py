@@ -91,13 +91,13 @@ class Books(Subject):
         return await self._database.snapshot(read)
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
-        """Books a payout of what a partner earned in a month (``YYYY-MM``) and may be paid by now;
-        returns the amount in dollars.
+        """Books a payout of a partner's earnings of a month (``YYYY-MM``); returns the amount in
+        dollars. Raises NothingDue.
 
         Earnings that are still pending do not count, except reversed ones, which count together
         with their reversal. Earlier payouts are subtracted. The payout is at most what is due over
         all months together, so if more was paid for another month than it earned, that is made up
-        for first. Raises NothingDue.
+        for first.
         """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 

@@ -138,7 +138,8 @@ class Transaction(ABC):
 
     @abstractmethod
     async def take_time(self) -> None:
-        """Lets later statements of the transaction take minutes, for work over all rows."""
+        """Allows later statements of the transaction to run for minutes, for work over all rows of
+        a table."""
         ...
 
     def tell(self) -> None:
@@ -196,13 +197,14 @@ class Database(Protocol):
     wording: Wording
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Runs ``work`` in a transaction; returns its result once all changes are durable.
+        """Runs ``work`` in a transaction, and returns its result once all changes are durable. If
+        ``work`` raises, nothing is changed and the exception is raised here. ``work`` may be run
+        several times; the last run counts.
 
-        If ``work`` raises, nothing is changed and the exception is raised here. ``work`` may run
-        more than once; the last run counts. With ``behind`` the transaction holds the line of that
-        name from its beginning, as after ``alone``. Works with the same line may be committed
-        together, and so may works with ``NO_LINE``. The latter wait for nobody: each changes only a
-        row of its own, and takes no line that others wait for.
+        With ``behind`` the transaction holds the line (lock) of that name from its beginning, as
+        after ``alone``. Pieces of work with the same ``behind`` may be committed together.
+        ``NO_LINE`` is for work that waits for no lock: it changes only a row of its own, and takes
+        no line that others wait for.
         """
         ...
 

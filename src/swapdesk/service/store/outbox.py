@@ -20,11 +20,9 @@ _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY 
 
 
 class Outbox(Subject):
-    """The changes of orders that are to be announced.
-
-    ``sequence`` is the order of commits: a later commit has a higher number than every row that was
-    read before.
-    """
+    """The changes of orders that are to be announced. ``sequence`` numbers them in the order of
+    their commits: once a row has been read, every change that is committed later has a higher
+    number."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

@@ -751,8 +751,8 @@ def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
 
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """Returns the markup that the service applied, else the one that was asked for; nothing if it
-    is 0."""
+    """Returns a row with the markup that the service applied or, if that is not known, the one that
+    was asked for. No row if it is 0."""
     applied = row.quote.applied_api_markup
     percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []

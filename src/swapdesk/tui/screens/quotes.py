@@ -281,8 +281,8 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows another answer. The cursor moves to the route that it was on, wherever its row is
-        now."""
+        """Shows ``result``, a new answer. The cursor follows the route that it was on, even if this
+        route is now in another row."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None

@@ -247,8 +247,8 @@ class SwapScreen(Page):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """The signing session to look at first: one that waits for the user, else any open one;
-        None if there is none."""
+        """The open signing session that the user should look at first: one that waits for the user,
+        or any other if none waits. None if no session is open."""
         signings = self.controls.signing.open_sessions
         return next(iter([session for session in signings if session.waits] or signings), None)
 
@@ -705,9 +705,9 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """Returns how ``line`` was understood. ``limits`` are those of the pair, ``have`` is the
-    balance of the token sold; each is None if unknown. ``refusal`` says why no route takes the
-    amount, empty if one may."""
+    """Returns how ``line`` was understood. ``limits`` are those of the pair and ``have`` is the
+    balance of the token sold; each is None if it is unknown. ``refusal`` says why no route accepts
+    the amount; it is empty if one may."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()

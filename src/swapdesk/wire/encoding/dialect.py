@@ -45,8 +45,8 @@ records of the public service contain both."""
 
 
 class Dialect(StrEnum):
-    """The set of names that a service writes: those of the contract or those of the public
-    service."""
+    """The set of names that a service writes for fields and chains: those of the contract
+    (``CONTRACT``), or those of the service that the vendor runs (``VENDOR``)."""
 
     CONTRACT = "contract"
     VENDOR = "vendor"
@@ -81,7 +81,8 @@ class Dialect(StrEnum):
         ]
 
     def path(self, path: str) -> str:
-        """Returns a dotted path to an input (contract 3.2) with the names of this dialect."""
+        """Returns the dotted path of an input, as an error names it (contract 3.2), with the field
+        names of this dialect."""
         if self is Dialect.CONTRACT:
             return path
         parts = path.split(".")

@@ -77,9 +77,9 @@ class KnownParts:
         return None if part is None else part[0]
 
     def shorten(self, text: str, read: Callable[[str, int], tuple[Any, int]]) -> str:
-        """Returns the text with each repeated part replaced by a number. ``read`` parses one JSON
-        value that begins at a position of the text, and returns the value and the position after
-        it. Raises ValueError if a part is not JSON."""
+        """Returns the text with each repeated part replaced by a number. ``read`` parses the JSON
+        value that begins at a given position of the text, and returns the value and the position
+        after its end. Raises ValueError if a part is not JSON."""
         pieces: list[str] = []
         done = 0
         for at in self._places(text):
