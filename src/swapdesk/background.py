@@ -19,7 +19,7 @@ T = TypeVar("T")
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 """The longest pause in seconds before a stopped task is started again. The pause doubles after each
-defect, and is ``FIRST_PAUSE`` again after the task ran for at least this long."""
+defect. If the task then runs for at least this long, the next pause is ``FIRST_PAUSE`` again."""
 TOLD_AGAIN = 600.0
 """If the same task fails with the same defect again within this many seconds, ``on_defect`` is not
 called again."""
@@ -112,7 +112,7 @@ class BackgroundTasks:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def once(self, task: str, work: Awaitable[None]) -> None:
-        """Runs ``work`` once; a defect in it is reported and not raised."""
+        """Runs ``work`` once. If it fails by a defect, the defect is reported and not raised."""
         await self._ended(task, work, again=False)
 
     async def _ended(self, task: str, work: Awaitable[None], *, again: bool) -> bool:

@@ -116,8 +116,9 @@ def own_folders() -> list[Path]:
 
 
 def read_palette(path: Path) -> tuple[Palette | None, list[ConfigProblem]]:
-    """Reads one file, in which colours are ``#rrggbb`` or ``ansi_*``. Returns the palette and no
-    problems, or None and every problem if a value cannot be used."""
+    """Reads one palette file, in which colours are ``#rrggbb`` or ``ansi_*``. Returns the palette
+    and an empty list of problems. If a value cannot be used, returns None and all problems of the
+    file."""
     document = read_document(path, PALETTE_LIMIT)
     if document.problems:
         return None, document.problems

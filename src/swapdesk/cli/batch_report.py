@@ -363,8 +363,8 @@ async def require_agreed(
     yes: bool,
     accept_warnings: bool,
 ) -> None:
-    """Shows the plan of ``name`` and asks for a yes. Exit 2 if rows have problems, 9 if there are
-    warnings that were not accepted."""
+    """Shows the plan of ``name``, a file or batch, and asks ``question``. Returns only if the
+    answer is yes. Exit 2 if rows have problems, 9 if there are warnings that were not accepted."""
     output = call.output
     await call.link.learn_rate_limits()
     if not plan.creatable:
@@ -473,8 +473,9 @@ def _say(output: Output, group: Group) -> None:
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Returns why not all groups were created: exit 8 if the outcome of one is unknown, else the
-    error that stopped the creation. None if all were created."""
+    """Returns the error for a batch whose creation went wrong; None if nothing did. The error has
+    exit 8 if the outcome of a group is unknown. Otherwise it is made from ``stopped``, the error
+    that stopped the creation, or says which order differs from its row."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -722,7 +723,7 @@ async def _ready(call: CliContext) -> None:
 
 
 async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> None:
-    """Raises CommandError if this wallet cannot pay the plan, before anything is created."""
+    """Raises CommandError if this wallet cannot pay the plan. Called before anything is created."""
     try:
         await require_payers(call.desk, plan, account)
     except Stopped as error:
@@ -756,8 +757,8 @@ def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding
 
 
 def _refuse_early(standing: GroupStanding, until: Until) -> None:
-    """Raises CommandError if the group still needs an earlier step: ``submit`` signs nothing, and
-    ``sign`` builds nothing."""
+    """Raises CommandError if the group is not ready for the step ``until``, because ``batch
+    submit`` signs nothing and ``batch sign`` builds nothing."""
     if standing.next is not None and standing.next < until:
         raise CommandError(
             Exit.OWN_REFUSAL,
@@ -847,8 +848,8 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def money(self) -> str:
-        """Where the money is, without a full stop; with the recipients, as far as the orders say
-        that it arrived."""
+        """Says where the money is, as a sentence without a full stop. The recipients are named as
+        far as the orders say that their payouts arrived."""
         arrived = "" if self.payouts is None else self.payouts.whereabouts
         return arrived or self.standing.whereabouts
 
@@ -892,9 +893,9 @@ class GroupDocument(Struct, frozen=True):
 
 
 class BatchDocument(Struct, frozen=True):
-    """A batch with every group and every row of its file. ``money`` and ``next`` are of the first
-    group that has not ended; else of the first whose payouts did not all arrive; else of the
-    last."""
+    """A batch with every group and every row of its file. ``money`` and ``next`` describe one
+    group: the first that has not ended; if all have, the first whose payouts did not all arrive;
+    otherwise the last."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",

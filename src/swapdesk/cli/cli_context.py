@@ -85,8 +85,9 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. Exit 2 if they have a problem, unless ``lenient`` or
-        ``mending``. ``mending`` also accepts a profile that does not exist."""
+        """Reads configuration and environment. If they have a problem, raises an error with exit 2,
+        unless ``lenient`` or ``mending`` is True. With ``mending``, a profile that does not exist
+        is accepted, too."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -163,8 +164,8 @@ def require(*rules: tuple[bool, str, str, str]) -> None:
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """Returns a click callback that reads an option with ``read``; an option that was not given
-    stays None."""
+    """Returns a click callback that reads an option's text with ``read``. If the option was not
+    given, its value stays None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -344,7 +345,8 @@ def narrow(
     read_only: bool,
     passphrase_fd: int | None,
 ) -> None:
-    """Applies the options given to a command; they override those given to the program."""
+    """Applies the options that were given after a command's name. They replace the same options
+    given before it, except that ``--read-only`` counts wherever it is given."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:

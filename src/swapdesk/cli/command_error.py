@@ -696,8 +696,8 @@ READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.htm
 
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
-    """Returns an error with exit 9 if a file of the desk cannot be read or written; None for other
-    errors."""
+    """Returns an error with exit 9 if ``error`` says that a file of the desk cannot be read or
+    written; None if ``error`` is of another kind."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):

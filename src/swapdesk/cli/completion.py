@@ -104,8 +104,8 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """Returns the names of accounts; the address if a name contains characters that a shell would
-    interpret."""
+    """Returns the names of accounts. If a name contains characters that a shell would interpret,
+    the account's address is returned in its place."""
     import json
 
     from swapdesk.paths import read_private

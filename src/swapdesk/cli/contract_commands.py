@@ -288,8 +288,8 @@ for which the exit code does not say it well enough."""
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Returns every code once, sorted. A code that both the desk and the service have gets the
-    desk's message and the exit codes of both."""
+    """Returns every error code once, in alphabetical order. If both the desk and the service have a
+    code, it gets the desk's message and the exit codes of both."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
         first = codes.setdefault(facts.code, facts)

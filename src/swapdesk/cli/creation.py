@@ -207,7 +207,7 @@ class FundingDocument(Struct, frozen=True):
 
 
 class Creation:
-    """Creates one order from a request and prints it."""
+    """Creates one order from what a command line asks for, and prints the order."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
         self._call = call
@@ -216,8 +216,8 @@ class Creation:
         self._output = call.output
 
     async def run(self) -> int:
-        """Creates the order, prints it and, with ``--fund``, pays its deposit. Returns an exit
-        code."""
+        """Creates the order and prints it. With ``--fund``, also pays the order's deposit. Returns
+        an exit code."""
         request, call = self._request, self._call
         if request.fund and call.desk.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
@@ -782,8 +782,8 @@ def _read_refund(
     field: str = "refund",
     what: str = "refund address",
 ) -> RecipientCheck:
-    """Returns the refund address with its memo: the given one, else the one kept with the
-    address."""
+    """Returns the checked refund address with its memo. If the command line gives a memo, it is
+    used; otherwise the memo that the desk keeps with the address."""
     check = partial(
         check_refund,
         request.refund or "",

@@ -78,8 +78,9 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
-    """Returns the settings of the chosen profile; those of the sandbox, with a finding, if the
-    profile does not exist."""
+    """Returns the settings of the chosen profile, and None. If these cannot be loaded, for example
+    because the profile does not exist, returns the sandbox's settings and a finding that says
+    why."""
     try:
         settings = load_settings(os.environ, home, Options(profile=profile))
         if settings.live:

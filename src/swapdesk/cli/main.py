@@ -326,8 +326,8 @@ REMOVED: dict[str, str] = {
     "serve --replay": "start each test with swapdesk serve --sandbox --seed N",
     "support diff": "compare the two JSON files with diff",
 }
-"""Removed commands and options with what to do in their place. The last word of each key is the
-removed word, the words before it are its command."""
+"""Removed commands and options, each with what to do instead. In each key, the last word is what
+was removed; the words before it are the command that had it."""
 
 
 def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:

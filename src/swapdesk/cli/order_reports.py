@@ -285,7 +285,7 @@ def order_row(
 
 
 def _came_back(order: Order, proceeds: Proceeds) -> str:
-    """Returns the amount that a refund returned, with its chain."""
+    """Returns the refunded amount and the chain on which it came back."""
     text = _side(proceeds.amount, proceeds.symbol, order.in_token)
     if not unsaid(proceeds):
         return text
@@ -328,7 +328,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the orders as read from the service; if that cannot be asked, as last known."""
+    """Returns the chosen orders as read from the service. If the service cannot be asked, returns
+    them as the desk last knew them."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -448,8 +449,9 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order as the service has it now; as last known if the service cannot be asked.
-    ``order`` is its id or the beginning of one, or an address, hash or request id of the order."""
+    """Prints one order as the service has it now; if the service cannot be asked, as the desk last
+    knew it. ``order`` is the order's id, the beginning of the id, or an address, hash or request id
+    of the order."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -467,8 +469,8 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
-    """Puts a failed order away, or takes it back with ``undo``, and prints it. Exit 2 if the order
-    needs nobody's attention."""
+    """Marks a failed order as dealt with, or removes this mark if ``undo`` is True, and prints the
+    order. Exit 2 if the order needs nobody's attention."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
@@ -548,8 +550,8 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _known_id(call: CliContext, name: str) -> str:
-    """Returns the id that begins with ``name`` if there is exactly one; else ``name`` itself. Exit
-    2 if several ids begin so."""
+    """Returns the order id that begins with ``name``. If no known id does, returns ``name`` itself.
+    Exit 2 if several ids begin so."""
     ids = call.desk.journal.orders.ids()
     if name in ids or len(name) < SHORTEST_PREFIX:
         return name

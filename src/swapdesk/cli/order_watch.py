@@ -48,8 +48,8 @@ LOOK_SECONDS = 2.0
 service has not confirmed it, or a refund may still come."""
 
 LOST_SECONDS = 4.0
-"""Seconds for which the service may be unreachable before the command looks for another sandbox or
-starts one."""
+"""Seconds for which the service may be unreachable. After that, the command looks for another
+running sandbox, and starts one if there is none."""
 
 _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
 

@@ -1,9 +1,9 @@
-"""The only place that prints: data on standard output, messages ("talk") on standard error.
+"""The only place that prints: data goes to standard output, messages ("talk") to standard error.
 
-Every text is filtered once more here, so that no text from a service can control the terminal.
-Lines are filtered; in JSON, characters that a terminal would act on are escaped, which changes the
-spelling of a text and never its value. A stream may be closed, full, or unable to encode a
-character.
+Every text is filtered once more here, so that no text from a service can control the terminal. In
+lines, characters that a terminal would act on are removed or replaced. In JSON they are escaped,
+which changes how a text is spelled and never its value. A stream may be closed, full, or unable to
+encode a character.
 """
 
 from __future__ import annotations
@@ -234,13 +234,13 @@ class Output:
             self._out(safe_line(f"{label}{' ' * (width - cells(label))}{_GAP}{value}"))
 
     def raw_json(self, text: str) -> None:
-        """Prints JSON text of another program, unchanged except for escapes against the
-        terminal."""
+        """Prints JSON text that another program wrote. It is unchanged, except that characters on
+        which a terminal would act are escaped."""
         self._json(_escaped(text))
 
     def file(self, content: bytes, *, document: Struct | None = None) -> None:
-        """Prints a whole text file as it would be on disk; on a terminal, with its lines
-        filtered."""
+        """Prints a whole text file exactly as it would be on disk. On a terminal, its lines are
+        filtered, so that no character in them controls the terminal."""
         if document is not None and self.json:
             self.document(document)
             return

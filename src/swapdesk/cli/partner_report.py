@@ -70,8 +70,8 @@ class DayOfPartner(Struct, frozen=True):
 
 
 class SumsDocument(Struct, frozen=True):
-    """The result of a recount: the number of daily sums, those that differ from their orders, and
-    the number of orders that had no entry."""
+    """The result of counting all orders anew: how many daily sums there are, which of them differ
+    from their orders, and how many orders had no entry."""
 
     sums: int
     differing: tuple[DayOfPartner, ...]
@@ -243,7 +243,8 @@ def _file_in(directory: Path) -> Path:
 
 
 def _operator() -> str:
-    """Returns the name of the user who runs the command, else the user's number."""
+    """Returns the name of the user who runs the command; if the user has no name, the user's
+    number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

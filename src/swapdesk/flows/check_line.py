@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 CheckLevel = Literal["ok", "note", "warn", "refuse", "unknown"]
-"""The level of a line: ``ok`` was verified, ``note`` informs, ``warn`` needs attention, ``refuse``
-blocks the step, ``unknown`` waits for an answer."""
+"""How serious a check's line is: ``ok`` was verified, ``note`` informs, ``warn`` needs attention,
+``refuse`` blocks the step, ``unknown`` waits for an answer."""
 
 
 class CheckLine(Struct, frozen=True):
