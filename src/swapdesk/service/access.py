@@ -160,7 +160,8 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def terms(self) -> Partner:
-        """The account as requests use it: overrides if they are set, else the terms of its tier."""
+        """The account with its terms in force: for each term its override, if there is one,
+        otherwise the term of the tier. Revoked keys are left out."""
         tier, own = TIERS[self.tier], self.overrides
         return replace(
             tier,

@@ -209,8 +209,9 @@ class DeskApp(SafeApp[int]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Starts the desk once, after the first frame or with the first tick. The tick is needed
-        because the callback of the first frame is not called if a key opens another page before."""
+        """Starts the desk, unless it was started already. It is called after the first frame and
+        again with the first tick, because the callback of the first frame is not called if a key
+        opens another page first."""
         if not self._begun:
             self.start()
 

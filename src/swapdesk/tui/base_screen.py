@@ -307,8 +307,8 @@ class DeskScreen(Screen[None]):
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Returns, for verbs, whether they are visible, what they cost and why they are locked at
-        present. A verb without an entry works."""
+        """Returns the states of verbs: whether a verb is visible, what it costs, and why it is
+        locked. A verb that is not in the result works."""
         return {}
 
     @property

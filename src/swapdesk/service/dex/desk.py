@@ -95,15 +95,13 @@ class Sightings(Protocol):
     """Finds the transactions of orders on one chain. Methods that ask the node raise NodeError."""
 
     def spelled(self, text: str) -> str | None:
-        """Returns the canonical spelling of a transaction hash; None if it is not one of this kind
-        of chain."""
+        """Returns a transaction hash in its canonical spelling; None if the text is no transaction
+        hash of this kind of chain."""
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Returns True if the chain knows the transaction yet.
-
-        Raises Foreign if it is not the order's, and NodeError.
-        """
+        """Returns True if the chain knows the transaction ``sent``, False if it does not know it
+        yet. Raises Foreign if the transaction does not belong to the order, and NodeError."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:

@@ -85,7 +85,8 @@ def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
 
 
 def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
-    """Returns the filters of an order: each its own if it is set, else the group's."""
+    """Returns the filters of an order: each filter that the order itself sets, and for the others
+    that of the group."""
     base = group or RouteFilters()
     if own is None:
         return base
@@ -381,10 +382,8 @@ class GroupDesk(Room):
         return MultiOrderResult(error=error)
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
-        """Returns a group of the caller.
-
-        Raises the same NOT_FOUND if it is unknown, another partner's or too old.
-        """
+        """Returns a group of the caller. Raises NOT_FOUND, with the same message whether the group
+        is unknown, belongs to another partner or is too old."""
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")

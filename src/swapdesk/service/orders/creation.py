@@ -176,10 +176,8 @@ class OrderDesk(Room):
         return await self.dex.prepare(quote, request)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
-        """Returns an order of the caller.
-
-        Raises the same NOT_FOUND if it is unknown, another partner's or too old.
-        """
+        """Returns an order of the caller. Raises NOT_FOUND, with the same message whether the order
+        is unknown, belongs to another partner or is too old."""
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:

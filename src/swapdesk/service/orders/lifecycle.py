@@ -95,8 +95,8 @@ class Worker(Room):
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
         self.runs = False
-        """True if due orders are worked on without calls of ``step``, by this process or
-        another."""
+        """True if due orders are worked on in the background, by this process or by another
+        process, so that nobody has to call ``step``."""
 
     def hint(self, service_id: str) -> None:
         """Tells the worker to handle an order at once, or once more if the worker is handling it

@@ -45,7 +45,8 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 FALLBACK_SECONDS = 10.0
-"""Seconds after which no further venue is tried in one call; the worker continues."""
+"""Seconds after which a create no longer tries another venue. The worker then continues with the
+order."""
 
 CARRY_SECONDS = 24.0
 """Seconds after which a create stops waiting for a deposit address, and the worker continues.
@@ -79,11 +80,12 @@ class Opening(Room):
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Opens an order at status -2 or -1; returns it as waiting, or as failed if no venue
-        opened.
+        """Opens the legs of an order at status -2 or -1. Returns the order as waiting for its
+        deposit, or as failed if no venue opened.
 
-        With ``ask_first`` each venue is asked for the key before it opens. If another worker was
-        faster, its result is returned. Raises OpeningUnknown, at the latest after CARRY_SECONDS.
+        With ``ask_first`` each venue is first asked whether it opened the leg with this key
+        already. If another worker was faster, the order as that worker left it is returned. Raises
+        OpeningUnknown, at the latest after CARRY_SECONDS.
         """
         try:
             return await self._deadlines.start(self._carry(order, ask_first))

@@ -13,8 +13,8 @@ FORBIDDEN: Mapping[str, str] = {
     "ctrl+m": "enter",
     "ctrl+left_square_bracket": "escape",
 }
-"""Keys that a terminal sends as another key, by the toolkit's name, with the name of that other
-key."""
+"""Keys that a program cannot tell from another key, because the terminal sends the same code for
+both. Each has the name of that other key; all names are the toolkit's."""
 
 TAKEN: Mapping[str, str] = {
     **dict.fromkeys(("up", "down", "j", "k", "home", "end", "pageup", "pagedown"), "lists"),

@@ -33,8 +33,8 @@ class CreateController(Controller):
         self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
-        """Begins to create the order of ``intent``. Returns False, and does nothing, while another
-        create is in flight."""
+        """Begins to create the order of ``intent`` and returns True. Returns False, and does
+        nothing, if an earlier create has not been answered yet."""
         if self.creating is not None:
             return False
         self.creating = intent.id
@@ -52,8 +52,8 @@ class CreateController(Controller):
         self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
-        """Begins to pay a deposit from the sandbox's faucet. Returns False, and does nothing, while
-        another payment by the faucet is in flight."""
+        """Begins to pay a deposit from the sandbox's faucet and returns True. Returns False, and
+        does nothing, if an earlier payment by the faucet has not been answered yet."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id

@@ -298,7 +298,8 @@ class BatchScreen(Page):
 
     @property
     def made(self) -> Batch | None:
-        """The batch as last read from the journal; None before its rows are written there."""
+        """The batch as it was last read from the journal. None as long as its rows are not written
+        there."""
         return None if self.progress is None else self.progress.batch
 
     def read_on(self) -> None:
@@ -319,15 +320,15 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch by id: from the tracker, or from the journal if the desk
-        is not connected."""
+        """Returns the orders of the batch by id. They come from the tracker, which has their newest
+        state, or from the journal while the desk is not connected."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
 
     @property
     def group(self) -> GroupStanding | None:
-        """The group that is to be paid next; None if there is none."""
+        """The next group that has to be paid; None if there is none."""
         return None if self.progress is None else self.progress.current
 
     @property
@@ -338,7 +339,8 @@ class BatchScreen(Page):
 
     @property
     def doing(self) -> str:
-        """What is being done with the next group, such as ``building``; empty for nothing."""
+        """What the signing session of the next group is doing now, in a word such as ``building``.
+        Empty if it does nothing."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
@@ -348,8 +350,8 @@ class BatchScreen(Page):
         return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
-        """Opens an earlier batch with unfinished business, or asks for a file if there is none.
-        Does nothing while this run has a batch that is not finished."""
+        """Opens a batch that an earlier run left unfinished; if there is none, asks for a file.
+        Does nothing while this run has an unfinished batch of its own."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         batch = None
@@ -960,7 +962,8 @@ class BatchScreen(Page):
         }
 
     def _row_standings(self) -> Standings:
-        """Returns the states of the verbs that need the rows of a file."""
+        """Returns the states of the verbs that work on the rows of a file. Without a file they are
+        hidden."""
         plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
@@ -1136,8 +1139,9 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns how many rows of the file are below row ``last``, and where the first problem among
-    them is. The first text is empty if no row follows, the second if none has a problem."""
+    """Returns two texts about the rows of the file below row ``last``: how many there are, and in
+    which of them the first problem is. The first text is empty if there are no rows below, the
+    second if none of them has a problem."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1151,8 +1155,9 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """Returns all findings of a row. If the row is or can become an order, what it sells and buys
-    follows."""
+    """Returns everything that was found about a row, as sentences. If the row has no problem, or
+    became an order, what it sells and buys follows. ``end`` is the outcome of the row, None before
+    its order is created."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1217,8 +1222,8 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
 
 
 def _arrives(row: BatchRow) -> str:
-    """Returns what arrives, as ``≈ 107.9 XRP``; for a row with a problem, the token to buy as the
-    file has it."""
+    """Returns what arrives for a row, as ``≈ 107.9 XRP``. If the row has no order, returns the
+    token to buy as it is written in the file."""
     order = row.order
     if order is None:
         return row.cell("buy")[:LONGEST_UNIT]
@@ -1226,8 +1231,8 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount of a row that has no order. A text that is no amount is returned as the
-    file has it."""
+    """Returns the amount of a row that has no order. If the text is not an amount, it is shown as
+    it is written in the file. ``bare`` leaves out the symbol."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
