@@ -9,9 +9,10 @@ money is asked for, and only ``GET /minMax`` is sent. ``creation`` creates the g
 ``group_payment`` pays the deposits of one group and continues from any step that the journal
 has. It asks the service what is to be signed and compares that with the orders (``building``). It
 sends the wallet's transactions (on Solana one for each part), and has the operations of the smart
-account signed under a promise, which limits what may be signed. ``bundles`` keeps in the journal
-what is built, signed and sent. ``progress`` reads from there how far a batch and each of its groups
-is, where the money is and what came of the orders.
+account signed under a promise, which limits what may be signed.
+
+``bundles`` keeps in the journal what is built, signed and sent. ``progress`` reads from there how
+far a batch and each of its groups is, where the money is and what came of the orders.
 
 - An operation is signed under an intent id made of the group, the token and the part. A bundle that
   is built again has the same nonce, so the wallet signs it only in place of the earlier one.

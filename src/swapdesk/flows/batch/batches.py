@@ -176,10 +176,11 @@ def move_group(
 
     SENT: the request may be sent now, but only if True is returned; otherwise it was sent or
     decided before. PREPARED: nothing was created, so the request may be sent again. UNKNOWN:
-    ``code`` says why the outcome is not known. REFUSED: none of its orders exists, and ``reasons``
-    has a sentence for each row. DONE: the group has the id ``multi_id`` at the service, and
-    :func:`move_row` commits every row in the same transaction. If a search found the group,
-    ``code`` says how the answer was lost.
+    ``code`` says why the outcome is not known.
+
+    REFUSED: none of its orders exists, and ``reasons`` has a sentence for each row. DONE: the group
+    has the id ``multi_id`` at the service, and :func:`move_row` commits every row in the same
+    transaction. If a search found the group, ``code`` says how the answer was lost.
     """
     over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():

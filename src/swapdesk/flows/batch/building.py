@@ -3,10 +3,11 @@ and checks that bundle.
 
 Each order is compared with what was asked for. The service adds the deposit addresses some time
 after it answered the create, so the orders are read again. Every later answer must repeat the
-earlier ones, and before each step the orders are compared with the bundle. A bundle must contain
-only these deposits and may ask for no more than they need. The wallet then checks the bytes against
-a promise, whose amounts are limited by the confirmed rows and never taken from the answer. Source:
-contract 9.10 to 9.16.
+earlier ones, and before each step the orders are compared with the bundle.
+
+A bundle must contain only these deposits and may ask for no more than they need. The wallet then
+checks the bytes against a promise, whose amounts are limited by the confirmed rows and never taken
+from the answer. Source: contract 9.10 to 9.16.
 """
 
 from __future__ import annotations

@@ -41,9 +41,11 @@ class BundleItem(Struct, frozen=True):
     """The deposits of one token that one signature pays, in the order of payment. ``contract`` is
     the token's contract (on Solana its mint), None for the chain's coin. ``part`` numbers the items
     of a token from 0. ``confirmed`` is the total that the rows asked to pay, in base units; the
-    orders may ask for up to 0.01 % more. ``document`` is the operation that the service built, with
-    EntryPoint, release and chain id. It is empty on Solana, where the transaction is fetched each
-    time it is shown."""
+    orders may ask for up to 0.01 % more.
+
+    ``document`` is the operation that the service built, with EntryPoint, release and chain id. It
+    is empty on Solana, where the transaction is fetched each time it is shown.
+    """
 
     PRINTED: ClassVar = {
         "token": "symbol", "contract": "contract", "amount": "sum.amount",
@@ -286,9 +288,11 @@ def move_bundle(
     SENT: the signatures may be sent now, but only if True is returned; otherwise they were sent
     before, perhaps by another run. Raises ClaimTaken if one of the orders is paid in another way,
     or may be. PREPARED: the service does not have the signatures, so the same ones may be sent
-    again. REFUSED with code FAILED: if there are several operations, one of them may have paid, so
-    the deposits become unknown and nothing else pays them. DONE: the operations were executed and
-    the deposits are paid, even if the bundle counted as ended before.
+    again.
+
+    REFUSED with code FAILED: if there are several operations, one of them may have paid, so the
+    deposits become unknown and nothing else pays them. DONE: the operations were executed and the
+    deposits are paid, even if the bundle counted as ended before.
     """
     id_, own = bundle.operation.id, bundle.kind == "evm"
     with ledger.transaction():

@@ -3,15 +3,18 @@
 The steps are: build the bundle, fund the smart account and wait for that, sign every operation,
 submit once, wait for the outcome. On Solana each part is signed and sent by itself. Every step is
 journaled before it is done, so :meth:`GroupPayment.advance` can continue after a crash: what may
-have been sent is searched for and never made anew. The wallet's records have every signed
-transaction before it is sent. A transaction found there is sent again unchanged, and no other is
-signed for the same purpose.
+have been sent is searched for and never made anew.
+
+The wallet's records have every signed transaction before it is sent. A transaction found there is
+sent again unchanged, and no other is signed for the same purpose.
 
 All signatures are sent in one journaled request. After a lost answer, or an answer that the request
 came before, nothing is sent, and the group's status at the service decides. If the service has
 nothing after a minute, the same signatures may be sent again. Hashes and nonces are the same, so
-each operation is executed at most once (contract 9.8, 9.16). Screens use this as a session
-(:data:`GROUP`), for new groups and for those that an earlier run left open.
+each operation is executed at most once (contract 9.8, 9.16).
+
+Screens use this as a session (:data:`GROUP`), for new groups and for those that an earlier run left
+open.
 """
 
 from __future__ import annotations
