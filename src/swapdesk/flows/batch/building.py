@@ -218,7 +218,7 @@ def _not_built(differs: str) -> Stopped:
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
     """Returns the most that a bundle may cost for gas, in base units of the coin: the gas of one
-    transaction for each deposit, and of one more to set up the smart account."""
+    transaction for each deposit, and of one more for the smart account itself."""
     return gas_bound(price, kind) * (payments + 1)
 
 

@@ -102,7 +102,8 @@ class UnreadableFile(Exception):
 def path_of(written: str) -> Path:
     """Returns the path that was typed, or that a dropped file inserted: in quotes, with escaped
     blanks, or as ``file:///home/me/my%20files.csv``. If a file exists by the name as written, that
-    name is taken. Otherwise, error messages name the plainest form."""
+    name is taken. If no file exists in any form, the plainest form is returned, so that error
+    messages name it."""
     unquoted = written
     with suppress(ValueError):
         # As a shell reads one word; unchanged where it would read several, or none.
@@ -361,8 +362,9 @@ def _could_be_row(cells: Sequence[str]) -> bool:
 
 
 def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
-    """True for lines that are no rows, such as ``# payroll november`` or ``Total,,1220``: they have
-    too few cells, or no recipient. A mark such as ``#`` in another column, for example as a row
+    """True for lines that are no rows, such as ``# payroll november`` or ``Total,,1220``. They have
+    too few cells for a row, and begin with a mark such as ``#`` or contain a word for a sum; or
+    they have the mark in place of the recipient. A mark in another column, for example as a row
     number, does not make a line a remark."""
     marked = bare_cell(cells[0]).startswith(_REMARKS)
     if not _could_be_row(cells):

@@ -418,9 +418,9 @@ class Group(Struct, frozen=True):
 
     @property
     def signatures(self) -> int:
-        """Number of signatures that pay the group: one for each token. Signatures to fund a smart
-        account are not counted. On Solana this is the smallest possible number, because
-        transactions are filled up to a size."""
+        """Number of signatures that pay the group, without those that fund a smart account. A
+        bundle takes one for each token. On Solana this is the smallest possible number, because the
+        size of the deposits limits how many of them fit into one transaction."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
             return len(sold)

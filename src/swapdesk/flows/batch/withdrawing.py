@@ -187,7 +187,7 @@ async def _assets(
     wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
     """Returns the tokens whose balances are read: the coin and the verified tokens of the chain,
-    and the tokens of all bundles."""
+    and the tokens of this account's bundles."""
     assets = {one.contract: one for one in await wallet.tokens.assets(link.name)}
     for asset in smart_accounts(journal).get((account, link.name), ()):
         assets.setdefault(asset.contract, asset)

@@ -186,9 +186,9 @@ async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
 
 
 async def _swapped(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
-    """Runs the swap. Keys are opened at the start of a new swap; for a continued swap they are
-    opened only once they are needed, because a payment that is signed already needs no pass
-    phrase."""
+    """Runs the swap. Keys are opened at the start of a new swap. For a continued swap of a live
+    profile they are opened only once they are needed, because a payment that is signed already
+    needs no pass phrase."""
     wallet, terms = desk.wallet, session.about.intent.dex
     if terms is None:
         return await _once(desk, session)
