@@ -19,9 +19,10 @@ T = TypeVar("T")
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 """The longest pause in seconds before a stopped task is started again. The pause doubles after each
-defect, and is ``FIRST_PAUSE`` again after the task ran for at least this long."""
+defect. If the task then runs for at least this long, the next pause is ``FIRST_PAUSE`` again."""
 TOLD_AGAIN = 600.0
-"""Seconds within which the same defect of the same task is passed to ``on_defect`` only once."""
+"""If the same task fails with the same defect again within this many seconds, ``on_defect`` is not
+called again."""
 
 
 class Defect(Struct, frozen=True):
@@ -37,8 +38,8 @@ class Defect(Struct, frozen=True):
 
 
 class Silence:
-    """A log of one peer's silence: one line when the peer stops answering and one when it answers
-    again. Failed requests in between are not logged."""
+    """Writes log lines about one peer that may stop answering: one line when the peer stops
+    answering, and one when the peer answers again. Failed requests in between are not logged."""
 
     def __init__(self, logger: logging.Logger, whose: str) -> None:
         self._log = logger
@@ -57,8 +58,8 @@ class Silence:
 
 
 class SharedWork(Generic[T]):
-    """Work that runs once at a time and continues if its caller is cancelled. A call during a run
-    joins this run."""
+    """Work that runs at most once at a time. A call during a run gets the task of that run instead
+    of starting a second one. The run continues if its caller is cancelled."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
@@ -75,7 +76,8 @@ class SharedWork(Generic[T]):
         return self._task is not None and not self._task.done()
 
     async def over(self) -> None:
-        """Waits until the running work, if any, has ended in any way."""
+        """Waits until the current run has ended, whether it succeeded, failed or was cancelled.
+        Returns at once if nothing runs."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -110,7 +112,7 @@ class BackgroundTasks:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def once(self, task: str, work: Awaitable[None]) -> None:
-        """Runs ``work`` once; a defect in it is reported and not raised."""
+        """Runs ``work`` once. If it fails by a defect, the defect is reported and not raised."""
         await self._ended(task, work, again=False)
 
     async def _ended(self, task: str, work: Awaitable[None], *, again: bool) -> bool:
@@ -158,8 +160,8 @@ async def together(*work: Coroutine[Any, Any, None]) -> None:
 
 
 async def within(clock: Clock, seconds: float, work: Awaitable[Any]) -> bool:
-    """Returns True if ``work`` ended before ``seconds`` of the clock had passed. Raises what
-    ``work`` raises."""
+    """Runs ``work`` for at most ``seconds`` of the clock. Returns True if the work ended in time;
+    otherwise cancels the work and returns False. Raises what ``work`` raises."""
     doing = asyncio.ensure_future(work)
     waiting = asyncio.ensure_future(clock.sleep(seconds))
     try:

@@ -1,8 +1,8 @@
-"""The certificates by which servers are trusted: the API, a sandbox and the nodes.
+"""The certificates by which the servers of the API, of a sandbox and of the nodes are trusted.
 
-They are the certificates of the system, or those of one file in their place, such as a company's
-own certificates behind a proxy that decrypts connections. A process uses one such file for all
-servers.
+These are the system's certificates. If a file is set, its certificates are used instead, for all
+servers of this process. Such a file may hold a company's own certificates, which are needed behind
+a proxy that decrypts connections.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ _chosen: str | None = None
 
 
 def trust(file: str) -> None:
-    """Sets the file whose certificates are trusted from now on; an empty name means those of the
-    system. Before the first call, the environment variable ``SSL_CERT_FILE`` decides."""
+    """Sets the file of certificates by which servers are trusted from now on. If ``file`` is empty,
+    the system's certificates are used. Before the first call, the environment variable
+    ``SSL_CERT_FILE`` names the file."""
     global _chosen
     _chosen = file
 
 
 def authorities() -> str:
-    """Returns the file whose certificates are trusted; empty if those of the system are."""
+    """Returns the path of the file whose certificates are trusted; empty if the system's
+    certificates are used."""
     return os.environ.get(VARIABLE, "") if _chosen is None else _chosen
 
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
-    """Returns the trust setting for servers under ``url``: a context, or True for the certificates
-    of the system. For plain HTTP it is a context without certificates, because loading the system's
-    takes 30 ms and 2 MiB. Raises OSError naming the file if the file holds no certificate."""
+    """Returns how a client checks the certificates of servers under ``url``: with a context, or
+    with the system's certificates if the value is True. Plain HTTP needs no certificates, so its
+    context has none; loading the system's certificates takes 30 ms and 2 MiB. Raises OSError naming
+    the file if the file holds no certificate."""
     import ssl
 
     if url.scheme != "https":

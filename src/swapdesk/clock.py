@@ -1,8 +1,8 @@
-"""The only place that reads the time. A Clock is passed in everywhere else.
+"""The only place that reads the time. All other code gets a Clock as an argument.
 
-Sandbox time is wall time plus an offset that only grows; validity, deadlines and the
-48-hour window follow it. Durations inside one process use ``monotonic``, which counts the time
-a machine slept.
+Sandbox time is the machine's time plus an offset that only grows. The validity of quotes, deadlines
+and the 48 hours for which the service remembers orders are measured in sandbox time. Durations
+inside one process use ``monotonic``, which also counts the time for which the machine slept.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _LOOK_SECONDS = 1.0
 
 
 async def until(clock: Clock, moment: datetime) -> None:
-    """Waits until ``clock`` shows ``moment``, also if the clock jumps, as the sandbox's does when
-    it is moved and any machine's does after sleep. A jump is noticed within one second of
+    """Waits until ``clock`` shows ``moment``. The clock may jump meanwhile: a sandbox's clock when
+    it is moved, any machine's clock after sleep. A jump is noticed within one second of
     ``clock.sleep``."""
     while (left := (moment - clock.now()).total_seconds()) > 0:
         await clock.sleep(min(left, _LOOK_SECONDS))
@@ -61,11 +61,10 @@ def through_suspend() -> Callable[[], float]:
 
 
 class SystemClock:
-    """Wall time plus an offset in seconds (0 for a live profile).
-
-    ``monotonic`` also counts the time for which a machine was suspended. A repeatable run of the
-    sandbox passes its own ``monotonic`` and ``wall``.
-    """
+    """The machine's time plus an offset in seconds; the offset is 0 for a live profile.
+    ``monotonic`` also counts the time for which the machine was suspended. A repeatable run of the
+    sandbox passes its own functions ``monotonic`` and ``wall``, which replace the machine's
+    clocks."""
 
     def __init__(
         self,

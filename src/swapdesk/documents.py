@@ -1,8 +1,8 @@
 """Finds the documents about a name: pages of the site, and the same pages as files beside the
 program.
 
-Codes, commands and pages are looked up in the files themselves. Their anchors and headings are
-generated from the program's tables, so that no second list has to be kept.
+Codes, commands and pages are looked up in these files. Nobody has to keep a second list of them,
+because the anchors and headings in the files are generated from the program's own tables.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ section in the list of keys."""
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A place in the documents about ``about``. ``page`` is a file, perhaps with an anchor.
-    ``address`` is the page's URL on the site, or None without a site; ``file`` is its path on this
-    machine, or None if the file is missing."""
+    """A place in the documents that describes the subject named ``about``. ``page`` is a file name,
+    with an anchor if the place is a section. ``address`` is the page's URL on the site, or None
+    without a site; ``file`` is its path on this machine, or None if the file is missing."""
 
     about: str
     page: str

@@ -30,7 +30,8 @@ PACKAGES = {
     "postgres": ("asyncpg",),
     "service": ("prometheus_client",),
 }
-"""The modules by which each extra is recognized: those that its users cannot do without."""
+"""For each extra (an optional part of the installation): modules that it cannot work without. The
+extra is installed if these modules are."""
 
 
 def missing(extra: str) -> tuple[str, ...]:
@@ -109,8 +110,9 @@ def _installer(installed: Distribution | None) -> str:
 
 
 def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Returns whether the installation is editable, and its source (PEP 610). The source is empty
-    for a package index, and for a path that no longer exists."""
+    """Returns two values: whether the installation is editable, and the address it was installed
+    from (PEP 610). The address is empty if swapdesk came from a package index, or if its path no
+    longer exists."""
     text = installed and installed.read_text("direct_url.json")
     if not text:
         return False, ""

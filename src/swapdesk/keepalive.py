@@ -12,5 +12,5 @@ from typing import Final
 CLIENT_SECONDS: Final = 4.0
 """Seconds for clients; below the five seconds after which uvicorn and Node close by default."""
 SERVER_SECONDS: Final = 75
-"""Seconds for our own servers, which other clients may ask that keep connections longer than
-ours."""
+"""Seconds for this program's servers. They keep connections longer than the clients above, because
+other clients may keep a connection longer, too."""

@@ -1,9 +1,9 @@
-"""Reads palettes from files: lists the files, checks their values and reports errors by line.
+"""Reads palettes from files, checks their values, and reports errors with file and line.
 
 Files are read from the package, then from ``themes/`` at the top of a source checkout, then from
-the user's configuration; a later file of the same name replaces an earlier one. For a bad file,
-problems name the file, line, key and the nearest name, and the palette is not used. This module
-needs no screen.
+the user's configuration. If two files have the same name, the one read later is used. For a file
+with an error, a problem names the file, the line, the key and the most similar valid name; the
+palette of this file is not used. This module needs no screen.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """All palettes by name: ``own`` are the desk's, ``all`` adds the user's, which win;
-    ``problems`` are of refused files."""
+    """All palettes by name. ``own`` are those that come with the desk. ``all`` has these and the
+    user's; the user's palette is taken if both have the same name. ``problems`` lists what is wrong
+    in refused files."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]
@@ -115,8 +116,9 @@ def own_folders() -> list[Path]:
 
 
 def read_palette(path: Path) -> tuple[Palette | None, list[ConfigProblem]]:
-    """Reads one file, in which colours are ``#rrggbb`` or ``ansi_*``. Returns the palette and no
-    problems, or None and every problem if a value cannot be used."""
+    """Reads one palette file, in which colours are ``#rrggbb`` or ``ansi_*``. Returns the palette
+    and an empty list of problems. If a value cannot be used, returns None and all problems of the
+    file."""
     document = read_document(path, PALETTE_LIMIT)
     if document.problems:
         return None, document.problems

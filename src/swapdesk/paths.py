@@ -118,9 +118,10 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def keep_private(home: Home) -> list[str]:
-    """Closes the directories of a home to other users (0700), and returns a sentence about each
-    that others could write to. The mode of a shared directory, of another user's, and of the user's
-    whole home directory stays. Raises UnsafePlace if others can still write afterwards."""
+    """Takes other users' rights to the directories of a home away (mode 0700). Returns a sentence
+    about each directory that others could write to. The mode is not changed for a shared directory,
+    another user's directory, or the user's whole home directory. Raises UnsafePlace if others can
+    still write afterwards."""
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
         try:
@@ -154,8 +155,8 @@ def _is_home_of_user(path: Path) -> bool:
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
-    """Raises UnsafePlace if the file belongs to, or can be written by, a user other than this one
-    and root."""
+    """Raises UnsafePlace if a file belongs to a user other than this one and root, or if other
+    users can write to it. ``status`` is the result of ``stat`` for ``path``."""
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):

@@ -108,7 +108,8 @@ class Settings(Struct, frozen=True):
     """Token for the control interface at ``control_url``."""
     problems: tuple[ConfigProblem, ...] = field(default=())
     config: ConfigFile | None = None
-    """The configuration file as read, for checks that only the desk can do."""
+    """The configuration file as it was read. The desk checks the parts that need its commands and
+    themes later."""
 
     @property
     def keys(self) -> Mapping[str, str]:
@@ -136,7 +137,8 @@ class Settings(Struct, frozen=True):
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """Returns a problem for one entry of ``[keys]``, with the entry's line."""
+        """Returns a problem with the keys given to ``command`` in the table ``[keys]``, with the
+        line in the file. ``near`` is a similar name that would be right, or None."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)
@@ -202,10 +204,10 @@ def load_settings(
     *,
     mending: bool = False,
 ) -> Settings:
-    """Reads ``config.toml`` and the environment. Errors inside the file never raise; they are in
-    ``problems`` with file, line and nearest name. Raises SettingsError if the chosen profile does
-    not exist. With ``mending``, a missing profile named by the file or the environment is a problem
-    like the others."""
+    """Reads ``config.toml`` and the environment. Errors inside the file are not raised; they are
+    listed in ``problems`` with file, line and the most similar valid name. Raises SettingsError if
+    the chosen profile does not exist. But with ``mending``, a missing profile is only listed in
+    ``problems`` if the file or the environment names it."""
     options = options or Options()
     config = read_config(home.config_file)
     environ = {name: value for name, value in environ.items() if value != ""}

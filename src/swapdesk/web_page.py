@@ -1,9 +1,11 @@
-"""Makes a web page that is one file: it loads nothing, sends nothing and runs only its own script.
+"""Makes web pages that consist of one file each: a page loads nothing, sends nothing and runs only
+its own script.
 
-Templates are in ``web_pages/``: ``NAME.html`` extends ``base.html``; the contents of ``NAME.css``
-and ``NAME.js`` beside it are written into the page. Texts come from services and from files of
-strangers, so each is made safe to show and then escaped. The page's security policy allows only its
-own styles and script, by their digests. A page is complete without its script, too.
+Templates are in ``web_pages/``: ``NAME.html`` extends ``base.html``, and the contents of
+``NAME.css`` and ``NAME.js`` beside it are written into the page. Texts may come from services and
+from strangers' files. So each text is first freed of characters that hide or reorder others, then
+escaped. The page's security policy allows only its own styles and script, by their digests. A page
+is complete without its script, too.
 """
 
 from __future__ import annotations
@@ -86,8 +88,9 @@ def _digest(text: str) -> str:
 
 @cache
 def _style(name: str) -> str:
-    """Returns the desk's palettes as custom properties, then the shared styles and those of this
-    page. The palette is light on paper, else as the reader's system asks for."""
+    """Returns the page's CSS: the colours of the desk's palettes as custom properties, then the
+    shared styles, then those of this page. Printed pages use the light palette; on a screen, the
+    reader's system chooses between light and dark."""
     palettes = read_palettes().own
     light, dark = palettes[LIGHT_THEME], palettes[DEFAULT_THEME]
     return (

@@ -15,8 +15,8 @@ ORPHANED = 4
 
 
 def main(arguments: list[str], *, cost: int | None = None) -> None:
-    """Serves the desk's requests until the desk ends. ``cost`` lowers scrypt's n of new key files,
-    for tests."""
+    """Serves the desk's requests until the desk ends. ``cost`` is the parameter n of scrypt for new
+    key files; tests pass a lower one to save time."""
     if len(arguments) != 1 or not arguments[0].isascii() or not arguments[0].isdigit():
         sys.exit("swapdesk.agent is started by the desk")
     if not confine(int(arguments[0])):

@@ -133,7 +133,8 @@ def _fields_of(raw: bytes) -> list[Any] | None:
 
 
 def digest_of_others(document: dict[str, Any]) -> bytes | None:
-    """Returns eth-account's digest of a document, None if eth-account refuses it."""
+    """Returns the digest of a document as the library eth-account computes it; None if eth-account
+    refuses the document."""
     from eth_abi.exceptions import EncodingError
     from eth_account.messages import encode_typed_data
     from eth_utils.exceptions import ValidationError

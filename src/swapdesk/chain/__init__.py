@@ -1,7 +1,7 @@
-"""Knowledge of chains: addresses, contracts, calls, and clients of their nodes.
+"""What this program knows about chains: addresses, contracts, calls, and clients of their nodes.
 
 The desk uses ``addresses`` and ``typed_data``, which do no I/O. ``node_http`` sends requests to
-nodes, for the clients in ``rpc`` and for what the desk looks up. The wallet agent, the service and
-the sandbox use everything else. ``deployments`` lists contracts that are known by their address;
-``unused_curve`` keeps an unneeded curve from slowing the start of a process.
+nodes; the clients in ``rpc`` and the desk's look-ups use it. Everything else is for the wallet
+agent, the service and the sandbox. ``deployments`` lists contracts by their address.
+``unused_curve`` keeps a curve that is never used from slowing the start of a process.
 """

@@ -1,8 +1,9 @@
 """Contracts that are known by their address: canonical ones and those of the venues.
 
-The wallet agent allows a spender or a target only if it is listed here or in the profile's
-configuration. In the sandbox, the genesis block puts code at these addresses. It is this project's
-code, which answers as the original does, never the original code.
+The wallet agent accepts a contract as a spender of tokens or as the target of a call only if the
+contract is listed here or in the profile's configuration. In the sandbox, the genesis block puts
+code at these addresses. This code was written for this project; it answers as the original
+contracts do, but contains none of their code.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 SANDBOX_CHAIN_IDS = 1_337_000_000
-"""A number that is added to the real id of a chain to get its id in the sandbox, so that a
-signature made there is not valid elsewhere."""
+"""The chain id of a sandbox chain is the id of the real chain plus this number. A signature made in
+the sandbox is therefore not valid on the real chain."""
 
 PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
@@ -43,8 +44,8 @@ class Role(StrEnum):
 
 
 class VenueContract(Struct, frozen=True):
-    """A contract of the provider with this code. Its address is the same on every chain that has
-    it."""
+    """A contract of a venue. ``code`` is the provider's short code. The address is the same on
+    every chain that has the contract."""
 
     provider: str
     role: Role
@@ -89,8 +90,8 @@ no contract states them."""
 
 
 def coin_symbols(chain_id: int | None) -> frozenset[str]:
-    """Returns the possible symbols of a chain's coin: SOL if ``chain_id`` is None, empty for an
-    unknown chain."""
+    """Returns the symbols that the coin of a chain may have. This is SOL if ``chain_id`` is None,
+    and nothing (an empty set) if the chain is unknown."""
     if chain_id is None:
         return frozenset({"SOL"})
     real = chain_id - SANDBOX_CHAIN_IDS if chain_id >= SANDBOX_CHAIN_IDS else chain_id
@@ -98,8 +99,8 @@ def coin_symbols(chain_id: int | None) -> frozenset[str]:
 
 
 class CallAsset(Struct, frozen=True):
-    """A token that calls can be paid in (contract 14.1). It is a constant because asking the
-    service for its tokens has to be paid for, too."""
+    """A token in which calls can be paid (contract 14.1). These tokens are listed in the program,
+    because asking the service for its tokens is itself a call that has to be paid."""
 
     chain: str
     chain_id: int

@@ -27,8 +27,9 @@ from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 ANSWER_LIMIT = 8 << 20
 """The most bytes of an answer that are read."""
 _held_until: dict[str, float] = {}
-"""Until when a node asked not to be called, by its address, in seconds of the event loop. It is
-kept for the whole program because many clients live for one request only."""
+"""For each node that asked not to be called for a while: its address, and the time of the event
+loop until which it is not called. This is kept for the whole process, because many clients exist
+for one request only."""
 
 
 WORDS_LIMIT = 200
@@ -41,8 +42,8 @@ class NodeError(Exception):
 
 
 class NodeUnreachable(NodeError):
-    """Raised if nothing was sent or executed: there was no connection, or the node had asked not to
-    be called yet."""
+    """Raised if nothing was sent, so that nothing was executed. Either there was no connection, or
+    the node had asked not to be called and that time has not passed."""
 
 
 class NodeUncertain(NodeError):
@@ -111,8 +112,9 @@ class NodeHttp:
         await self._http.aclose()
 
     async def ask(self, method: str, *params: Any) -> Any:
-        """Returns the result of one method as plain JSON values. Raises NodeError, or the exception
-        that ``_refusal`` returns for an answered error."""
+        """Calls one method of the node and returns its result as plain JSON values. Raises
+        NodeError. If the node answers with an error, raises the exception that ``_refusal`` returns
+        for it."""
         return await self._ask(method, params)
 
     async def _ask(self, method: str, params: object, deadline: float | None = None) -> Any:
@@ -127,8 +129,9 @@ class NodeHttp:
         return result
 
     async def _ask_all(self, requests: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Returns the results of several reads that are sent in one request, in their order. In
-        place of a refused read it returns the exception of ``_refusal``."""
+        """Sends several reads in one request and returns their results, in the order of the reads.
+        For a read that the node refused, the list contains the exception of ``_refusal`` instead of
+        a result."""
         bodies = [_request(next(self._ids), method, params) for method, params in requests]
         document = self._document(await self._post(self._encoded(bodies)))
         if isinstance(document, dict) and document.get("error") is not None:
@@ -156,8 +159,9 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """Returns the exception for an answered error; NodeUncertain if the error has an unexpected
-        form."""
+        """Returns the exception for an error that the node answered. It is NodeUncertain if the
+        error has an unexpected form; subclasses return an exception of their own for the errors
+        that they know."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:

@@ -89,8 +89,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """Wei that the EntryPoint takes before it executes the operation. It returns the unused
-        part afterwards."""
+        """The wei that the EntryPoint takes in advance, before it executes the operation. It
+        returns what is not used."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -253,8 +253,9 @@ def _number(value: int) -> bytes:
 
 
 def nonce_key(multi_id: str, token: str | None, part: int) -> int:
-    """Returns the 192-bit nonce key of the operation that pays ``part`` (from 0) of a token's
-    payments in a group. ``token`` is the contract, None for the chain's coin."""
+    """Returns the 192-bit nonce key of one operation of a group of orders. The payments in one
+    token may be split over several operations: ``part`` is the operation's number among them, from
+    0. ``token`` is the token's contract, None for the chain's coin."""
     of = "coin" if token is None else token.lower()
     return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")
 
@@ -276,7 +277,8 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
 def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
-    """Returns the operation as JSON-RPC writes it, without the fields that it does not have."""
+    """Returns the operation in the form of JSON-RPC. Fields that the operation does not have are
+    left out. The signature is included if ``with_signature`` is True."""
     fields = {
         "sender": operation.sender,
         "nonce": hex(operation.nonce),
@@ -297,12 +299,12 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
 def read_operation(
     document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
 ) -> UserOperation:
-    """Returns the operation of a JSON object, read strictly. Raises OperationError.
+    """Reads an operation strictly from a JSON object. Raises OperationError.
 
-    ``absent`` gives values for fields that are missing; if ``signed`` is True, a signature is
-    required. Null counts as missing. Unknown fields and values in another form than that of
+    ``absent`` contains the values to use for missing fields; null counts as missing. If ``signed``
+    is True, a signature is required. Unknown fields and values in another form than that of
     JSON-RPC are refused, because nobody would see what they add. The ``paymaster`` fields are
-    refused, too, because no operation here is paid by others.
+    refused as well, because here every sender pays for its own operations.
     """
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
@@ -366,8 +368,8 @@ _AFTER = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
 
 
 def account_address(owner: str, salt: int = NO_SALT) -> str:
-    """Returns the address of the account that the sandbox's factory makes for this owner (CREATE2),
-    deployed or not."""
+    """Returns the address of the account that the sandbox's factory makes for this owner. The
+    address can be computed (CREATE2) before the account exists."""
     made = keccak(_BEFORE + _octets(SANDBOX_ACCOUNT) + _AFTER)
     mixed = keccak(_octets(owner).rjust(32, b"\0") + salt.to_bytes(32, "big"))
     place = keccak(b"\xff" + _octets(SANDBOX_ACCOUNT_FACTORY) + mixed + made)
@@ -386,10 +388,10 @@ MAX_INNER_DATA = 1_024
 """The most bytes of each inner call that the sandbox's account accepts."""
 
 EXECUTE_BATCH = method("executeBatch(address[],uint256[],bytes[])", "targets values payloads")
-"""The batch method of accounts for EntryPoint v0.7; an empty list of values means that no call
-sends coins."""
+"""The method with which an account for EntryPoint v0.7 executes several calls. The list of values
+states the coins that each call sends; if the list is empty, no call sends coins."""
 EXECUTE_CALLS = method("executeBatch((address,uint256,bytes)[])", "calls")
-"""The batch method of accounts for EntryPoint v0.8."""
+"""The method with which an account for EntryPoint v0.8 executes several calls."""
 
 
 class InnerCall(Struct, frozen=True):
@@ -403,8 +405,8 @@ class InnerCall(Struct, frozen=True):
 def encode_batch(
     calls: Sequence[InnerCall], version: EntryPointVersion = EntryPointVersion.V07
 ) -> bytes:
-    """Returns the account's calldata. Raises CalldataError if there are no calls, too many, or too
-    large ones."""
+    """Returns the calldata with which the account executes these calls. Raises CalldataError if
+    there are no calls or too many, or if one is too large."""
     if not 1 <= len(calls) <= MOST_CALLS:
         raise CalldataError(f"an operation has 1 to {MOST_CALLS} calls, not {len(calls)}")
     if any(len(call.data) > MAX_INNER_DATA for call in calls):
@@ -424,8 +426,9 @@ def encode_batch(
 def decode_batch(
     data: bytes, version: EntryPointVersion = EntryPointVersion.V07
 ) -> tuple[InnerCall, ...]:
-    """Returns the calls in their order. Raises CalldataError unless the data is the exact encoding
-    of a batch; the list of values may be empty or written out."""
+    """Returns the calls in an account's calldata, in their order. Raises CalldataError unless the
+    data is exactly the encoding of such a batch. If no call sends coins, the list of values may be
+    empty or may be a list of zeros."""
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
@@ -458,7 +461,8 @@ WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
 VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )
-"""An account's method that only the EntryPoint may call."""
+"""The method by which the EntryPoint asks an account whether an operation is valid. Only the
+EntryPoint may call it."""
 
 
 def _topic(signature: str) -> str:
@@ -475,8 +479,9 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):
-    """The content of a ``UserOperationEvent``. ``success`` is True if the inner calls were
-    executed. If they were not, the surrounding transaction still succeeds and the gas is paid."""
+    """The outcome of an operation, from its ``UserOperationEvent``. ``success`` is True if the
+    inner calls were executed. If it is False, the transaction that contains the operation still
+    succeeded, and the gas was paid."""
 
     hash: bytes
     sender: str
@@ -488,8 +493,8 @@ class OperationOutcome(Struct, frozen=True):
 
 
 class FailedOp(Struct, frozen=True):
-    """The reason why ``handleOps`` reverted a whole bundle. ``inner`` is what an account's code
-    returned."""
+    """The error with which ``handleOps`` reverted a whole bundle because of one operation.
+    ``inner`` is what the code of an account returned, if the error states it."""
 
     index: int
     reason: str
@@ -530,8 +535,9 @@ def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | Non
 
 
 def read_revert_reason(data: bytes) -> bytes:
-    """Returns what the inner calls returned, from the data of a ``UserOperationRevertReason``
-    event; empty if the data cannot be decoded."""
+    """Returns the bytes that the inner calls of an operation returned when they reverted. ``data``
+    is the data of a ``UserOperationRevertReason`` event. Returns empty bytes if it cannot be
+    decoded."""
     decoded = _decoded(["uint256", "bytes"], data)
     return b"" if decoded is None else bytes(decoded[1])
 

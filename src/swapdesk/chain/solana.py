@@ -1,13 +1,13 @@
 """Solana transactions: the instructions that are signed here, and reading, measuring and packing of
-whole transactions.
+whole transactions. Needs ``solders``; the desk never imports it.
 
-Needs ``solders``; the desk never imports it. Each instruction is a class, which is built and read
-by its layout. Amounts are integers of base units. An instruction is recognised only in the exact
-form that ``build`` gives; another layout, an additional account or unused bytes make it
-``Unknown``. The signing and writable accounts are those of the whole message.
+Each instruction is a class with a layout, by which it is built and read. Amounts are integers of
+base units. An instruction is recognised only if it is exactly what ``build`` gives; with another
+layout, an additional account or unused bytes it is read as ``Unknown``.
 
-A transaction, legacy or version 0, fits into one packet and has one canonical form; any other bytes
-are refused. ``pack`` groups neighbouring payments by their measured size.
+A transaction, legacy or version 0, must fit into one packet and be in its one canonical form; other
+bytes are refused. ``pack`` decides by measured sizes which neighbouring payments share a
+transaction.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 
 class Layout(Struct, frozen=True):
-    """The layout of an instruction. ``program`` is its program, None if the instruction has a field
-    for it. ``head`` are the bytes before the numbers, ``numbers`` the size in bytes of each number
-    by name. ``accounts`` maps each account's name to whether it signs and whether it is
-    writable."""
+    """The layout of an instruction. ``program`` is the program that executes it, or None if the
+    instruction has a field for its program. ``head`` are the bytes before the numbers. ``numbers``
+    maps the name of each number to its size in bytes. ``accounts`` maps the name of each account to
+    two values: whether it signs, and whether it is writable."""
 
     program: Pubkey | None
     head: bytes
@@ -161,8 +161,8 @@ class MintTo(Laid, frozen=True):
 
 
 class Revoke(Laid, frozen=True):
-    """An instruction that ends the delegation of a token account (Token, 5); the account's owner
-    signs."""
+    """An instruction that ends the delegation of a token account, so that the delegate can no
+    longer take tokens from it (Token, 5). The account's owner signs."""
 
     LAYOUT = Layout(None, b"\x05", {"source": WRITTEN, "owner": SIGNING})
 
@@ -267,8 +267,8 @@ _READERS: dict[Pubkey, tuple[int, dict[bytes, _Reader]]] = {
     MEMO: (0, {b"": Memo.read}),
     COMPUTE_BUDGET: (1, {b"\2": ComputeLimit.read, b"\3": ComputePrice.read}),
 }
-"""For each program, the number of bytes that identify an instruction, and the readers by these
-bytes."""
+"""For each program: how many bytes at the start of an instruction's data identify the instruction,
+and the reader for each value of these bytes."""
 
 
 def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Known | Unknown:
@@ -303,8 +303,9 @@ class TransactionRefused(ValueError):
 
 
 def read_transaction(raw: bytes) -> VersionedTransaction:
-    """Returns a transaction with a place for every signature, filled or not. Raises
-    TransactionRefused if it is too large, of another version, or not in its canonical form."""
+    """Reads a serialized transaction. The result has a place for every required signature; the
+    place may still be empty. Raises TransactionRefused if the transaction is too large, of another
+    version, or not in its canonical form."""
     if len(raw) > PACKET_BYTES:
         raise TransactionRefused(f"{len(raw)} bytes are more than {PACKET_BYTES}")
     try:
@@ -343,7 +344,8 @@ def unsigned(message: AnyMessage) -> VersionedTransaction:
 
 
 def packet_size(message: AnyMessage) -> int:
-    """Returns the bytes that the signed transaction will have."""
+    """Returns the number of bytes that the transaction of this message will have with all its
+    signatures."""
     return len(bytes(unsigned(message)))
 
 
@@ -388,7 +390,8 @@ def read_message(message: AnyMessage) -> ReadMessage:
 
 
 def written_keys(message: AnyMessage) -> tuple[Pubkey, ...]:
-    """Returns the accounts that may change, in the order of the message."""
+    """Returns the accounts that the message may change, in the order in which the message lists
+    them."""
     keys, header = message.account_keys, message.header
     signing = header.num_required_signatures
     last_signer = signing - header.num_readonly_signed_accounts
@@ -403,8 +406,9 @@ _BUILTINS = frozenset({SYSTEM, COMPUTE_BUDGET})
 
 
 def fee_of(message: ReadMessage) -> int:
-    """Returns the lamports that the payer loses, even if the transaction fails. Without a compute
-    limit the price applies to the units that the network reserves for each instruction."""
+    """Returns the lamports that the payer loses by this message even if it fails. If the message
+    sets a price for compute units but no limit, the price is charged for the units that the network
+    reserves for each instruction."""
     price = limit = None
     reserved = 0
     for instruction in message.instructions:
@@ -443,8 +447,9 @@ def pack(
     *,
     most: int = MOST_ROWS,
 ) -> list[range]:
-    """Returns the ranges of rows that go into one transaction each. Each range is as long as fits,
-    up to ``most`` rows, beside ``head`` (compute budget, memo), which every transaction carries.
+    """Divides the rows (payments) into transactions and returns the range of rows for each. A range
+    takes as many rows as fit into one transaction, but not more than ``most``. ``head`` are the
+    instructions, such as compute budget or memo, that every transaction contains in addition.
     Raises RowTooLarge."""
     packed: list[range] = []
     first = 0

@@ -52,8 +52,8 @@ class Domain(Struct, frozen=True):
 def typed_document(
     domain: Mapping[str, Any], types: Mapping[str, str], message: Mapping[str, Any]
 ) -> Document:
-    """Returns the document whose primary type is the first of ``types``, which maps names to
-    declarations."""
+    """Returns the EIP-712 document with this domain and message. ``types`` maps the names of types
+    to their declarations; the first one is the type of the message itself."""
     declared = [field for field in _fields(_DOMAIN) if field["name"] in domain]
     return {
         "types": {
@@ -69,9 +69,9 @@ def typed_document(
 def authorization_document(
     domain: Domain, payer: str, pay_to: str, units: int, after: int, before: int, nonce: str
 ) -> Document:
-    """Returns the EIP-3009 document of a transfer. Whoever has the signed document may bring the
-    transfer to the chain, once, between the two times (seconds since 1970). ``nonce`` is 0x-hex of
-    32 bytes."""
+    """Returns the EIP-3009 document that authorizes a transfer. Whoever has the signed document may
+    execute the transfer once, between the times ``after`` and ``before`` (seconds since 1970).
+    ``nonce`` is 32 bytes as 0x-hex."""
     message = {
         "from": payer,
         "to": pay_to,

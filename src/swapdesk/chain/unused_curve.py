@@ -40,8 +40,8 @@ class _Instead(ModuleType):
 
 
 class _Validators:
-    """A replacement for the class that eth_keyfile uses for validators' keys. Each use raises
-    NotImplementedError."""
+    """A replacement for the class in eth_keyfile that handles validators' keys. Every use of it
+    raises NotImplementedError."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise NotImplementedError(f"keys of validators are not used here: {name}")
@@ -76,7 +76,8 @@ def _postponed(name: str) -> Callable[[Any], Any]:
 
 
 def _precompiled() -> ModuleType:
-    """Returns the library's own module, imported with the library's own curve."""
+    """Imports the library's own module, with the library's own curve instead of the replacement,
+    and returns it."""
     for name in (_PRECOMPILED, *_CURVE):
         if isinstance(sys.modules.get(name), _Instead):
             del sys.modules[name]

@@ -238,7 +238,8 @@ def write_template(call: CliContext, out: Path | None) -> None:
 
 
 def new_file(out: Path, content: bytes) -> Path:
-    """Writes a new file. Exit 2 if the file exists or cannot be written."""
+    """Writes a new file and returns its path. Raises an error with exit 2 if the file exists or
+    cannot be written."""
     if os.path.lexists(out):
         raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
     with refused_as(OSError, "FILE", f"{out.name}: ", field="out"):
@@ -339,8 +340,8 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """Plans the failed rows of the named batch, or of the newest if none is named. Returns the
-    batch's name and the plan."""
+    """Plans those rows of a batch that became no order. The batch is the named one, or the newest
+    if none is named. Returns the batch's name and the plan."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -362,8 +363,8 @@ async def require_agreed(
     yes: bool,
     accept_warnings: bool,
 ) -> None:
-    """Shows the plan of ``name`` and asks for a yes. Exit 2 if rows have problems, 9 if there are
-    warnings that were not accepted."""
+    """Shows the plan of ``name``, a file or batch, and asks ``question``. Returns only if the
+    answer is yes. Exit 2 if rows have problems, 9 if there are warnings that were not accepted."""
     output = call.output
     await call.link.learn_rate_limits()
     if not plan.creatable:
@@ -414,9 +415,9 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Records the plan in the journal and creates its groups. With a ``payer``, the groups are paid
-    afterwards, also by a later ``batch resume``. Unless all groups were created, prints the batch
-    and raises CommandError."""
+    """Records the plan in the journal and creates its groups. If ``payer`` is given, the journal
+    also notes that this account pays the groups, so that a later ``batch resume`` pays them, too.
+    If a group could not be created, prints the batch and raises CommandError."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -435,8 +436,8 @@ async def created(
 
 
 async def gone_on(call: CliContext, batch_id: str) -> Batch:
-    """Looks for groups of unknown outcome, and creates those that were never sent. Raises like
-    :func:`created`."""
+    """Continues to create a batch: looks up groups of unknown outcome, and creates those that were
+    never sent. If a group could not be created, prints the batch and raises CommandError."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     stopped: ClientError | None = None
     async for group, error in creation.run(batch_id):
@@ -451,8 +452,9 @@ async def gone_on(call: CliContext, batch_id: str) -> Batch:
 
 
 def _before(batch: Operation) -> CommandError:
-    """Returns the refusal for rows that are a batch already. It suggests to resume the batch if
-    that is open, else to repeat it with ``--again``."""
+    """Returns the error for rows that were already created as ``batch``. If that batch is open, the
+    error names the command that resumes it; otherwise it names ``--again``, which creates the rows
+    once more."""
     name = batch.id[:8]
     go_on = f"you: swapdesk batch resume {name} goes on with it"
     anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
@@ -471,8 +473,9 @@ def _say(output: Output, group: Group) -> None:
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Returns why not all groups were created: exit 8 if the outcome of one is unknown, else the
-    error that stopped the creation. None if all were created."""
+    """Returns the error for a batch whose creation went wrong; None if nothing did. The error has
+    exit 8 if the outcome of a group is unknown. Otherwise it is made from ``stopped``, the error
+    that stopped the creation, or says which order differs from its row."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -523,8 +526,8 @@ _ENDS = {
     "CHAIN_UNREACHABLE": Exit.UNREACHABLE,
     "NO_ACCOUNT": Exit.NOT_FOUND,
 }
-"""Exit codes by error code; any other code means a refusal by the desk or the wallet, with exit
-9."""
+"""Exit codes by error code for a payment that failed. An error code that is missing here gets exit
+9, which means that the desk or the wallet refused."""
 
 
 async def settle_group(
@@ -536,9 +539,9 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Takes a group of a batch to the step ``until`` and prints it; by default the first group that
-    has not ended. ``account`` is a name or an address; if it is empty, the first account of each
-    chain pays."""
+    """Carries out the steps of one group up to the step ``until``, and prints the group. If no
+    ``group`` is named, takes the first that has not ended. ``account`` is a name or an address; if
+    it is empty, the first account of each chain pays."""
     batch = require_batch(call, name)
     await _ready(call)
     standing = _chosen(call, batch, group)
@@ -595,7 +598,8 @@ async def resume_batch(call: CliContext, name: str | None, account: str, yes: bo
 
 
 def _refuse_idle(call: CliContext, batch: Batch) -> None:
-    """Raises CommandError if nothing was interrupted although a group is unpaid."""
+    """Raises CommandError if the batch has an unpaid group but no work that was interrupted, so
+    that there is nothing to resume."""
     due = batch_progress(call.desk.journal, batch.id).current
     if due is None:
         return
@@ -619,8 +623,8 @@ def _refuse_idle(call: CliContext, batch: Batch) -> None:
 async def _all_groups(
     call: CliContext, batch: Batch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
-    """Pays one group after another; with ``begun``, only groups of which something was signed. The
-    first failure ends the work."""
+    """Pays one group after another and stops at the first failure. With ``begun``, pays only groups
+    for which something was already signed."""
     work = _Work(call, account, yes=yes)
     for standing in standings(call.desk.journal, batch.id):
         if standing.next is None or (begun and not standing.begun):
@@ -646,8 +650,8 @@ async def _tell_paid(call: CliContext, batch: Batch) -> None:
 
 
 class _Work(Watch):
-    """The work of one command on groups. Keys are unlocked once, when they are first needed, and
-    each event is printed once."""
+    """Pays the groups of one command. The keys are unlocked when they are first needed and stay
+    unlocked for the further groups. Each event is printed once."""
 
     def __init__(self, call: CliContext, account: str, *, yes: bool) -> None:
         self._call = call
@@ -658,7 +662,8 @@ class _Work(Watch):
         self._seen: set[str] = set()
 
     async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
-        """Takes a group to the step ``until``. Raises CommandError if the work cannot begin."""
+        """Carries out the steps of a group up to the step ``until``, and returns the outcome.
+        Raises CommandError if the first step cannot begin."""
         self._group = standing.group.number
         money = standing.whereabouts
 
@@ -718,7 +723,7 @@ async def _ready(call: CliContext) -> None:
 
 
 async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> None:
-    """Raises CommandError if this wallet cannot pay the plan, before anything is created."""
+    """Raises CommandError if this wallet cannot pay the plan. Called before anything is created."""
     try:
         await require_payers(call.desk, plan, account)
     except Stopped as error:
@@ -752,8 +757,8 @@ def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding
 
 
 def _refuse_early(standing: GroupStanding, until: Until) -> None:
-    """Raises CommandError if the group still needs an earlier step: ``submit`` signs nothing, and
-    ``sign`` builds nothing."""
+    """Raises CommandError if the group is not ready for the step ``until``, because ``batch
+    submit`` signs nothing and ``batch sign`` builds nothing."""
     if standing.next is not None and standing.next < until:
         raise CommandError(
             Exit.OWN_REFUSAL,
@@ -765,7 +770,8 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
 
 
 def _end(call: CliContext, standing: GroupStanding, outcome: Outcome) -> None:
-    """Raises CommandError unless the outcome is what was asked for."""
+    """Raises CommandError if the outcome has a failure. The exit code is 8 as long as the bundle or
+    a payment of the group is open."""
     failure = outcome.failure
     if failure is None:
         return
@@ -842,8 +848,8 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def money(self) -> str:
-        """Where the money is, without a full stop; with the recipients, as far as the orders say
-        that it arrived."""
+        """Says where the money is, as a sentence without a full stop. The recipients are named as
+        far as the orders say that their payouts arrived."""
         arrived = "" if self.payouts is None else self.payouts.whereabouts
         return arrived or self.standing.whereabouts
 
@@ -887,9 +893,9 @@ class GroupDocument(Struct, frozen=True):
 
 
 class BatchDocument(Struct, frozen=True):
-    """A batch with every group and every row of its file. ``money`` and ``next`` are of the first
-    group that has not ended; else of the first whose payouts did not all arrive; else of the
-    last."""
+    """A batch with every group and every row of its file. ``money`` and ``next`` describe one
+    group: the first that has not ended; if all have, the first whose payouts did not all arrive;
+    otherwise the last."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",
@@ -933,8 +939,8 @@ class ResultsFileDocument(Struct, frozen=True):
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]
-"""The orders of a batch by id, and the error that stopped asking for them, or None. Orders that
-were not asked for are as the journal has them."""
+"""Two values: the orders of a batch by id, and the error that stopped reading them, or None. An
+order that was not read from the service is as the journal has it."""
 
 
 def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
@@ -972,7 +978,8 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch from the journal, with the orders in ``asked``. Returns an exit code."""
+    """Prints the batch from the journal, with the orders that were read from the service in
+    ``asked``. Returns the exit code of the error in ``asked``; 0 if there was none."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)
@@ -1028,8 +1035,9 @@ async def ask_orders(
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
-    """Reads the orders of the groups that ``of`` selects, one call for each group, until a call
-    fails. Orders that the service no longer knows are as the journal has them."""
+    """Reads orders of a batch from the service, one call for each group for which ``of`` returns
+    True, until a call fails. An order that was not read, or that the service no longer knows, is as
+    the journal has it."""
     orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):

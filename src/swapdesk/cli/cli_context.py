@@ -1,5 +1,5 @@
-"""One call of a command: its output, its options and the desk opened for it. Also the decorators by
-which commands are declared."""
+"""What one run of a command has: its output, its options and the desk opened for it. Also the
+decorators with which commands are declared."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ R = TypeVar("R")
 
 
 class CliContext(Struct):
-    """One call of a command: the values of its options, and the desk that was opened for it."""
+    """One run of a command, with the values of its options and the desk that was opened for it."""
 
     output: Output
     profile: str | None = None
@@ -85,8 +85,9 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. Exit 2 if they have a problem, unless ``lenient`` or
-        ``mending``. ``mending`` also accepts a profile that does not exist."""
+        """Reads configuration and environment. If they have a problem, raises an error with exit 2,
+        unless ``lenient`` or ``mending`` is True. With ``mending``, a profile that does not exist
+        is accepted, too."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -155,16 +156,16 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def require(*rules: tuple[bool, str, str, str]) -> None:
-    """Exit 2 for the first broken rule. A rule is: True if it is broken, the error code, the
-    argument or option at fault, and the sentence."""
+    """Raises an error with exit 2 for the first broken rule. Each rule has four values: whether it
+    is broken, the error code, the argument or option at fault, and the error's sentence."""
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """Returns a click callback that reads an option with ``read``; an option that was not given
-    stays None."""
+    """Returns a click callback that reads an option's text with ``read``. If the option was not
+    given, its value stays None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -175,8 +176,9 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """Returns the number in ``text`` if it ``fits``. The error message is ``no_number`` if the text
-    is no number, and ``outside`` if the number does not fit."""
+    """Returns the number in ``text`` if ``fits`` returns True for it. Otherwise raises an error:
+    with the message ``no_number`` if the text is no number, with ``outside`` if the number does not
+    fit."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -187,7 +189,8 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Combines options and arguments into one decorator; the last one comes first in the help."""
+    """Combines several options and arguments into one decorator. The help lists them in reverse
+    order."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:
@@ -280,13 +283,11 @@ def _carried_out(
     signs: bool = False,
     **how: bool,
 ) -> Callable[[F], F]:
-    """Declares a command that only runs ``work``, named as ``module:function``.
-
-    The decorated click function has only the help and the options. ``runner`` opens what the
-    command needs, with ``how`` and the options named in ``places``, and passes that to ``work``,
-    which gets the other options by name. ``check`` may refuse the options before anything is
-    opened. A command that ``signs`` needs ``--yes`` if nobody can be asked.
-    """
+    """Declares a command that only runs the function ``work``, named as ``module:function``. The
+    decorated click function supplies only the help and the options. ``runner`` opens what the
+    command needs; it gets ``how`` and the options named in ``places``, and passes what it opened to
+    ``work``, which gets the other options by name. ``check`` may refuse the options before anything
+    is opened. A command that ``signs`` needs ``--yes`` if nobody can be asked."""
 
     def decorated(command: F) -> F:
         @functools.wraps(command)
@@ -309,18 +310,18 @@ def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
 
 
 on_call = functools.partial(_carried_out, "cli_context:run_alone")
-"""Declares a command for which nothing is opened. As with all of these decorators but
-:data:`on_store`, ``work`` gets the call first."""
+"""Declares a command for which nothing is opened. As with the decorators below, the first argument
+of ``work`` is the call (:class:`CliContext`); only with :data:`on_store` it is not."""
 on_desk = functools.partial(_carried_out, "session:run_session")
 """Declares a command on the connected desk, which is ``call.desk``."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
-"""Declares a command that needs only the wallet's keys: ``work`` gets the call and the wallet
-first."""
+"""Declares a command that needs only the wallet's keys. The first two arguments of ``work`` are the
+call and the wallet."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
 """Declares a command on the connected desk with a wallet that is ready to sign."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))
-"""Declares a command on the store of a service: ``work`` gets output, store and operator's act
-first."""
+"""Declares an operator's command on the store, the database of a service. The first three arguments
+of ``work`` are the output, the store, and the record of what the operator does."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
 """Declares a command on the connected desk of a sandbox."""
 
@@ -344,7 +345,8 @@ def narrow(
     read_only: bool,
     passphrase_fd: int | None,
 ) -> None:
-    """Applies the options given to a command; they override those given to the program."""
+    """Applies the options that were given after a command's name. They replace the same options
+    given before it, except that ``--read-only`` counts wherever it is given."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
@@ -413,8 +415,8 @@ LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {
         operation_rows,
     ),
 }
-"""Lists that the help of a command may end with: title, sentence and a function that returns the
-rows."""
+"""Lists that can stand at the end of a command's help, by name. Each has a title, a sentence, and a
+function that returns the list's rows."""
 
 
 class WithLists(click.Command):

@@ -22,16 +22,19 @@ if TYPE_CHECKING:
 
 
 class Retry(StrEnum):
-    """Whether giving the same command again helps."""
+    """Whether it helps to give the same command again after an error."""
 
     YES = "yes"
-    """The same command may be given again: nothing was done, or what was done is not done twice."""
+    """The same command may be given again: either nothing was done, or the service and the desk do
+    not repeat what was done."""
     LATER = "later"
-    """The same command helps after a window of time, a transaction or another desk has ended."""
+    """The same command helps later, after a limit's window of time, a transaction, or another desk
+    has ended."""
     CORRECTED = "corrected"
     """The same command helps only after the step in ``next`` was done."""
     NO = "no"
-    """The user should look first: something may have happened, or the command did its work."""
+    """The user should look at what happened before giving the command again, because something may
+    have been done, or the command has already done its work."""
 
 
 class Exit(IntEnum):
@@ -70,8 +73,9 @@ class Exit(IntEnum):
 
 
 class ErrorCodeFacts(Struct, frozen=True):
-    """An error code with its message. ``exits`` are its exit codes; several if several checks find
-    the same problem. ``status`` is the HTTP status of the service's answer."""
+    """An error code with its message. ``exits`` are the exit codes with which it can occur; there
+    are several if checks with different exit codes report it. ``status`` is the HTTP status if a
+    service answers with this code."""
 
     code: str
     means: str
@@ -115,12 +119,14 @@ class CommandError(Exception):
 
     @property
     def family(self) -> str:
-        """The code shared by a family of codes that differ only in a noun; else the code itself."""
+        """The code that stands for a whole family of codes, such as ``BAD`` for ``BAD_AMOUNT``; the
+        code itself if it belongs to no family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[0]
 
     @property
     def noun(self) -> str:
-        """The noun by which the code differs from others of its family; empty without a family."""
+        """The noun by which this code differs from the other codes of its family, such as
+        ``amount`` for ``BAD_AMOUNT``; empty if the code belongs to no family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[1]
 
 
@@ -155,8 +161,8 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """Turns an error of this kind into bad input; the message is ``before``, then the error's
-    reason as a sentence."""
+    """Turns an error of the type ``kind``, raised inside the ``with`` block, into an error with
+    exit 2. Its message is ``before``, followed by the first error's reason as a sentence."""
     try:
         yield
     except kind as error:
@@ -166,12 +172,12 @@ def refused_as(
 
 
 def own_refusal(code: str, message: str, *, money: str = "", next: str = "") -> CommandError:
-    """Returns an error with exit 9."""
+    """Returns an error with exit 9, for something that the desk's own checks refuse."""
     return CommandError(Exit.OWN_REFUSAL, code, message, money, next)
 
 
 def not_confirmed(message: str, *, money: str = "") -> CommandError:
-    """Returns an error with exit 130."""
+    """Returns an error with exit 130, for a question that was not answered with yes."""
     return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", message, money)
 
 
@@ -187,13 +193,13 @@ def unusable_journal(problem: str) -> CommandError:
 
 UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
-"""Where the money is, for commands about existing orders; such a command does not move what was
-paid for these orders."""
+"""Says where the money is after a command about existing orders failed. Such a command never moves
+the money that was paid for these orders."""
 UNSENT = "nothing was sent"
-"""Where the money is, for a command line that cannot be read; neither the intended action nor the
-money's place is known."""
+"""Says where the money is if a command line cannot be read. Then the program knows neither what was
+intended nor which money is meant."""
 UNSERVED = "where it was; this process does nothing"
-"""Where the money is, for a process of a service that does not start or cannot continue."""
+"""Says where the money is if a service's process does not start or cannot continue."""
 CORRECT = "you: correct the command"
 JOURNAL = "where the journal says"
 SANDBOX = "in the sandbox; none of it is real"
@@ -599,8 +605,8 @@ FAMILIES: dict[str, dict[str, str]] = {
         "NOT_WITHDRAWN": "withdrawal",
     },
 }  # fmt: skip
-"""The families of codes that differ only in a noun: the noun of each code, by the name of its
-family."""
+"""Families of error codes that differ only in a noun, such as ``BAD_AMOUNT``: for the name of each
+family, its codes and their nouns."""
 
 _FAMILY_OF = {
     code: (family, noun) for family, nouns in FAMILIES.items() for code, noun in nouns.items()
@@ -616,7 +622,8 @@ def code_facts(
     retry: Retry | None = None,
     status: int | None = None,
 ) -> ErrorCodeFacts:
-    """Returns the facts of a code. ``retry`` defaults to that of the first of ``exits``."""
+    """Returns the facts of an error code. If ``retry`` is not given, the first of the exit codes in
+    ``exits`` says whether giving the command again helps."""
     family, noun = _FAMILY_OF.get(code, (code, ""))
     return ErrorCodeFacts(
         code,
@@ -649,8 +656,8 @@ def missing_extra(
 
 
 def of_error(error: Exception) -> CommandError | None:
-    """Translates an error of another package for the caller of a command; None if it is a defect of
-    the program."""
+    """Translates an error of another package into the error that ends a command. Returns None if
+    the error is no expected one, which means that the program has a defect."""
     from swapdesk.client.credentials import CredentialsError
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -689,8 +696,8 @@ READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.htm
 
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
-    """Returns an error with exit 9 if a file of the desk cannot be read or written; None for other
-    errors."""
+    """Returns an error with exit 9 if ``error`` says that a file of the desk cannot be read or
+    written; None if ``error`` is of another kind."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):
@@ -717,13 +724,14 @@ NOT_CREATED: dict[str, Exit] = {
     "QUOTE_EXPIRED": Exit.OWN_REFUSAL,
     "OUTCOME_PENDING": Exit.UNKNOWN,
 }
-"""Exit codes for the desk's own codes for a create that did not happen; other codes are the
-service's."""
+"""Exit codes for creates that did not happen, by the desk's own error codes. A code that is missing
+here comes from the service."""
 
 
 def exit_of(error: ClientError) -> Exit:
-    """Returns the exit code of a client error. After a writing call, every exit code but 8 means
-    that nothing was created."""
+    """Returns the exit code for an error of a call to the service. After a call that writes, only
+    exit code 8 leaves open whether something was created; every other exit code means that nothing
+    was."""
     from swapdesk.client import errors
 
     table: tuple[tuple[type[ClientError], Exit], ...] = (
@@ -742,8 +750,8 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """Returns the exit code of a create that created nothing: by the desk's code, else by the
-    error."""
+    """Returns the exit code for a create that created nothing. The desk's own ``code`` decides if
+    it has an exit code; otherwise ``error`` decides."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):
@@ -810,7 +818,8 @@ _WALLET_ENDS = {
     "AGENT_GONE": Exit.UNKNOWN,
     "DEFECT": Exit.DEFECT,
 }
-"""Exit codes by wallet error code; any other code means a refusal by the wallet, with exit 9."""
+"""Exit codes by the wallet's error codes. A code that is missing here gets exit 9, which means that
+the wallet refused."""
 
 
 def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:

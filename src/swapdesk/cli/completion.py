@@ -28,8 +28,9 @@ Offered = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
-    """Returns a completion that offers the names beginning with the typed text, whose case is kept.
-    ``names`` gets the typed text in lower case and may ignore it."""
+    """Returns a function that completes typed text with the ``names`` that begin with it; the case
+    of the typed text is kept. ``names`` is called with the typed text in lower case and may ignore
+    it."""
 
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3
@@ -103,8 +104,8 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """Returns the names of accounts; the address if a name contains characters that a shell would
-    interpret."""
+    """Returns the names of accounts. If a name contains characters that a shell would interpret,
+    the account's address is returned in its place."""
     import json
 
     from swapdesk.paths import read_private

@@ -122,8 +122,8 @@ def list_profiles(call: CliContext) -> None:
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
-    """Tells which setting names a profile that does not exist; ``more`` are further keys whose
-    problems are told."""
+    """Tells which setting names a profile that does not exist. Also tells the problems of the
+    settings named in ``more``."""
     keys = ("profile", "SWAPDESK_PROFILE", *more)
     call.output.talk(*(str(problem) for problem in settings.problems if problem.key in keys))
 

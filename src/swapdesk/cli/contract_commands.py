@@ -154,8 +154,8 @@ def list_commands(call: CliContext) -> None:
 
 
 OF_ALL = ("profile", "as_json", "plain", "passphrase_fd")
-"""Options that every command has, listed once. ``--read-only`` is listed with the commands that it
-affects."""
+"""Options that every command has; the list of commands shows them once for all. ``--read-only`` is
+not among them, because it is listed with each command that it affects."""
 
 
 class ArgumentFacts(Struct, frozen=True):
@@ -283,12 +283,13 @@ _RETRY = {
     "STALE_REVIEW": Retry.YES,
     "UNRESOLVED": Retry.LATER,
 }
-"""Whether to retry, for codes of other packages whose exit code says too little about that."""
+"""Whether giving the command again helps, for error codes of other packages. These are the codes
+for which the exit code does not say it well enough."""
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Returns every code once, sorted. A code that both the desk and the service have gets the
-    desk's message and the exit codes of both."""
+    """Returns every error code once, in alphabetical order. If both the desk and the service have a
+    code, it gets the desk's message and the exit codes of both."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
         first = codes.setdefault(facts.code, facts)
@@ -299,8 +300,8 @@ def error_codes() -> tuple[ErrorCodeFacts, ...]:
 
 
 def _raised() -> Iterator[ErrorCodeFacts]:
-    """Yields the codes of calls, of the wallet and of the service, found by translating one error
-    of each kind."""
+    """Yields the error codes of calls, of the wallet and of the service. They are found by
+    translating one error of each kind into the error that ends a command."""
     from swapdesk.client import errors as client
     from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF

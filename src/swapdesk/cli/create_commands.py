@@ -195,8 +195,8 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 
 def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
-    """Returns a quote that was shown here within the last hour, with the answer that contained it;
-    None if there is no such quote."""
+    """Returns two values for a quote that was shown here within the last hour: the answer of the
+    service that contained it, and the quote. None if there is no such quote."""
     from swapdesk.cli.quotes import QuoteCache
 
     return QuoteCache.of(call.settings().places).shown(quote_id.lower())

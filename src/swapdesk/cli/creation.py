@@ -1,9 +1,10 @@
-"""Creates and pays orders after the same checks as the desk: one review, one POST, one document.
+"""Creates and pays orders after the same checks as the desk makes. Each command makes one review,
+one POST to the service and one printed document.
 
-``Creation`` creates an order with a deposit. ``DexCreation`` makes a swap on chains with the
-wallet. With ``--dry-run`` both print what would be posted or signed. If the deposit address of an
-order is withheld, only the order's id is printed, and the command ends in an error that says
-whether that can change. ``fund_order`` pays the deposit of an existing order.
+``Creation`` creates an order with a deposit. ``DexCreation`` swaps on chains with the wallet. With
+``--dry-run`` both print what would be posted or signed. If the deposit address of an order must not
+be shown, only the order's id is printed; the command then ends in an error that says whether the
+address can be shown later. ``fund_order`` pays the deposit of an existing order.
 """
 
 from __future__ import annotations
@@ -206,7 +207,7 @@ class FundingDocument(Struct, frozen=True):
 
 
 class Creation:
-    """Creates one order from a request and prints it."""
+    """Creates one order from what a command line asks for, and prints the order."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
         self._call = call
@@ -215,8 +216,8 @@ class Creation:
         self._output = call.output
 
     async def run(self) -> int:
-        """Creates the order, prints it and, with ``--fund``, pays its deposit. Returns an exit
-        code."""
+        """Creates the order and prints it. With ``--fund``, also pays the order's deposit. Returns
+        an exit code."""
         request, call = self._request, self._call
         if request.fund and call.desk.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
@@ -250,8 +251,9 @@ class Creation:
         return Exit.DONE
 
     async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
-        """Returns the intent for the chosen route, not yet in the journal; the checked payees; and
-        the review lines about the tokens."""
+        """Checks the request and chooses a route. Returns the intent for the route, which is not in
+        the journal yet; the checked recipient and refund addresses; and the review's lines about
+        the tokens."""
         desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
@@ -270,8 +272,9 @@ class Creation:
     def _lock(
         self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
-        """Returns the intent for a route. ``sender`` is the account of this wallet that swaps; None
-        if a deposit is paid."""
+        """Returns the intent, which fixes what the user confirms about the chosen route. ``sender``
+        is the account of this wallet that swaps on chains; None if the order is paid by a
+        deposit."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
@@ -314,8 +317,9 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Accepts an order with less output than confirmed if the output is not below
-        ``--min-out``, or if a person agrees."""
+        """Decides about an order whose output is lower than the confirmed output. The order is
+        accepted if its output is not below ``--min-out``, or if a person agrees; otherwise it is
+        returned unchanged."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -459,7 +463,8 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
-        """Settles swaps that an earlier run left open, before a new one begins."""
+        """Continues swaps that an earlier run left open, and prints what became of each, before a
+        new swap begins."""
         for intent in open_swaps(self._desk.journal.ledger):
             self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
             outcome = await flow.take_on(intent)
@@ -545,8 +550,8 @@ def _payload_text(step: DryStep) -> list[str]:
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
-    """Returns the error for a deposit that was not paid: exit 8 if the payment was or may have been
-    sent, else 9."""
+    """Returns the error for a deposit that was not paid. The exit code is 8 if the payment was sent
+    or may have been sent, otherwise 9."""
     left = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
         Exit.UNKNOWN if outcome.open else Exit.OWN_REFUSAL,
@@ -610,9 +615,9 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
-    """Returns why no deposit address is shown. Exit 8 if the order is ``missing``, so that it may
-    not exist; else 9. An order whose address the service has yet to repeat can be paid
-    afterwards."""
+    """Returns the error that says why no deposit address is shown. If the order is ``missing`` at
+    the service, so that it may not exist, the exit code is 8; otherwise it is 9. If only the
+    service has not repeated the address yet, the order can be paid later."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,
@@ -668,7 +673,8 @@ def review_lines(
 
 
 def _least(intent: Intent) -> str:
-    """Returns the least that can arrive, and who guarantees it."""
+    """Returns the least amount that can arrive, with the reason why it cannot be less; for a
+    floating rate, a text saying that no amount is promised."""
     least = confirmed_least(intent)
     if least is None:
         return "not promised: the rate floats until the deposit is exchanged"
@@ -684,8 +690,8 @@ def _side(amount: str, token: TokenFacts) -> str:
 
 
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
-    """Returns the recipient's address. Makes those checks that no route can change before a quote
-    is spent; exits as :func:`read_payees`."""
+    """Checks the recipient before a quote is used up, as far as the checks do not depend on the
+    route, and returns the recipient's address. Raises the same errors as :func:`read_payees`."""
     recipient = _read_recipient(desk, request, token_out, on_chain=request.on_chain)[0]
     _read_refund(desk, request, token_in, required=False)
     return recipient.address
@@ -694,9 +700,9 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
 def read_payees(
     desk: Desk, request: CreateRequest, result: QuoteResult, row: RankedQuote
 ) -> Checked:
-    """Checks recipient, memo and refund address. Exit 2 if an address is not of the chain or a memo
-    is missing; 9 for a look-alike, a deposit address of an order, or a warning that was not
-    accepted."""
+    """Checks recipient, memo and refund address. Exit 2 if an address does not belong to the chain
+    or a memo is missing. Exit 9 for an address that looks like a known one but differs, for a
+    deposit address of an order, and for a warning that was not accepted."""
     recipient, memo = _read_recipient(
         desk,
         request,
@@ -776,8 +782,8 @@ def _read_refund(
     field: str = "refund",
     what: str = "refund address",
 ) -> RecipientCheck:
-    """Returns the refund address with its memo: the given one, else the one kept with the
-    address."""
+    """Returns the checked refund address with its memo. If the command line gives a memo, it is
+    used; otherwise the memo that the desk keeps with the address."""
     check = partial(
         check_refund,
         request.refund or "",

@@ -1,7 +1,7 @@
 """Demonstrations without a screen, printed stage by stage or written as one web page.
 
-The same seed gives the same bytes, because the sandbox is made anew in its own directory, and its
-time moves only while all tasks wait (``sandbox.repeatable``).
+The same seed gives the same output, byte for byte. For this, the sandbox is made anew in its own
+directory, and its time moves only while all tasks wait (``sandbox.repeatable``).
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ class LinkSearchDocument(Struct, frozen=True, rename="camel"):
 
 
 class _Transcript:
-    """Prints the stages; of each, only the lines that earlier stages did not show."""
+    """Prints the stages of a demonstration. Lines of a pane that an earlier stage already showed
+    are left out."""
 
     def __init__(self, output: Output, shown: Demonstration) -> None:
         self._output = output

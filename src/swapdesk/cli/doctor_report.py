@@ -78,8 +78,9 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
-    """Returns the settings of the chosen profile; those of the sandbox, with a finding, if the
-    profile does not exist."""
+    """Returns the settings of the chosen profile, and None. If these cannot be loaded, for example
+    because the profile does not exist, returns the sandbox's settings and a finding that says
+    why."""
     try:
         settings = load_settings(os.environ, home, Options(profile=profile))
         if settings.live:
@@ -141,8 +142,8 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """Returns the findings of ``look``; if a package is missing or a file cannot be read, one
-    finding that says so."""
+    """Returns the findings of the function ``look``. If a package is missing or a file cannot be
+    read, returns instead one finding that says so."""
     try:
         return list(look())
     except ImportError as error:

@@ -79,8 +79,9 @@ COMMANDS: dict[str, str] = {
 """The place of each command by its name, as ``module:function`` within this package."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 150_000
-"""Allocated objects between two garbage collections while a command runs. The imports of a command
-that connects create 90,000 objects, none of them garbage."""
+"""How many objects are allocated between two garbage collections while a command runs. Connecting
+imports modules that create 90,000 objects, of which none is garbage, so no collection should run
+meanwhile."""
 
 ENDS = "Exit codes: " + " | ".join(f"{end.value} {end.means}" for end in Exit) + "."
 
@@ -256,8 +257,8 @@ def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> 
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF})
-"""Error numbers of a full disk or a closed stream. Click prints help and version itself, so their
-write errors do not come from ``Output``."""
+"""Error numbers of a full disk or a closed stream. They are handled here as well as in ``Output``,
+because click prints help and version without ``Output``."""
 
 
 def _report_defect(output: Output, error: BaseException) -> int:
@@ -325,8 +326,8 @@ REMOVED: dict[str, str] = {
     "serve --replay": "start each test with swapdesk serve --sandbox --seed N",
     "support diff": "compare the two JSON files with diff",
 }
-"""Removed commands and options with what to do in their place. The last word of each key is the
-removed word, the words before it are its command."""
+"""Removed commands and options, each with what to do instead. In each key, the last word is what
+was removed; the words before it are the command that had it."""
 
 
 def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:

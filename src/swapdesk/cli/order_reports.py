@@ -90,9 +90,9 @@ class DepositFacts(Struct, frozen=True):
 
 
 class OrderDocument(Struct, frozen=True):
-    """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
-    if nothing is to be paid or paying is not allowed; ``withheld`` then says why it is not
-    allowed."""
+    """One order with its state: where the money is, who acts next and until when. ``deposit`` says
+    what to pay. It is None if nothing is to be paid or if paying is not allowed; in the second
+    case, ``withheld`` says why."""
 
     PRINTED: ClassVar = {
         "serviceId": "tracked.service_id", "displayStatus": "display_status",
@@ -215,8 +215,8 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
 
 
 def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """Returns the hashes of the transactions that this desk sent, and the deposit's hash that the
-    service names if it is another one."""
+    """Returns the hashes of the transactions that this desk sent for the order. If the service
+    names another hash for the deposit, that hash is added."""
     rows = [
         (_HASHES[transaction.role], f"{transaction.hash}{_fate(order, transaction)}")
         for transaction in made
@@ -237,7 +237,8 @@ _HASHES = {
 
 
 def _fate(order: Order, transaction: OrderTransaction) -> str:
-    """Returns what is unusual about a transaction; empty if nothing is."""
+    """Returns a remark to a transaction's hash if the transaction failed, or was sent and the
+    deposit has not arrived; otherwise an empty text."""
     if transaction.fate == "failed":
         return ", failed and moved nothing but its gas"
     return ", sent" if transaction.fate == "sent" and not deposit_arrived(order) else ""
@@ -284,7 +285,7 @@ def order_row(
 
 
 def _came_back(order: Order, proceeds: Proceeds) -> str:
-    """Returns the amount that a refund returned, with its chain."""
+    """Returns the refunded amount and the chain on which it came back."""
     text = _side(proceeds.amount, proceeds.symbol, order.in_token)
     if not unsaid(proceeds):
         return text
@@ -327,7 +328,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the orders as read from the service; if that cannot be asked, as last known."""
+    """Returns the chosen orders as read from the service. If the service cannot be asked, returns
+    them as the desk last knew them."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -420,8 +422,8 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Tells what each call without a known outcome may have done; with ``service_ids``, only calls
-    that pay one of these orders."""
+    """Prints, for each call or payment whose outcome is not known, what it may have done. If
+    ``service_ids`` is given, only payments of these orders are printed."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
         pays = act.kind == "deposit"
@@ -447,8 +449,9 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order as the service has it now; as last known if the service cannot be asked.
-    ``order`` is its id or the beginning of one, or an address, hash or request id of the order."""
+    """Prints one order as the service has it now; if the service cannot be asked, as the desk last
+    knew it. ``order`` is the order's id, the beginning of the id, or an address, hash or request id
+    of the order."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -466,8 +469,8 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
-    """Puts a failed order away, or takes it back with ``undo``, and prints it. Exit 2 if the order
-    needs nobody's attention."""
+    """Marks a failed order as dealt with, or removes this mark if ``undo`` is True, and prints the
+    order. Exit 2 if the order needs nobody's attention."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
@@ -510,8 +513,8 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _not_known(name: str, how: str = "") -> CommandError:
-    """Returns the error for an unknown order; ``how`` says what it was searched by, beginning with
-    a comma."""
+    """Returns the error for an unknown order. ``how`` is added to its sentence and says what the
+    order was searched by; it begins with a comma."""
     return CommandError(
         Exit.NOT_FOUND,
         NOT_FOUND,
@@ -523,9 +526,9 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """Finds an order like :func:`find_order`, and also by an address, a hash or a request id that
-    only this order has, in the journal and in the service's list. Commands that pay an order use
-    only its id."""
+    """Finds an order by its id like :func:`find_order`, and also by an address, a hash or a request
+    id that no other order has. Searches the journal and the service's list. Commands that pay an
+    order do not use this function, because they accept only an id."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     service_id = _known_id(call, name)
@@ -547,8 +550,8 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _known_id(call: CliContext, name: str) -> str:
-    """Returns the id that begins with ``name`` if there is exactly one; else ``name`` itself. Exit
-    2 if several ids begin so."""
+    """Returns the order id that begins with ``name``. If no known id does, returns ``name`` itself.
+    Exit 2 if several ids begin so."""
     ids = call.desk.journal.orders.ids()
     if name in ids or len(name) < SHORTEST_PREFIX:
         return name
@@ -557,7 +560,8 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, values: Iterable[str]) -> str | None:
-    """Returns the only value; None if there is none. Exit 2 if there are several."""
+    """Returns the only one of ``values``; None if there are none. Exit 2 if there are several; the
+    error's message uses ``what``."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

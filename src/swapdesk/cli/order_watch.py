@@ -44,18 +44,20 @@ from swapdesk.flows.webhooks import (
 from swapdesk.wire.orders import DisplayStatus
 
 LOOK_SECONDS = 2.0
-"""Seconds between two calls that ask whether an unconfirmed end or a refund has come."""
+"""Seconds between two calls to the service while an order has ended according to the stream but the
+service has not confirmed it, or a refund may still come."""
 
 LOST_SECONDS = 4.0
-"""Seconds for which the service may be unreachable before the command looks for another sandbox or
-starts one."""
+"""Seconds for which the service may be unreachable. After that, the command looks for another
+running sandbox, and starts one if there is none."""
 
 _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
 
 
 class WatchedDocument(Struct, frozen=True):
-    """One line for each change of an order: ``id`` is the id given to the command, and the order's
-    own members are on the same level."""
+    """One line of ``orders watch``, printed for each change of an order. ``id`` is the order's id
+    as given to the command. The members of ``order`` are printed beside ``id``, not inside an
+    object of their own."""
 
     MERGED: ClassVar = "order"
 
@@ -131,8 +133,9 @@ class _Watch:
         return tracked.ended and not may_be_refunded
 
     async def _ask(self) -> None:
-        """Reads the orders whose end only the stream has reported, and those that may still be
-        refunded. Without a key there is no stream, so all open orders are read."""
+        """Reads from the service the orders whose end only the stream has reported, and those that
+        may still be refunded. A profile without a key has no stream, so all open orders are
+        read."""
         streams = not self._call.link.connection.read_only
         for name in self.open_ids():
             if streams and not ended(display_of(self._known(name).order)):

@@ -1,9 +1,9 @@
-"""The only place that prints: data on standard output, messages ("talk") on standard error.
+"""The only place that prints: data goes to standard output, messages ("talk") to standard error.
 
-Every text is filtered once more here, so that no text from a service can control the terminal.
-Lines are filtered; in JSON, characters that a terminal would act on are escaped, which changes the
-spelling of a text and never its value. A stream may be closed, full, or unable to encode a
-character.
+Every text is filtered once more here, so that no text from a service can control the terminal. In
+lines, characters that a terminal would act on are removed or replaced. In JSON they are escaped,
+which changes how a text is spelled and never its value. A stream may be closed, full, or unable to
+encode a character.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _SIGN = re.compile(
     # what stands for a control character.
     r"(?<!\S)[^\s\x00-\x7f](?!\S)|(?<!\w)−(?=[$\d])|(?<=\S)…(?!\w)|\ufffd"
 )
-"""A sign that the program itself wrote, recognized by the characters around it. A character within
-a name or a path does not match, because it may have a meaning there."""
+"""Matches a sign that the program itself wrote, such as an arrow or a minus, by the characters
+around it. A character within a name or a path does not match, because replacing it could change the
+name."""
 
 
 def replace_closed() -> None:
@@ -95,7 +96,8 @@ class Exact(str):
 
 
 def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
-    """Returns the text as ``stream`` will write it, so that its width is known."""
+    """Returns the text as ``stream`` will write it, with characters that its encoding lacks
+    replaced. The width of a column is computed from this text."""
     if text.isascii():
         return text
     encoding = stream.encoding or "utf-8"
@@ -150,8 +152,9 @@ class Output:
 
     @property
     def before_a_question(self) -> Output:
-        """The output for data that belongs to a question: standard error, where the question is,
-        unless standard output is a terminal. Nobody can agree to data that went into a file."""
+        """The output for data that a question is about. If standard output is no terminal, the data
+        goes to standard error, where the question is asked, because nobody can agree to data that
+        went into a file."""
         if self.to_person:
             return self
         form = "table" if self.json else self.form
@@ -186,10 +189,11 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Prints columns as wide as their widest cell; the columns in ``numbers`` are aligned on
-        the decimal point. If a table is printed in parts, all parts get the same ``least`` widths,
-        and only one is ``headed``. In the form of sentences, prints ``plain`` if given, else one
-        sentence for each row with the column heads in it."""
+        """Prints columns, each as wide as its widest cell. The columns whose places are in
+        ``numbers`` are aligned on the decimal point. A table may be printed in parts: then all
+        parts get the same smallest widths ``least``, and only the first is ``headed``. In the form
+        of sentences, prints ``plain`` if it is given, else one sentence for each row with the
+        column heads in it."""
         if self.form != "table":
             sentences = [_sentence(heads, row) for row in rows] if plain is None else plain
             self.say(*sentences, document=document)
@@ -230,13 +234,13 @@ class Output:
             self._out(safe_line(f"{label}{' ' * (width - cells(label))}{_GAP}{value}"))
 
     def raw_json(self, text: str) -> None:
-        """Prints JSON text of another program, unchanged except for escapes against the
-        terminal."""
+        """Prints JSON text that another program wrote. It is unchanged, except that characters on
+        which a terminal would act are escaped."""
         self._json(_escaped(text))
 
     def file(self, content: bytes, *, document: Struct | None = None) -> None:
-        """Prints a whole text file as it would be on disk; on a terminal, with its lines
-        filtered."""
+        """Prints a whole text file exactly as it would be on disk. On a terminal, its lines are
+        filtered, so that no character in them controls the terminal."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -306,8 +310,8 @@ class Output:
         self.hint(*text.split("\n"))
 
     def _aside(self, text: str, end: str = "\n") -> None:
-        """Writes a message to standard error. If that fails, the message is lost, and the exit code
-        of the command stays."""
+        """Writes a message to standard error. If that fails, the message is lost; this does not
+        change the command's exit code."""
         stream = self._stderr or sys.stderr
         try:
             print(text, end=end, file=stream, flush=True)
@@ -348,9 +352,9 @@ def document_text(value: Struct) -> str:
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """Maps the name of each printed member to the attribute that it shows. A record lists them in
-    ``PRINTED``, where dots lead into records within it; a record without this list shows every
-    field."""
+    """Returns, for each member of a record that is printed, its printed name and the attribute that
+    has its value. A record lists these in ``PRINTED``, where an attribute with dots belongs to a
+    record within the record. A record without ``PRINTED`` shows every field."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -359,9 +363,9 @@ def written_members(kind: type) -> Mapping[str, str]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """Returns a record as a mapping of its printed members. The members of the field named by
-    ``MERGED`` are put on the same level as the others and override them. Unset members are left
-    out."""
+    """Returns a record as a mapping of its printed members. If the record names a field in
+    ``MERGED``, the members of that field's value are put beside the record's own members, and
+    replace those of the same name. Members without a value are left out."""
     merged = getattr(value, "MERGED", "")
     written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():

@@ -31,7 +31,8 @@ OVERRIDES = {
     "markup": "default_markup",
     "fixed-rates": "fixed_rates",
 }
-"""The names of overrides as they are typed, with those of the store."""
+"""The names of overrides (terms of one account that differ from its tier) as they are typed, each
+with its name in the store."""
 
 _WINDOWS = re.compile(r"([0-9]{1,9}|-)/([0-9]{1,9}|-)/([0-9]{1,9}|-)")
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")

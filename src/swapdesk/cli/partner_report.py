@@ -70,8 +70,8 @@ class DayOfPartner(Struct, frozen=True):
 
 
 class SumsDocument(Struct, frozen=True):
-    """The result of a recount: the number of daily sums, those that differ from their orders, and
-    the number of orders that had no entry."""
+    """The result of counting all orders anew: how many daily sums there are, which of them differ
+    from their orders, and how many orders had no entry."""
 
     sums: int
     differing: tuple[DayOfPartner, ...]
@@ -101,7 +101,8 @@ _REFUSALS = {
     "origin": ("BAD_ORIGIN", "origin"),
     "name": ("BAD_NAME", "name"),
 }
-"""For each kind of thing that the store refuses: the error code, and the argument at fault."""
+"""Which error a command reports if the store refuses something: for each kind of thing, the error
+code and the argument at fault."""
 
 
 class BackupDocument(Struct, frozen=True):
@@ -154,8 +155,8 @@ def run_on_store(
     data: Path | None,
     config: Path | None,
 ) -> int | None:
-    """Runs ``work`` on the store, with an act at the service's time. Exit 5 if no service ever ran
-    here."""
+    """Runs ``work`` on the store of a service. ``work`` also gets a record of who acts and at which
+    time of the service. Exit 5 if no service ever ran here."""
     place = _place_of(call, data, config)
 
     async def worked() -> int | None:
@@ -220,8 +221,8 @@ def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path 
 
 
 async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
-    """Opens the store and returns it with the service's time, which for a database is this
-    machine's. Raises SchemaError and StoreUnavailable."""
+    """Opens the store and returns it with the service's time. If the store is a database server,
+    this machine's time is returned. Raises SchemaError and StoreUnavailable."""
     if isinstance(directory, Place):
         try:
             return await Store.connect(directory), SystemClock().now()
@@ -242,7 +243,8 @@ def _file_in(directory: Path) -> Path:
 
 
 def _operator() -> str:
-    """Returns the name of the user who runs the command, else the user's number."""
+    """Returns the name of the user who runs the command; if the user has no name, the user's
+    number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -250,8 +252,8 @@ def _operator() -> str:
 
 
 def _service_time(directory: Path) -> datetime:
-    """Returns the time of the service that runs on ``directory``, whose clock may be ahead; else
-    this machine's time."""
+    """Returns the time of the service that runs on ``directory``, because its clock may be ahead of
+    this machine's. Returns this machine's time if no service runs there."""
     ready = find_running(directory)
     if ready is None:
         return SystemClock().now()

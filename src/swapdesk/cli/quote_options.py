@@ -22,8 +22,9 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Removes the options about routes from ``options`` and returns them as quote options. Exit 2
-    if they contradict each other, or if a preset is given beside them."""
+    """Takes the options about routes out of ``options`` and returns them as quote options. Exit 2
+    if they contradict each other, or if a preset (options kept under a name) is given together with
+    them."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.quotes import RouteType
 
@@ -64,7 +65,7 @@ _OF_ROUTES: dict[str, Any] = {
     "lookback": None, "rotate_fallback": False, "in_leg": (), "not_in_leg": (), "out_leg": (),
     "not_out_leg": (),
 }  # fmt: skip
-"""The options about routes, with their values if they are not given."""
+"""The options that choose routes, each with the value that it has if it is not given."""
 
 
 def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
@@ -151,7 +152,8 @@ receive_option = click.option(
 preset_option = click.option(
     "--preset", metavar="NAME", help="Options kept under this name in the desk."
 )
-"""The option that uses options which the desk keeps under a name, in place of typed ones."""
+"""The option that names a preset: options that the desk keeps under this name and that are used in
+place of typed ones."""
 
 
 def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:

@@ -277,8 +277,8 @@ async def report_quotes(
 
 
 async def _sender(call: CliContext, named: str | None) -> str | None:
-    """Returns the address of the account that would sign. Exit 5 if there is no account of this
-    name."""
+    """Returns the address of the account that would sign a swap on chains; None if no account is
+    named. Exit 5 if an account is named that does not exist."""
     if named is None:
         return None
     from swapdesk.cli.wallet_session import account_named
@@ -452,7 +452,8 @@ def _named(call: CliContext, quote_id: str, query: QuoteRequest) -> tuple[QuoteR
 
 
 def _subject(request: QuoteRequest) -> tuple[object, ...]:
-    """Returns what a quote is for, in a form that does not depend on how it was asked for."""
+    """Returns what a quote was asked for (tokens, amount, direction, private or not), so that two
+    requests can be compared. Other options of the request do not matter."""
     tokens = request.token_in.id, request.token_out.id
     return *tokens, request.amount, request.receive, request.private_send
 

@@ -212,7 +212,8 @@ def serve(
 
 
 def _alone(option: str) -> None:
-    """Exit 2 if other options are given beside this one, because the file has all settings."""
+    """Exit 2 if ``option`` is given together with options for which the service's file has
+    settings."""
     context = click.get_current_context()
     others = [
         parameter.opts[0]
@@ -366,7 +367,7 @@ NO_FILES = (
     " come with it."
 )
 ANY_FAULT = "NAME"
-"""The placeholder for the name of a fault in the list of commands."""
+"""The placeholder that the list of commands shows in place of a fault's name."""
 
 
 class FaultNames(click.Group):

@@ -29,8 +29,9 @@ _NEEDS = {
     "postgres": ("A store in PostgreSQL", "or leave [store] out"),
     "service": ("Metrics", "or leave [metrics] out"),
 }
-"""For each extra: the thing that needs it, and another remedy. A service that was installed with an
-earlier release may lack the extra for metrics."""
+"""For each extra (an optional part of the installation): what needs it, and what the user can do
+instead of installing it. The extra for metrics is listed, too, because a service installed with an
+earlier release may lack it."""
 
 
 def require_extra(extra: str, what: str = "") -> None:
@@ -132,8 +133,8 @@ class SandboxLifetime:
 
 
 def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
-    """Returns the exit code of a process after the pipe from it has ended, which can happen a
-    moment before the process ends. None if the process does not end in time."""
+    """Waits for a process whose pipe has already ended, because the process itself may end a moment
+    later. Returns the exit code; None if the process does not end in time."""
     try:
         return ending.wait(ENDING_SECONDS)
     except subprocess.TimeoutExpired:

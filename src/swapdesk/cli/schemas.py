@@ -136,9 +136,9 @@ def structs_in(kind: type) -> set[type]:
 
 
 def _as_written(hint: Any, written: dict[type, type]) -> Any:
-    """Returns the type with each record in it replaced by a struct of its printed members; these
-    structs are added to ``written``. Attributes that are not printed are dropped, because they may
-    have types without a schema."""
+    """Returns the type with each record in it replaced by a struct that has only the printed
+    members. The new structs are added to ``written``. Attributes that are not printed are left out,
+    because their types may have no schema."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
             types = member_types(hint)
@@ -200,14 +200,14 @@ def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
 
 
 _NOT_SAID = ("title", "default")
-"""Schema keywords that are left out: ``title`` only repeats a name, and readers would take a
-``default`` for the value of a missing member."""
+"""Schema keywords that are left out. ``title`` only repeats a name. A ``default`` would mislead,
+because readers would take it for the value of a member that is missing."""
 
 
 def _exact(schema: Any, words_keyword: str = "enum") -> Any:
     """Returns the schema changed to match what is printed: amounts are numbers with all digits, and
-    objects may have further members. ``words_keyword`` is the keyword for a set of words. The
-    service's sets may grow, so they become examples."""
+    objects may have further members. A fixed set of words is written under the keyword
+    ``words_keyword``; for the service's sets this is ``examples``, because these sets may grow."""
     if isinstance(schema, list):
         return [_exact(part, words_keyword) for part in schema]
     if not isinstance(schema, Mapping):

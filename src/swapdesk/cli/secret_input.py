@@ -1,7 +1,8 @@
-"""Reads pass phrases and keys from a terminal or a descriptor, and shows keys.
+"""Reads pass phrases and keys from a terminal or a file descriptor, and shows keys on the terminal.
 
-A secret is never an argument. It is shown on the terminal's second screen, which has no scrollback,
-until a key is pressed, time has passed, or a signal ends the program.
+A secret is never an argument of a command. A key is shown on the terminal's second screen, which
+keeps no scrollback, until a key of the keyboard is pressed, time has passed, or a signal ends the
+program.
 """
 
 from __future__ import annotations
@@ -103,9 +104,9 @@ PASTED_WITHIN = 0.3
 
 
 def typed_lines(terminal: int, question: str, least: int) -> str:
-    """Reads lines without echo until they have ``least`` words and no further line follows, or
-    until an empty line. So a pasted list may have one word on each line. Later input is dropped, so
-    that no word of a secret answers the next question."""
+    """Reads lines without showing what is typed, until they have ``least`` words and no further
+    line follows, or until an empty line. So a pasted list may have one word on each line. Input
+    after that is dropped, so that no word of a secret answers the next question."""
     read = b""
     try:
         with terminal_without(termios.ECHO, terminal, termios.TCSADRAIN):
@@ -127,8 +128,9 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
 
 @contextlib.contextmanager
 def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
-    """Switches local ``flags`` of a terminal off, at the time ``when``. Input that was typed
-    meanwhile and not read is dropped."""
+    """Switches the terminal's modes in ``flags``, such as echo, off inside the ``with`` block.
+    ``when`` is the constant of ``termios`` that says when the change takes effect. Input that was
+    typed meanwhile and not read is dropped."""
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
     changed[3] &= ~flags

@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 
 TELLING_SECONDS = 5.0
-"""Seconds for which a command that creates nothing looks for the order of an earlier create; enough
-to get an answer. To prove that there is no order takes a minute, which only a command that creates
-waits."""
+"""How long, in seconds, a command that creates nothing looks for the order of an earlier create.
+The service usually answers within this time. Proving that there is no order takes a minute, so only
+a command that creates waits for that."""
 
 SETTLING_SECONDS = 75.0
 """Seconds for which a command that creates looks for the orders of all earlier creates at once."""
@@ -38,8 +38,8 @@ SETTLING_SECONDS = 75.0
 
 async def load_catalog(call: CliContext) -> None:
     """Loads the token list from disk, and refreshes it from the service if it is old. Also tells
-    what is wrong in the address book, because a command that names tokens may also name
-    addresses."""
+    the problems of the address book, because a command that names tokens may name addresses of that
+    book, too."""
     await call.desk.catalog.load_in_steps()
     await call.desk.refresh_reference()
     tell_gap(call)
@@ -47,15 +47,15 @@ async def load_catalog(call: CliContext) -> None:
 
 
 def tell_gap(call: CliContext) -> None:
-    """Tells how many tokens of the service the list lacks, if any."""
+    """Tells how many tokens of the service are missing from the desk's list, if any are."""
     if gap := call.desk.catalog.gap:
         call.output.talk(f"{gap}.")
 
 
 async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
-    """Settles within ``patience`` seconds what an earlier command or desk left without an outcome,
-    before anything new is created. A command that only shows orders passes
-    :data:`TELLING_SECONDS`."""
+    """Looks for up to ``patience`` seconds for the outcome of requests that an earlier command or
+    desk left without one. This is done before anything new is created. A command that only shows
+    orders passes :data:`TELLING_SECONDS`."""
     talk = call.output.talk
     if count := len(open_creates(call.desk.journal.ledger)):
         what = "An earlier request is" if count == 1 else f"{count} earlier requests are"

@@ -124,8 +124,8 @@ def _read_tape(path: Path) -> Tape:
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
-    """Returns the beginning of a file: at most one byte more than ``most``, so that a larger file
-    is noticed."""
+    """Returns the content of a file, cut off one byte after ``most`` bytes, so that the caller
+    notices a file that is too large. ``field`` is the option that an error names."""
     if path.exists() and not path.is_file():
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
     with refused_as(OSError, "NO_FILE", f"{path}: ", field=field), path.open("rb") as opened:

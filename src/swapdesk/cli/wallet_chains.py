@@ -72,8 +72,8 @@ class BalanceTable:
     chain by chain, because one chain may take long to answer while a person waits."""
 
     WHOLE, REST = 9, 19
-    """Column widths that all parts of the table share: the digits before the decimal point, and the
-    point with the digits after it."""
+    """Column widths of the amounts, shared by all parts of the table: ``WHOLE`` for the digits
+    before the decimal point, ``REST`` for the point and the digits after it."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -82,8 +82,9 @@ class BalanceTable:
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints the chains that answered since the last call, in their order; an early answer
-        waits for those of the chains before it."""
+        """Prints the chains that have answered and are not printed yet, in the order of
+        ``holdings``. A chain that answers early is printed only after all chains before it have
+        answered."""
         if self._least is None:
             names = max((cells(_holder(chain)) for chain in holdings), default=0)
             chains = max((cells(chain.chain_name) for chain in holdings), default=0)
@@ -91,7 +92,8 @@ class BalanceTable:
         self.add(tuple(takewhile(lambda chain: not chain.reading, holdings)))
 
     def add(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints the chains after those already printed, and tells which could not be read."""
+        """Prints those of ``holdings`` that were not printed before, and tells which chains could
+        not be read."""
         new, self._printed = holdings[self._printed :], len(holdings)
         self._output.talk(*_unread(new))
         held = [
@@ -260,8 +262,8 @@ class RevokedDocument(Struct, frozen=True):
 
 
 class TakenFacts(Struct, frozen=True):
-    """An amount of a token that was withdrawn; ``prepaid`` if the EntryPoint contract had kept it
-    for gas."""
+    """An amount of a token that was withdrawn. ``prepaid`` is True if the EntryPoint contract, not
+    the smart account, had kept the amount, to pay gas."""
 
     PRINTED: ClassVar = {
         "symbol": "sum.symbol", "contract": "sum.contract", "amount": "sum.amount",

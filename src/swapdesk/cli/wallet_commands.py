@@ -19,10 +19,10 @@ FORMS = {
     "keygen": "keygen",
     "base58": "keygen",
 }
-"""Forms of a key: the command's name for each, and the wallet's."""
+"""The forms in which a key can be given: for each name on the command line, the wallet's name."""
 MOST_GAS_COINS = 100
-"""The highest accepted amount for gas, in whole coins; a larger number is taken for a typing
-error."""
+"""The largest accepted amount for gas in whole coins. A larger number is refused, because it is
+probably a typing error."""
 
 
 @click.group()

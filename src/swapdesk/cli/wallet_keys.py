@@ -93,8 +93,9 @@ async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: st
 
 
 async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
-    """Returns the pass phrase of the wallet: a new one for the wallet's first account; in the
-    sandbox, the sandbox's own."""
+    """Returns the pass phrase of the wallet. In the sandbox, this is the pass phrase that the
+    sandbox keeps. For a live wallet, the user types it; for the wallet's first account, the user
+    chooses a new one."""
     if not wallet.live:
         if call.passphrase_fd is not None:
             raise bad_input(

@@ -126,7 +126,8 @@ async def unlock(call: CliContext) -> None:
 
 
 def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
-    """Returns the pass phrase, asked for or read; None in the sandbox, which keeps its own."""
+    """Returns the pass phrase, read from the descriptor or asked for. Returns None for the
+    sandbox's wallet if no descriptor was given, because the sandbox keeps its pass phrase."""
     wanted = wallet.live or call.passphrase_fd is not None
     return read_passphrase(call) if wanted else None
 
@@ -215,9 +216,9 @@ async def sign_and_send(
     before: str,
     money: str = UNTOUCHED,
 ) -> Outcome:
-    """Asks about a proposal, opens the keys and carries it out. If an earlier run signed it,
-    continues after printing ``before``. ``money`` says where the money is while nothing is
-    signed."""
+    """Signs and sends the transaction of ``step``: shows it, asks for agreement and opens the keys.
+    If an earlier run already signed it, prints ``before`` and continues without asking. ``money``
+    says where the money is while nothing is signed."""
     if step.review is None:
         call.output.talk(before)
     else:
@@ -227,7 +228,8 @@ async def sign_and_send(
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
-    """Raises CommandError unless the outcome is done: exit 8 if it is open, else ``refused``."""
+    """Raises CommandError unless the outcome is done: with exit 8 if it is still open, else with
+    the exit code ``refused``."""
     failure = outcome.failure
     if outcome.done or failure is None:
         return

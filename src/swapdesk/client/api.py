@@ -86,8 +86,8 @@ milliseconds."""
 T = TypeVar("T")
 _RAW_ORDERS = 256
 OTHER_ID = "other_id"
-"""The ``reason`` of an :class:`AnswerRefused` whose answer is about another id than the requested
-one."""
+"""The ``reason`` of an :class:`AnswerRefused` if the answer is about an object with another id than
+the call asked for."""
 
 
 class OrderPage(Struct, frozen=True):
@@ -151,8 +151,8 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """A created object with the service's id of the request, which its support asks for.
-    ``request_id`` is None if the service gave no id."""
+    """A created object, with the id that the service gave to the request. The service's support
+    asks for this id. ``request_id`` is None if the service gave no id."""
 
     made: T
     request_id: str | None
@@ -185,11 +185,9 @@ class PartnerApi(ApiTransport):
         query: Sequence[tuple[str, str]] = (),
         body: bytes | None = None,
     ) -> RawAnswer:
-        """Calls any operation by method and path, with or without ``/v2`` before it; returns the
-        answer undecoded.
-
-        Raises RequestRefused, with nothing sent, if no operation has this method and path.
-        """
+        """Calls any operation of the API by its method and path; the path may begin with ``/v2``.
+        Returns the answer undecoded. If no operation has this method and path, nothing is sent and
+        RequestRefused is raised."""
         operation, values = find_operation(method, path)
         if operation.writes != (body is not None):
             need = "needs a body" if operation.writes else "takes no body"
@@ -199,8 +197,9 @@ class PartnerApi(ApiTransport):
         return await self.send(operation, path=values, query=query, body=body)
 
     async def health(self) -> Health:
-        """Returns the service's health. A status from 200 to 299 alone means that the service is
-        well, because services answer any JSON, text or nothing (contract 13.1)."""
+        """Returns the service's health. Any answer with a status from 200 to 299 means that the
+        service is well, whatever its body says, because services answer with JSON, text or nothing
+        (contract 13.1)."""
         try:
             return await self._call("health", Health)
         except AnswerRefused as error:
@@ -209,8 +208,9 @@ class PartnerApi(ApiTransport):
             return Health()
 
     async def openapi(self) -> dict[str, Any]:
-        """Returns the service's OpenAPI document. It is read as ordinary JSON with Decimals,
-        because it contains no amounts of money, but bounds such as 1.8e308."""
+        """Returns the service's OpenAPI document as ordinary JSON values, with Decimals for
+        numbers. The bounds on amounts do not apply here: the document contains no amounts of money,
+        but it may contain bounds such as 1.8e308."""
         answer = await self.send(BY_NAME["openapi"])
         try:
             refuse_deep(answer.body)
@@ -252,11 +252,11 @@ class PartnerApi(ApiTransport):
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Creates an order. After :class:`OutcomeUnknown`, look for the order; never send the
-        request again.
+        """Creates an order.
 
-        The call is repeated once after a 429 that says when to come back, but never at or after
-        ``until``, when the quote ends.
+        If the service answers 429 and says when to come back, the call is repeated once, but never
+        at or after ``until``, the time when the quote ends. After :class:`OutcomeUnknown` the order
+        may exist: look for it, and never send the request again.
         """
         return await self._ask("create_exchange", Order, body=request, until=until)
 
@@ -267,8 +267,8 @@ class PartnerApi(ApiTransport):
         return await self._ask("create_private_send", Order, body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
-        """Creates a group of orders. After :class:`OutcomeUnknown`, look for its orders in the
-        list; never send the request again."""
+        """Creates a group of orders with one request. After :class:`OutcomeUnknown` the orders may
+        exist: look for them in the list, and never send the request again."""
         return await self._ask("create_multi_exchange", MultiExchange, body=request)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
@@ -279,9 +279,9 @@ class PartnerApi(ApiTransport):
     async def build_multi_transactions(
         self, multi_id: str, request: MultiBuildRequest
     ) -> MultiTransactions:
-        """Builds the transactions that pay the deposits, for the wallet to sign. A build moves no
-        money, but it makes every earlier build that was not submitted invalid: sign only the newest
-        answer."""
+        """Builds the transactions that pay the deposits of a group's orders, and returns them for
+        the wallet to sign. Building moves no money. It makes every earlier build that was not
+        submitted invalid, so sign only the newest answer."""
         return await self._call(
             "build_multi_transactions", MultiTransactions, path={"multiId": multi_id}, body=request
         )
@@ -298,9 +298,10 @@ class PartnerApi(ApiTransport):
     async def submit_multi_transactions(
         self, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Submits the signatures of the newest build. A second submission is answered with
-        ``NOT_FOUND``. After :class:`OutcomeUnknown` or ``NOT_FOUND``, read the group's state; never
-        build again because of them."""
+        """Submits the signatures for the newest build of a group's transactions. If a build is
+        submitted a second time, the service answers ``NOT_FOUND``. So after ``NOT_FOUND`` or
+        :class:`OutcomeUnknown` the first submission may have worked: read the state of the group,
+        and do not build again."""
         return await self._call(
             "submit_multi_transactions", MultiSubmission, path={"multiId": multi_id}, body=request
         )
@@ -338,7 +339,8 @@ class PartnerApi(ApiTransport):
         return await self._call("dex_confirm_transaction", StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
-        """Returns the limits in force, and stores them in the budget."""
+        """Returns the rate limits that are in force now, and stores them in the budget of this
+        client."""
         limits = await self._call("get_rate_limits", RateLimits)
         self.budget.limits = limits
         return limits
@@ -372,8 +374,9 @@ class PartnerApi(ApiTransport):
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
-        """Calls an operation and returns its result with the request id. ``wrapped`` is the member
-        that some servers put the result into."""
+        """Calls an operation and returns its result together with the id of the request.
+        ``wrapped`` is the name of a member: some servers put the result into it instead of
+        returning the result alone."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,
@@ -416,8 +419,8 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """Returns True if the answer, or an order in a group's answer, names another id than the path
-    of the call. The whole answer is then about something else."""
+    """Returns True if the answer is about another object than the call asked for: the answer, or an
+    order in a group's answer, contains an id that differs from the id in ``path``."""
     for name, asked in path.items():
         member = to_snake(name)
         named = [getattr(result, member, None)]

@@ -32,22 +32,23 @@ KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
 KEPT_SECONDS = 86_400
 
 _LONGEST = 256 * 1024
-"""Size in bytes above which the file drops calls that are too old; a PRO account writes 90 kB a
-day."""
+"""Size of the file in bytes. If the file grows beyond it, calls that are too old to count are
+removed. A PRO account writes 90 kB a day."""
 
 _HEADERS = ("limit", "remaining", "reset")
 
 
 class OwnCalls:
-    """The calls of all processes of a profile, in a file of lines ``seconds class``. If the file
-    cannot be written or read, nothing is counted."""
+    """A count of the calls that all processes of a profile make, kept in a file. Each line of the
+    file is ``seconds class``, for one call. If the file cannot be written or read, nothing is
+    counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, rate_class: RateClass, at: datetime) -> None:
-        """Counts one charged call. A call is one short line, so that appends of several processes
-        do not mix."""
+        """Counts one call that the service charged at the time ``at``. The call is appended as one
+        short line, so that lines of several processes do not mix."""
         if rate_class not in KEPT:
             return
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -62,8 +63,8 @@ class OwnCalls:
                 self._shorten(at)
 
     def used(self, rate_class: RateClass, seconds: int, at: datetime) -> int:
-        """Returns the number of calls in the current window of ``seconds``; ``at`` is the service's
-        time."""
+        """Returns how many calls of a class were made in the current window. ``seconds`` is the
+        length of the window, and ``at`` is the present time of the service."""
         number = int(at.timestamp()) // seconds
         return sum(
             counted is rate_class and moment // seconds == number
@@ -95,8 +96,8 @@ class Window(Enum):
 
 
 class Allowance(Struct, frozen=True):
-    """What one window still allows; ``resets_in`` is in seconds. ``used`` may exceed ``limit`` if
-    the limits were lowered or other processes made calls."""
+    """The use of one window of the rate limits. ``resets_in`` are the seconds until the window
+    ends. ``used`` may exceed ``limit`` if the limits were lowered or other processes made calls."""
 
     window: Window
     limit: int
@@ -109,8 +110,9 @@ class Allowance(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """What the headers of an answer said about the window that limits the partner most. ``ends`` is
-    in seconds since 1970, by the service's time."""
+    """The rate limit headers of an answer. They describe the window that limits the partner most at
+    present. ``left`` is the number of calls left in it; ``ends`` is when it ends, in seconds since
+    1970 by the service's time."""
 
     limit: int
     left: int
@@ -144,10 +146,10 @@ class Budget:
             self._used[rate_class, window] = (number, used + 1 if counted == number else 1)
 
     def tell(self, rate_class: RateClass, headers: Mapping[str, str]) -> None:
-        """Stores the rate limit headers of an answer. Call :meth:`count` for the call first.
+        """Stores the rate limit headers of an answer. Call :meth:`count` for the same call first.
 
-        Missing or unreadable headers change nothing. Answers may arrive out of order: within one
-        window the smaller remainder is kept.
+        Missing or unreadable headers change nothing. Answers may arrive in another order than they
+        were sent, so within one window the smallest number of calls left is kept.
         """
         limit, left, reset = (_whole(headers.get(f"ratelimit-{name}")) for name in _HEADERS)
         if rate_class is RateClass.NONE or limit is None or left is None or reset is None:
@@ -177,8 +179,9 @@ class Budget:
         return self.used(RateClass(rate_class), Window.HOUR)
 
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Returns the minute, the hour and the day as counted here; empty before the limits are
-        known, and for reads, which the service does not report."""
+        """Returns the use of the minute, the hour and the day, as counted by this process. The
+        tuple is empty as long as the limits are unknown. It is always empty for reads, because the
+        service does not report their limits."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:
@@ -193,9 +196,9 @@ class Budget:
         )
 
     def of_profile(self, rate_class: RateClass) -> tuple[Allowance, ...]:
-        """Returns :meth:`allowances` with the calls of all processes of the profile, and with those
-        of the partner's other programs if an answer reported them. Use the result for display
-        only."""
+        """Returns :meth:`allowances` with higher counts: they include the calls of all processes of
+        the profile and, if an answer reported them, the calls of the partner's other programs. Use
+        the result for display only."""
         stated = self._told_now(rate_class)
         shown = []
         for allowance in self.allowances(rate_class):
@@ -211,8 +214,8 @@ class Budget:
         return tuple(shown)
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
-        """Returns the window with the fewest calls left, and the longer window if two are equal;
-        None if nothing is known."""
+        """Returns the window in which the fewest calls are left; of two windows with equally many,
+        the longer one. Returns None if no limits are known."""
         allowances = self._all(RateClass(rate_class))
         return min(allowances, key=lambda a: (a.left, -a.window.value)) if allowances else None
 
@@ -221,8 +224,8 @@ class Budget:
         return (*self.allowances(rate_class), *([stated] if stated is not None else []))
 
     def wait_for(self, rate_class: RateClass | str, calls: int = 1) -> float | None:
-        """Returns the seconds until ``calls`` more calls are allowed; 0 if they are allowed now,
-        None if one window never allows so many."""
+        """Returns the seconds until ``calls`` more calls are allowed; 0 means now. Returns None if
+        ``calls`` exceeds the whole limit of a window, so that waiting never helps."""
         wait = 0.0
         for allowance in self._all(RateClass(rate_class)):
             if calls > allowance.limit:

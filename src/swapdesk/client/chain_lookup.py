@@ -27,8 +27,9 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
 
 MOST_TOKENS = 8
-"""Number of contracts that are asked for their decimals; further contracts are taken for
-airdrops."""
+"""The most token contracts of one transaction that are asked for their decimals. Transactions with
+more contracts are typically airdrops of worthless tokens, so the remaining contracts are not
+asked."""
 MOST_DECIMALS = 77
 """The most decimals that are accepted: 10 to a higher power exceeds 256 bits."""
 _DECIMALS = "0x313ce567"
@@ -39,8 +40,8 @@ _AUTHORIZATION_STATE = "0xe94a0102"
 _TRUTHS = {f"0x{value:064x}": bool(value) for value in (0, 1)}
 
 BLOCKS_DEADLINE = 25.0
-"""Deadline in seconds. It is longer than a sandbox takes to open a chain that is not running
-yet."""
+"""Deadline in seconds for reading blocks. A sandbox may first have to start the chain, and the
+deadline is longer than that takes."""
 BLOCKS_AT_ONCE = 50
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
@@ -278,10 +279,12 @@ class EvmBlocks(NodeHttp):
         self.chain = chain
         self.first = 0
         self.height = 0
-        """The last block that was read. The blocks from ``first`` to ``height`` have been read."""
+        """Number of the newest block that was read. All blocks from ``first`` to ``height`` have
+        been read."""
 
     async def begin(self) -> None:
-        """Makes the next block the first block to read. Raises NodeError."""
+        """Sets the start of the reading: the first block to be read is the one after the present
+        newest block. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1

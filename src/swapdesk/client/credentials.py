@@ -20,8 +20,9 @@ class CredentialsError(ValueError):
 
 
 class Credentials(Struct, frozen=True):
-    """An API key with its secret, or a partner id that may only read, or nothing. If ``pays`` is
-    True, each call is paid for and needs neither key nor partner id (contract 2.4)."""
+    """An API key with its secret, or a partner id, which allows only reading, or nothing. If
+    ``pays`` is True, the caller pays for each call and needs neither a key nor a partner id
+    (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None
@@ -63,7 +64,7 @@ class Credentials(Struct, frozen=True):
         return {"partner-id": self.partner_id} if self.partner_id is not None else {}
 
     def secrets(self) -> tuple[str, ...]:
-        """Returns the texts that must be neither stored nor shown."""
+        """Returns the texts in these credentials that must be neither stored nor shown."""
         secret = self.api_secret.reveal() if self.api_secret is not None else None
         return tuple(text for text in (secret, self.api_key) if text is not None)
 

@@ -43,7 +43,8 @@ class ClientError(Exception):
     sent: bool = False
     definite: bool = True
     payment: CallAuthorization | None = None
-    """The payment that was signed for the call and sent with it (contract 14)."""
+    """The payment that was signed for the call and sent with it (contract 14); None if no payment
+    was sent."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:
         super().__init__(message)
@@ -125,7 +126,8 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """Returns the same refusal with the seconds that are left until the next try."""
+        """Returns the same error with another ``retry_after``: the seconds that are left now until
+        the call may be tried again."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )
@@ -174,8 +176,9 @@ class OutcomeUnknown(ClientError):
     """Raised if a writing call was sent and no answer says whether it was carried out. Never send
     the call again automatically: look at the orders first.
 
-    ``reason`` is the cause: a :class:`NoAnswer`, :class:`AnswerRefused` or :class:`ServiceFailed`,
-    or an :class:`ApiError` that does not settle the outcome.
+    ``reason`` is the error that caused this: a :class:`NoAnswer`, :class:`AnswerRefused` or
+    :class:`ServiceFailed`, or an :class:`ApiError` with a status that does not tell whether the
+    call was carried out.
     """
 
     sent = True
@@ -234,11 +237,9 @@ def api_error(
     fields: Mapping[str, FieldProblem] = _NONE,
     retry_after: float | None = None,
 ) -> ApiError:
-    """Returns the error for a refusal: by its code if the status is 4xx, else by the status.
-
-    The status alone decides whether the service refused or failed, so that no code in a body turns
-    a failure into a definite answer.
-    """
+    """Returns the error for an answer with an error status. For 4xx, ``code`` chooses the class if
+    the code is known, else the status does. For 5xx the class is always ServiceFailed, so that a
+    code in the body never makes a failure of the service look like a definite refusal."""
     kind: type[ApiError] = ServiceFailed
     if status < 500:
         # The public service calls the end of a floating quote an input that is wrong, and the

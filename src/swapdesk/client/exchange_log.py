@@ -17,9 +17,9 @@ _SECRET_HEADERS = frozenset(
 
 
 class Exchange(Struct, frozen=True):
-    """One attempt at a call. Bodies are cut to the limit of the log. ``outcome`` is the name of the
-    error, empty for an answer below 400. ``ms`` is the time from the request to the last byte of
-    the answer."""
+    """One attempt at a call, as kept in the log. Bodies longer than the log's limit are shortened.
+    ``outcome`` is the name of the error, or empty if the status is below 400. ``ms`` is the time
+    from sending the request to the last byte of the answer."""
 
     number: int
     at: datetime
@@ -59,7 +59,8 @@ class ExchangeLog:
         self._secrets: set[str] = set()
 
     def hide(self, *secrets: str) -> None:
-        """Masks these texts in all later exchanges."""
+        """Adds texts that are secret. They are masked in all exchanges that are recorded from now
+        on."""
         self._secrets.update(text for text in secrets if len(text) >= 4)
 
     def record(

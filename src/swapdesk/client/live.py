@@ -1,9 +1,10 @@
-"""The stream of order updates, which falls back to polling and states which of the two is in use.
+"""The stream of order updates. If the stream fails, orders are polled instead; the state says which
+of the two is in use.
 
-On every connection the stream subscribes first, holds back updates that arrive, reads all orders of
-the last 48 hours, and then applies the updates that it held back. A working connection does not
-prove that no update was missed, so the stream also polls every 30 s, and every 10 s while there is
-no socket. It reopens a lost connection soon at first, then after longer and longer waits.
+On every connection the stream subscribes first and holds back the updates that arrive. It then
+reads all orders of the last 48 hours, and applies the updates that it held back. An update may be
+missed even on a working connection, so orders are also polled every 30 s, and every 10 s while
+there is no socket. A lost connection is reopened after waits that grow from try to try.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ there is no socket, and the service does not answer."""
 
 
 Source = Literal["stream", "snapshot", "poll"]
-"""How an order was read: ``stream`` is an update of the stream, the others are answers of the REST
-API."""
+"""How an order was read: ``stream`` by an update of the stream, ``snapshot`` by reading all orders
+after connecting, ``poll`` by polling."""
 
 
 class OrderSeen(Struct, frozen=True):
@@ -78,8 +79,8 @@ class OrdersListed(Struct, frozen=True):
 
 
 class OrderMissing(Struct, frozen=True):
-    """An event: the service answered 404 for a watched order. Within 48 hours this does not mean
-    that the order is gone."""
+    """An event: the service answered 404 for a watched order. The order may still exist, because
+    during its first 48 hours a 404 does not prove that an order is gone."""
 
     service_id: str
     at: datetime
@@ -94,11 +95,9 @@ StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged
 
 
 class OrderReading:
-    """Reads orders through ``api`` and passes each as an event to ``tell``; only one reading runs
-    at a time.
-
-    Read-only credentials cannot list orders, so that only watched orders are read.
-    """
+    """A reader of orders. It reads them through ``api`` and passes each order as an event to
+    ``tell``. Only one reading runs at a time. Credentials that can only read cannot list orders, so
+    with them only the watched orders are read."""
 
     def __init__(
         self,
@@ -127,10 +126,10 @@ class OrderReading:
             self._watched.pop(service_id, None)
 
     async def read(self, source: Source) -> None:
-        """Reads the list of orders and every watched order that is not in the list.
+        """Reads the list of orders, and then every watched order that was not in the list.
 
-        If the service said when to come back, a reading before that time raises the last error
-        again.
+        If the service has said when to come back, a call before that time sends nothing and raises
+        the service's last error again.
         """
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
@@ -198,15 +197,16 @@ class PollSchedule:
         self._due = clock.monotonic() + times.poll_down
 
     def ask_within(self, seconds: float) -> None:
-        """Schedules the next poll within so many seconds."""
+        """Moves the next poll forward, so that it happens within ``seconds`` from now. A poll that
+        is due sooner is not moved."""
         due = self._clock.monotonic() + seconds
         if due < self._due:
             self._due = due
             self._wake.set()
 
     def asked(self) -> None:
-        """Schedules the next poll a whole interval from now; called when a poll begins and when it
-        ends."""
+        """Sets the next poll to a whole interval from now. Call it when a poll begins and again
+        when the poll ends."""
         times = self._times
         interval = times.poll_live if self.connected else times.poll_down
         self._due = self._clock.monotonic() + interval
@@ -219,8 +219,8 @@ class PollSchedule:
 
 
 class Backoff:
-    """The growing, randomized waits between tries to connect. A connection that lasted long enough
-    resets them."""
+    """The waits between attempts to connect. They grow with each attempt and are partly random.
+    After a connection that lasted long enough, they start short again."""
 
     def __init__(self, times: StreamTimes, rng: random.Random) -> None:
         self._times = times
@@ -228,13 +228,15 @@ class Backoff:
         self._failures = 0
 
     def held(self, seconds: float) -> None:
-        """Notes that a connection was live for so many seconds before it was lost."""
+        """Reports that a connection was live for ``seconds`` before it was lost. If that was long
+        enough, the next wait is short again."""
         if seconds >= self._times.steady_after:
             self._failures = 0
 
     def next(self, told: float | None) -> float:
-        """Returns the seconds to wait before the next try, at least the wait that the service asked
-        for (``told``, up to a limit)."""
+        """Returns the seconds to wait before the next attempt to connect. ``told`` is the wait that
+        the service asked for, or None. The result is never shorter than ``told``, except that a
+        very long ``told`` is limited."""
         times = self._times
         if self._failures == 0:
             delay = self._rng.uniform(0.0, times.first_jitter)
@@ -267,8 +269,8 @@ class OrderStream:
     ) -> None:
         self.url = url or stream_url(api.url)
         self.refused: str | None = None
-        """Why the stream will not be tried again: it lacks an API key, or the credentials were
-        refused. None otherwise."""
+        """The reason why the stream does not try to connect again: an API key is missing, or the
+        service refused the credentials. None as long as the stream still tries."""
         self.unusable_frames = 0
         self._credentials = credentials
         self._clock = clock
@@ -284,7 +286,8 @@ class OrderStream:
         self._state: StreamState = "resuming"
         self._heard = clock.monotonic()
         self._live_since: float | None = None
-        """When the present connection became live, in monotonic seconds; None if it did not yet."""
+        """The time when the present connection became live, in monotonic seconds; None while there
+        is no live connection."""
 
     async def __aenter__(self) -> Self:
         # What was left of an earlier run is read afresh, as after every gap.
@@ -326,7 +329,8 @@ class OrderStream:
         return self._clock.monotonic() - max(self._heard, self._reading.answered or 0.0)
 
     def watch(self, ids: Iterable[str]) -> None:
-        """Also reads these orders, which the list of the last 48 hours may not contain."""
+        """Adds orders that are read one by one, because the list of the last 48 hours may not
+        contain them."""
         if self._reading.watch(ids):
             self._polls.ask_within(0.0)
 

@@ -24,8 +24,8 @@ REQUIRED = "payment-required"
 SIGNATURE = "payment-signature"
 RESPONSE = "payment-response"
 PAID_SECONDS = 60.0
-"""Deadline of a paid call in seconds. It is long because the payment is settled on a chain before
-the answer."""
+"""Deadline of a paid call in seconds. It is long because the service settles the payment on a chain
+before it answers."""
 BETWEEN_PAYMENTS = 5.0
 """Seconds to wait after a payment that the service did not confirm as settled."""
 VERSION = 2
@@ -55,9 +55,9 @@ class PaymentTerms(Struct, frozen=True):
 
 
 class RequiredPayment(Struct, frozen=True):
-    """The content of a 402. ``ways`` are the terms that can be paid here (scheme ``exact`` on an
-    EVM chain), ``problem`` says why there are none, ``reason`` why an earlier payment was not
-    accepted."""
+    """The content of a 402 answer. ``ways`` are the terms that this program can pay (scheme
+    ``exact`` on an EVM chain). If there are none, ``problem`` says why. ``reason`` says why the
+    service did not accept an earlier payment."""
 
     ways: tuple[PaymentTerms, ...] = ()
     reason: str = ""
@@ -76,9 +76,10 @@ class Authorization(Struct, frozen=True):
 
 
 class CallAuthorization(Struct, frozen=True):
-    """The payment that was signed for one call, without its signature. Until ``ends``, anybody who
-    has the signature may bring the payment to the chain, whatever the service answered. ``taken``
-    is True if the chain shows the payment as executed, None if that could not be read."""
+    """The payment that was signed for one call; its signature is not kept here. Whatever the
+    service answered, anybody who has the signature may execute the payment on the chain until
+    ``ends``. ``taken`` is True if the chain shows that the payment was executed, False if it was
+    not, and None if the chain was not or could not be read."""
 
     amount: str
     symbol: str
@@ -104,7 +105,7 @@ class PaysCalls(Protocol):
         payment. Raises NotPaid."""
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """Returns the payment with ``taken`` as the chain shows it now."""
+        """Returns the payment with a new value of ``taken``, read from the chain now."""
 
 
 def read_required(header: str | None) -> RequiredPayment:
@@ -130,7 +131,8 @@ def read_required(header: str | None) -> RequiredPayment:
 
 
 def _terms(entry: Any) -> PaymentTerms | None:
-    """Returns the terms of an entry; None if they cannot be paid here or break the protocol."""
+    """Returns the payment terms in one entry of a 402 answer. Returns None if this program cannot
+    pay them or if they break the protocol."""
     if not isinstance(entry, dict) or entry.get("scheme") != "exact":
         return None
     extra = entry.get("extra")

@@ -1,7 +1,7 @@
-"""The control operations of a sandbox that a desk uses: the faucet, what the exchanges know of an
-order, faults, and the sandbox's clock and its speed.
+"""The control operations of a sandbox that a desk uses: the faucet, what the exchanges know about
+an order, faults, and the time and speed of the sandbox's clock.
 
-A payment is a writing call: only a connection that was never made proves that nothing was sent.
+A payment is a writing call. If it fails, only a failure to connect proves that nothing was sent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
 
 DEADLINE = 25.0
-"""Deadline in seconds. It is longer than a payment takes that has to open its chain first."""
+"""Deadline in seconds. A payment may first have to start its chain, and the deadline is longer than
+that takes."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
 FAULTS = "faults"
@@ -48,8 +49,9 @@ class LegSide(Struct, frozen=True):
 
 
 class OrderLeg(Struct, frozen=True):
-    """One leg of an order as the exchange knows it. Until the leg is paid out, the amount of
-    ``bought`` is what the exchange offers, not what it has paid."""
+    """One leg of an order (one of its swaps), as the exchange knows it. The amount of ``bought`` is
+    what the exchange offers until the leg is paid out; from then on it is what the exchange has
+    paid."""
 
     venue: str
     sold: LegSide
@@ -181,9 +183,10 @@ class SandboxControl:
         raise _failure(response, answer or {})
 
     async def _pay(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Returns the answer of a paying call, which names a transaction. Members of ``body`` that
-        are None are not sent. A 4xx is definite; after any other failed answer the payment may have
-        been made, and OutcomeUnknown is raised."""
+        """Sends a request that makes a payment, and returns the answer, which names the
+        transaction. Members of ``body`` that are None are not sent. Raises Unreachable if nothing
+        was sent, and an ApiError for a 4xx, after which nothing was paid. Raises OutcomeUnknown
+        after any other failure, because the payment may have been made."""
         given = {name: value for name, value in body.items() if value is not None}
         try:
             response = await self._send("POST", path, given)

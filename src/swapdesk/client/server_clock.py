@@ -1,8 +1,6 @@
-"""The time of the service, from the ``Date`` header of its newest answer.
-
-The desk uses a sandbox's time as its own. With a live service it only compares: it shows the
-difference, and keeps to the machine's own clock.
-"""
+"""The time of the service, taken from the ``Date`` header of its newest answer. With a sandbox, the
+desk uses the sandbox's time as its own. With a live service, the desk keeps to the machine's clock
+and only shows by how much the two differ."""
 
 from __future__ import annotations
 
@@ -30,8 +28,9 @@ class ServerClock:
         return clock if isinstance(clock, cls) else cls(clock)
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
-        """Takes the ``Date`` of an answer. ``sent`` and ``received`` are the monotonic seconds of
-        the request and its answer. Unreadable dates and dates out of range are ignored."""
+        """Corrects the clock by the ``Date`` header of an answer. ``sent`` and ``received`` are the
+        monotonic seconds at which the request was sent and the answer received. A date that is
+        unreadable or out of range is ignored."""
         stamp = _parse(date)
         if stamp is None:
             return

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 
 KEPT = 10_000
-"""Number of orders whose last text is remembered; those without an update for the longest time are
-forgotten."""
+"""The most orders whose last text is remembered. If there are more, the order that was not updated
+for the longest time is forgotten."""
 LONGEST = 4 * 1024
 """The most characters that a remembered order may have, not counting its tokens."""
 
@@ -72,19 +72,22 @@ _SEPARATE = {
     for name, field in Order.model_fields.items()
     if isinstance(field.validation_alias, str) and name not in _TOGETHER
 }
-"""Wire names that are the only source of a field, each with the name of that field."""
+"""For each field of an order that is read from only one wire name: this name, and the name of the
+field. Such a field can be decoded without the rest of the order."""
 
 MAX_MESSAGE = 256 * 1024
 WAITING_MESSAGES = 64
-"""The most received messages that wait to be read; after so many the peer has to wait. With a
-smaller number a busy stream would start and stop the reading of the socket all the time."""
+"""The most received messages that may wait to be read; beyond that, the sender has to wait. With a
+smaller number, a busy stream would stop and restart reading from the socket all the time."""
 TURN_SECONDS = 0.01
 """Seconds for which messages are read before other tasks of the event loop run."""
 
 
 class _Known(Struct, frozen=True):
-    """A frame that was read: its flat members in sequence, the place and the text of each token,
-    and the order. Token texts are shared, because thousands of orders repeat them."""
+    """What is remembered of a frame that was read. ``flat`` are the texts of the order's members
+    other than tokens, in their sequence; ``tokens`` are the beginning and the text of each token;
+    ``order`` is the decoded order. The token texts are shared between orders, because thousands of
+    orders repeat them."""
 
     flat: list[str]
     tokens: tuple[tuple[str, str], ...]
@@ -97,7 +100,7 @@ class OrderFrames:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._known: Newest[str, _Known] = Newest(KEPT)
-        """The last frame of each order, by the text of the order's first member."""
+        """The last frame of each order. The key is the text of the order's first member."""
 
     def read(self, message: str) -> ServerFrame | Order | None:
         """Returns the frame, or the order if the frame is an update; None if the message is
@@ -127,9 +130,9 @@ class OrderFrames:
         return frame if frame.data is None else frame.data
 
     def _learned(self, data: bytes, order: Order) -> _Known | None:
-        """Returns what to remember of an order that was decoded whole. Returns None if its text is
-        too long, its members cannot be separated at :data:`_BETWEEN`, or a number in it is out of
-        bounds."""
+        """Returns what to remember of an order that was decoded whole. Returns None if the order
+        cannot be remembered: its text is too long, its members cannot be separated at
+        :data:`_BETWEEN`, or a number in it is out of bounds."""
         try:
             text = shortened(data, max_bytes=self._max_bytes)
         except NumberError:
@@ -150,8 +153,8 @@ class OrderFrames:
         return _Known(flat, tuple(tokens), order)
 
     def _changed(self, before: _Known, message: str, size: int) -> _Known | None:
-        """Returns the earlier frame with the changed members decoded; None if the whole frame has
-        to be decoded."""
+        """Decodes only the members that differ from the order's earlier frame ``before``. Returns
+        what to remember of the new frame; None if the frame has to be decoded whole instead."""
         flat = _flat(before, message)
         if flat is None or len(flat) != len(before.flat) or size > self._max_bytes:
             return None
@@ -176,8 +179,8 @@ class OrderFrames:
 
 
 def _flat(before: _Known, message: str) -> list[str] | None:
-    """Returns the members of an order update without its tokens; None if the tokens differ from the
-    earlier frame."""
+    """Returns the texts of the members of an order update, without its tokens. Returns None if the
+    tokens are not the same as in the earlier frame."""
     if not message.endswith(_TAIL):
         return None
     runs: list[str] = []
@@ -203,8 +206,9 @@ def _flat(before: _Known, message: str) -> list[str] | None:
 
 
 def _with(order: Order, news: dict[str, Any]) -> Order:
-    """Returns a copy of the order with other values of the same fields. The copies share one set of
-    given field names, so that thousands of copies a second do not each need their own."""
+    """Returns a copy of the order in which the values in ``news`` replace those of the same fields.
+    All copies share one set with the names of the given fields, which saves memory when thousands
+    of copies are made in a second."""
     moved = Order.__new__(Order)
     put = object.__setattr__
     put(moved, "__dict__", order.__dict__ | news)
@@ -249,9 +253,9 @@ class StreamTimes(Struct, frozen=True):
 
 
 class SocketLost(Exception):
-    """Raised if the connection could not be opened or has ended. ``fatal`` means that the
-    credentials were refused. ``restarting`` means that the service's process ends and another one
-    takes over."""
+    """Raised if the connection could not be opened or has ended. ``fatal`` is True if the service
+    refused the credentials. ``restarting`` is True if the service's process is ending and a new
+    process takes its place."""
 
     def __init__(
         self,
@@ -277,7 +281,7 @@ def stream_url(base_url: str) -> str:
 
 @runtime_checkable
 class CarriesStreams(Protocol):
-    """An HTTP transport that also carries the stream, without a socket."""
+    """An HTTP transport that can also open the stream, without a network socket."""
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
         """Opens the stream; returns a connection, or an object with the methods of one. Raises
@@ -376,8 +380,8 @@ class OrderSocket:
             self._on_heard()
 
     async def acknowledged(self) -> None:
-        """Waits until the service confirms the subscription, or a few seconds at most; a service
-        that never confirms is trusted."""
+        """Waits until the service confirms the subscription. After a few seconds without a
+        confirmation it returns as well, because some services never confirm."""
         await self._in_time(self.subscribed.wait(), self._times.acknowledged_within)
 
     async def close(self) -> None:

@@ -87,16 +87,17 @@ class RetryPolicy(Struct, frozen=True):
     cap: float = 20.0
     longest_retry_after: float = 60.0
     reading: float = 30.0
-    """The most time that all attempts at one reading call may take together, not counting the waits
-    between them."""
+    """The most seconds that all attempts at one reading call may take together. The waits between
+    the attempts are not counted."""
 
     def wait(
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
     ) -> float | None:
-        """Returns the seconds to wait before attempt ``attempt + 1``; None to give up.
+        """Returns the seconds to wait before the next attempt; None to give up. ``attempt`` is the
+        number of the attempt that failed with ``error``.
 
-        A write is repeated once, and only after a 429 that says when to come back, because only
-        this refusal is both definite and temporary. The wait is never shorter than ``Retry-After``.
+        A write is repeated once, and only after a 429 that says when to come back: no other refusal
+        is both definite and temporary. The wait is never shorter than ``Retry-After``.
         """
         stated = error.retry_after if isinstance(error, ApiError) else None
         if stated is not None and stated > self.longest_retry_after:
@@ -128,10 +129,9 @@ raises its error."""
 
 
 class RetryBudget:
-    """A shared allowance of retries: each call earns a tenth of a retry, each retry costs one.
-
-    If a service is down, the allowance keeps a busy desk from tripling its load.
-    """
+    """A shared allowance of retries. Each call adds a tenth of a retry, and each retry uses up one.
+    If a service is down, the allowance keeps a busy desk from sending about three times as many
+    requests as usual."""
 
     def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
         self._share = share
@@ -165,15 +165,17 @@ class AttemptProgress:
 
 
 def as_outcome(operation: Operation, error: AnswerRefused | ApiError) -> ClientError:
-    """Returns ``error``, or an :class:`OutcomeUnknown` if the operation writes and may have been
-    carried out."""
+    """Returns the error to raise for a failed call. If the operation writes and may have been
+    carried out, this is an :class:`OutcomeUnknown` with ``error`` as its reason; otherwise it is
+    ``error`` itself."""
     unsure = isinstance(error, AnswerRefused | ServiceFailed) or error.status in _UNSURE_4XX
     return OutcomeUnknown(operation.name, error) if operation.writes and unsure else error
 
 
 def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
-    """Returns the error for a missing or incomplete answer: Unreachable if nothing was sent,
-    OutcomeUnknown for a write, else NoAnswer."""
+    """Returns the error for a call whose answer is missing or incomplete. It is Unreachable if
+    nothing was sent. If the request was sent, it is OutcomeUnknown for a writing call and NoAnswer
+    for a reading call."""
     # The texts of other libraries may quote the address with its query; the kind is enough.
     kind = type(error).__name__
     if isinstance(error, _NOT_SENT) or not sent:
@@ -287,8 +289,9 @@ class ApiTransport:
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
         self._held: dict[str, tuple[datetime, ApiError]] = {}
-        """Reading operations that the service does not want to receive for a long time: for each,
-        the service's time from which on it may be sent again, and the refusal."""
+        """Reading operations that the service has asked this program not to send for a long time.
+        Each is mapped to the service's time from which on it may be sent again, and to the refusal
+        that the service sent."""
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -434,7 +437,7 @@ class ApiTransport:
         self, operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]]
     ) -> str:
         """Returns the path and query of a call. Raises RequestRefused if a value in the path is not
-        an id, whatever its model allows."""
+        an id; this also applies to a value that the path's model would accept."""
         segments = []
         for segment in operation.path.split("/"):
             name = segment[1:-1] if segment.startswith("{") else None
@@ -538,7 +541,8 @@ class ApiTransport:
     async def _receive(
         self, operation: Operation, request: httpx2.Request, progress: AttemptProgress, began: float
     ) -> None:
-        """Reads one answer into ``progress``, up to the size limit of a result or an error."""
+        """Reads one answer from the network and stores it in ``progress``. The body may have at
+        most the size that is allowed for a result, or for an error if the answer is one."""
         anonymous = httpx2.Auth() if operation.access is Access.OPEN else httpx2.USE_CLIENT_DEFAULT
         answer = await self._http.send(request, stream=True, auth=anonymous)
         try:
@@ -571,8 +575,8 @@ class ApiTransport:
 
 
 async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
-    """Yields the body undecoded; a transport without a network may have read the whole body
-    already."""
+    """Yields the body of an answer as it came, undecoded. If the transport has no network, the
+    whole body may already have been read, and is then yielded from memory."""
     if answer.is_stream_consumed:
         yield answer.content
         return

@@ -1,4 +1,4 @@
-"""One line of a check, as a screen or a command shows it: a level and a sentence."""
+"""A check's result as one line: a level and a sentence. Screens and commands show such lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 CheckLevel = Literal["ok", "note", "warn", "refuse", "unknown"]
-"""The level of a line: ``ok`` was verified, ``note`` informs, ``warn`` needs attention, ``refuse``
-blocks the step, ``unknown`` waits for an answer."""
+"""How serious a check's line is: ``ok`` was verified, ``note`` informs, ``warn`` needs attention,
+``refuse`` blocks the step, ``unknown`` waits for an answer."""
 
 
 class CheckLine(Struct, frozen=True):

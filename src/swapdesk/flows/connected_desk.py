@@ -49,13 +49,14 @@ SETTLE_SECONDS = 60.0
 """Seconds between two looks for requests whose outcome is unknown."""
 
 PAST_PAUSE = 0.02
-"""Pause in seconds between two steps of reading past orders. It is about as long as a step, so that
-the event loop is free for keys half of the time."""
+"""Pause in seconds between two steps of reading past orders. A step takes about as long, so the
+event loop is free half of the time to react to pressed keys."""
 
 
 class ConnectedDesk:
-    """The parts of a desk that exist only while it is connected to the service. Of its arguments,
-    all but ``connection`` belong to the desk and are used again after a reconnection."""
+    """The parts of a desk that exist only while it is connected to the service. The argument
+    ``connection`` is new with each connection; the desk keeps all other arguments and passes them
+    again when it reconnects."""
 
     def __init__(
         self,
@@ -124,7 +125,8 @@ class ConnectedDesk:
             self.faucet = SandboxFaucet(self.control, clock, journal.ledger)
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], object] | None = None
-        """Called with the result if a later look at requests of unknown outcome found something."""
+        """Called with the report of a later look for the outcome of requests, unless the report is
+        empty. None if nobody listens."""
         self.on_past_known: Callable[[], object] | None = None
         """Called once every order of the journal is tracked."""
 

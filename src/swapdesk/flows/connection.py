@@ -15,7 +15,8 @@ from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import ChainLink
 
 LIVE_SKEW_SECONDS = 120.0
-"""Seconds by which the clocks may differ; beyond that nothing is created on a live service."""
+"""The largest difference in seconds between this machine's clock and a live service's clock at
+which orders may be created."""
 
 
 def clock_problem(skew: float | None) -> str | None:
@@ -35,11 +36,11 @@ class NotConfigured(Exception):
 
 
 class Connection(Struct, frozen=True):
-    """The addresses and credentials of one service. ``control`` is the sandbox's control URL and
-    token; None for a live service. ``chains`` are the chains that the sandbox runs itself; a live
-    profile names its nodes in the configuration. ``makers`` are the keys, each (provider, key),
-    with which providers sign their half of a swap in the sandbox. ``others`` are further partners
-    of the sandbox."""
+    """The addresses and credentials of one service. ``control`` is the URL and token of the
+    sandbox's control interface; None for a live service. ``chains`` are the chains that the sandbox
+    runs itself; a live profile names its nodes in the configuration instead. ``makers`` are pairs
+    of a provider and the key with which that provider signs its half of a swap in the sandbox.
+    ``others`` are the credentials of the sandbox's other partners."""
 
     url: str
     credentials: Credentials

@@ -127,7 +127,8 @@ class Desk:
         return CallPayer(lambda: self.wallet, self.clock, log.info)
 
     def chain_links(self) -> tuple[ChainLink, ...]:
-        """The nodes of a live profile's configuration, else those of the connected sandbox."""
+        """The nodes through which the chains are reached: those of the configuration on a live
+        profile, those of the connected sandbox otherwise."""
         from swapdesk.flows.wallet.chain_links import live_links
 
         if self.settings.live:
@@ -151,10 +152,10 @@ class Desk:
         return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
-        """Connects, or connects again after the sandbox was restarted. Orders that may still change
-        are loaded before this method returns. With ``follow``, the newest orders are loaded too,
-        and all others soon after (:meth:`ConnectedDesk.follow`). Without it, the tracker loads an
-        order when a caller asks for it."""
+        """Connects to the service, or connects again after the sandbox was restarted. Orders that
+        may still change are loaded before this method returns. With ``follow``, the newest orders
+        are loaded as well, and all others soon after (:meth:`ConnectedDesk.follow`). Without
+        ``follow``, an order is loaded when a caller asks for it."""
         from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
@@ -200,9 +201,9 @@ class Desk:
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
-        """Settles requests that an earlier run left without an outcome, and adds their orders to
-        the tracker. A caller that creates nothing afterwards may limit this to ``patience``
-        seconds."""
+        """Looks up the outcome of requests that an earlier run left without one, and adds their
+        orders to the tracker. If ``patience`` is given, this takes at most so many seconds; callers
+        that create nothing afterwards may limit it so."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

@@ -35,7 +35,7 @@ NOTHING_SENT = "in your wallet; nothing was sent"
 NOTHING_PAID = "in your wallet; nothing was paid"
 NEW_QUOTES = "you: ask for new quotes"
 MAY_WRITE = "whoever has a profile with a key that may write"
-"""Names who acts next if this desk only reads."""
+"""Text that says who acts next if this desk may only read."""
 
 QUOTE_ENDED = Failure("This quote ended.", IN_WALLET, NEW_QUOTES)
 
@@ -153,16 +153,17 @@ NO_JOURNAL = Failure(
     "you: make room or mend the file",
 )
 IN_DESK = "or w and m in an open desk"
-"""Names the keys to press in an open desk. An open desk holds the wallet, so commands that need the
-wallet are refused beside it."""
+"""Text that names the keys to press in an open desk. It is added to the name of a command, because
+an open desk holds the wallet, so that commands that need the wallet are refused meanwhile."""
 _POLICY_NEXT = f"you: pay less, wait, or raise it with swapdesk wallet policy set, {IN_DESK}"
 POLICY_ANEW = f"you: swapdesk wallet policy set --anew, with every rule that you want, {IN_DESK}"
-"""Names who acts if the file of the spending policy differs from the policy that was set."""
+"""Text that says who acts next if the file of the spending policy differs from the policy that was
+set."""
 POLICY_CALL = (
     "you: look at what the service asks for, or raise it with swapdesk wallet policy set"
     f" --per-call, {IN_DESK}"
 )
-"""Names who acts if a call costs more than the spending policy allows."""
+"""Text that says who acts next if a call costs more than the spending policy allows."""
 
 CALL_PAYEE = f"swapdesk wallet policy set --call-payee, {IN_DESK}"
 _NEXT_OF_RULE = {
@@ -177,8 +178,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts if the wallet refuses by ``rule``; ``otherwise`` if the rule is not about
-    the spending policy or missing funds."""
+    """Returns who acts next if the wallet refuses to sign because of ``rule``. Returns
+    ``otherwise`` if the rule is not about the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -239,7 +240,8 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns ``money`` with the amount that the payment of a failed call may still take."""
+    """Returns the text ``money``, which says where the money is after a failed call. If a payment
+    was signed for the call, the text also says how much that payment may still take."""
     payment = error.payment
     if payment is None:
         return money
@@ -252,8 +254,9 @@ def money_with_payment(money: str, error: ClientError) -> str:
 
 
 def failure_of(code: str, status: int | None) -> Failure:
-    """Returns the message for the code; if it is unknown, the one for the status; else the one for
-    an unusable answer."""
+    """Returns the message for an error code of the service. For an unknown code, the message
+    depends on the HTTP status; if that is unknown, too, the message says that the answer cannot be
+    used."""
     if code in FAILURES:
         return FAILURES[code]
     if status == 402:

@@ -1,9 +1,9 @@
 """Payments of deposits as operations of the ledger, the journal's table of operations.
 
-One operation pays a deposit and holds the claim on it until the operation is refused, so that no
-deposit is paid twice. Payments by the faucet or the wallet are single operations. Payments by a
-bundle or a part of a batch are children of its operation and change state with it in one
-transaction.
+Each payment of a deposit is one operation. Until this operation is refused, no other one can be
+recorded for the same deposit, so that no deposit is paid twice. A payment by the faucet or the
+wallet stands alone. A payment by a bundle, or as a part of a batch, is a child of the operation
+that pays all of them, and changes its state together with that operation.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ By = Literal["faucet", "wallet", "bundle"]
 
 
 class Sum(Struct, frozen=True, omit_defaults=True):
-    """An amount of a token in base units. ``contract`` is the token's contract (the mint on
-    Solana), or None for the chain's coin. ``prepaid`` is True for an amount that the EntryPoint
-    contract keeps to pay gas."""
+    """An amount of one token in base units. ``contract`` is the token's contract (on Solana its
+    mint), or None for the chain's own coin. ``prepaid`` is True if the EntryPoint contract keeps
+    this amount to pay gas."""
 
     PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
 
@@ -57,9 +57,10 @@ def begin_payment(
     state: State | None = None,
     hash_: str | None = None,
 ) -> Operation:
-    """Commits that the payment of an order is being sent, or that the wallet's payment is shown for
-    signature. The operation is a child of ``payer`` if that pays several orders. Raises ClaimTaken
-    if the order has a payment that was not refused."""
+    """Records the payment of an order before it is sent, or before the wallet shows it for
+    signature. ``by`` says who pays. ``payer`` is the id of the operation that pays several orders
+    with this one among them; None for a single payment. Raises ClaimTaken if the order already has
+    a payment that was not refused."""
     return ledger.begin(
         "deposit",
         {"by": by, "body": body.decode("utf-8", "replace")},
@@ -72,9 +73,9 @@ def begin_payment(
 
 
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
-    """Commits that transaction ``hash_`` paid a deposit; returns True if the operation's state
-    changed. If the operation was refused before but paid all the same, a second one records the
-    payment, so that nobody pays again."""
+    """Records that transaction ``hash_`` paid a deposit; returns True if the state of the operation
+    ``act`` changed. If ``act`` was recorded as refused but the deposit was paid all the same, a new
+    operation records this payment, so that nobody pays the deposit again."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -90,8 +91,8 @@ def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) 
 
 
 def waits_for_signature(payment: Operation) -> bool:
-    """True if the wallet was not asked to sign yet, so that no signature exists for this
-    payment."""
+    """Returns True if the wallet was not asked to sign this payment yet, so that no signature for
+    it exists."""
     return payment.state is State.PREPARED
 
 
@@ -117,9 +118,10 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Makes ``payer`` the only payer of these orders. Raises ClaimTaken if one of them has another
-    payment that was not refused. A payment by an ended bundle with unknown outcome is taken
-    over."""
+    """Records the operation ``payer`` as the only one that pays these orders. If an earlier bundle
+    already has the payment of an order, ``payer`` takes that payment over, but only if the bundle
+    has ended and the payment's outcome is unknown. Raises ClaimTaken if an order has any other
+    payment that was not refused."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -129,8 +131,8 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """Commits that ``payer`` paid these orders, even if their payments were marked otherwise
-    before."""
+    """Records that the operation ``payer`` paid these orders, even if their payments were recorded
+    as refused or unknown before."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:

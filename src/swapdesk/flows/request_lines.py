@@ -30,8 +30,9 @@ _TEMPLATES = {operation.name: operation.path for operation in OPERATIONS}
 
 
 class LoggedCall(Struct, frozen=True, rename="camel"):
-    """One row of the request log: only texts, each safe to show. ``code`` is the service's error
-    code, else what went wrong if no answer came; ``status`` is ``—`` if there was no answer."""
+    """One row of the request log. All fields are texts that are safe to show. ``status`` is the
+    HTTP status, or ``—`` if no answer came. ``code`` is the service's error code; without an
+    answer, it says what went wrong."""
 
     at: datetime
     method: str
@@ -72,7 +73,8 @@ def concerns(exchange: Exchange, names: Collection[str]) -> bool:
 
 
 def logged_call(exchange: Exchange) -> LoggedCall:
-    """Returns the row of one attempt; a repetition shows its number."""
+    """Returns the log's row for one attempt at a call. If the call was attempted before, the row
+    shows the attempt's number."""
     path, query = _target(exchange)
     again = f"  attempt {exchange.attempt}" if exchange.attempt > 1 else ""
     return LoggedCall(

@@ -122,8 +122,8 @@ _DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
     lambda one: one.mined,
     lambda one: one.state in LEFT,
 )
-"""Tests in order of precedence. The first test that a transaction of a nonce passes makes this
-transaction decide the state of that nonce."""
+"""Tests for the transactions that share one nonce, the most important test first. The first test
+that any of these transactions passes selects the transaction whose state counts for the nonce."""
 
 
 def same_nonce(
@@ -142,10 +142,10 @@ def same_nonce(
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
-    """Returns the transaction that decides the state of a payment for which several were signed: an
-    executed one, else one in a block, else one that was sent, else the newest. So a replacement
-    with a higher fee that was never sent does not hide the transaction that was. None if ``signed``
-    is empty."""
+    """Returns, of several transactions signed for one payment, the one that decides the payment's
+    state: an executed one, else one in a block, else one that was sent, else the newest. So a
+    replacement with a higher fee that was never sent does not hide the transaction that was sent.
+    None if ``signed`` is empty."""
     for decides in _DECISIVE:
         deciding = [transaction for transaction in signed if decides(transaction)]
         if deciding:
@@ -161,9 +161,10 @@ def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTran
 
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
-    """Returns the deciding one of the transactions with these purposes that are not final; None if
-    there is none. ``purposes`` exclude cancellations, because a cancellation has the intent of the
-    transaction that it cancels."""
+    """Returns the transaction that decides the state (:func:`decisive`), chosen among those that
+    have one of these purposes and are not final; None if there is none. Callers leave cancellations
+    out of ``purposes``, because a cancellation has the same intent as the transaction that it
+    cancels."""
     return decisive(
         [
             transaction
@@ -174,9 +175,9 @@ def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> Signed
 
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
-    """Returns the transaction that decides the payment of ``one``: ``one`` itself, or a replacement
-    with a higher fee. Under one intent and purpose, all transactions of a nonce make the same call,
-    whatever their fee. Raises WalletError."""
+    """Returns the transaction that decides whether the payment of ``one`` is made: ``one`` itself,
+    or a replacement with a higher fee. The two can stand for each other, because all transactions
+    with the same intent, purpose and nonce make the same call. Raises WalletError."""
     if one.nonce is None:
         return one
     place = same_nonce(one, await client.transactions(one.intent_id))
@@ -194,9 +195,9 @@ async def current(client: WalletClient, one: SignedTransaction) -> SignedTransac
 
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
-    """Returns the transaction with its state read from its chain. The bytes are not sent again,
-    because the caller is about to replace the transaction. Raises WalletError; Refused if this
-    wallet did not sign the transaction."""
+    """Returns the transaction with this hash after reading its state from its chain. The
+    transaction is not sent again, because the caller is about to replace it. Raises WalletError;
+    Refused if this wallet did not sign the transaction."""
     transaction = next(
         (transaction for transaction in await client.transactions() if transaction.hash == hash_),
         None,
@@ -209,8 +210,9 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
 
 
 class Pace(Struct, frozen=True):
-    """Waiting times: ``look`` is seconds between two looks at a chain or the service; ``patience``
-    is seconds for which a payment is followed before the next start of the desk has to continue."""
+    """How long to wait. ``look`` is the pause in seconds between two looks at a chain or the
+    service. ``patience`` is the number of seconds for which this run follows a payment; after that,
+    the next start of the desk continues."""
 
     look: float = 1.0
     patience: float = 300.0
@@ -221,9 +223,9 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a transaction came. ``transaction`` is the one that decides, final or not. ``reason``
-    is the last message of the chain or wallet. ``error`` is the error that ended the waiting early;
-    None if time ran out."""
+    """How far a payment came. ``transaction`` is the one that decides its state, which may still be
+    open. ``reason`` is the last message of the chain or wallet. ``error`` is the error that ended
+    the waiting early; None if no error did."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -234,9 +236,9 @@ class Delivered(Struct, frozen=True):
         return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
-        """Returns the outcome of a transaction that the trader signed as a single step. ``in_vain``
-        and ``code`` are used if the transaction had no effect. ``meanwhile`` says where the money
-        is as long as the result is unknown."""
+        """Turns this result into the outcome of a transaction that the trader signed as a single
+        step. If the transaction had no effect, the outcome has ``code`` and the message
+        ``in_vain``. As long as the result is unknown, ``meanwhile`` says where the money is."""
         transaction = self.transaction
         if transaction.state is State.DONE:
             return Outcome(hash=transaction.hash)
@@ -248,9 +250,9 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """Returns True if a later look may bring another result. Bytes that a Solana node rejects may
-    still be executed until their blockhash expires; only then does the chain show that they were
-    not."""
+    """Returns True if the error may pass, so that the chain is looked at again. For example, a
+    Solana node may reject bytes that are still executed before their blockhash expires.
+    ``contested`` is True if another transaction may use the same nonce."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":
@@ -261,7 +263,8 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
 # Proposing, agreeing, signing
 
 MOST_LOOKS = 5
-"""How often a payload is shown because the chain or the wallet changed during its review."""
+"""How often a payload is shown at most, because the chain or the wallet changed while the trader
+looked at it."""
 
 _NOT_TAKEN = frozenset({"chain_unreachable", "chain_refused"})
 LOOK_AGAIN = frozenset({"stale_review", "unknown_review"})
@@ -284,9 +287,9 @@ reason."""
 
 
 class Turn(Struct, frozen=True):
-    """The current signature of a group. ``need`` is the amount of one token, for ``payees``
-    deposits or, if ``payees`` is 0, for the smart account itself. The signature is ``number`` of
-    ``total`` fundings or signatures."""
+    """One of the signatures that a group of orders needs, when it becomes due. ``number`` and
+    ``total`` count these signatures. ``need`` is the amount of one token that is signed for: for
+    ``payees`` deposits or, if ``payees`` is 0, for funding the smart account."""
 
     need: Sum
     payees: int
@@ -316,7 +319,7 @@ class Watch:
         """Called when the next signature of a group begins."""
 
     def moved(self) -> None:
-        """Called when the journal has a new state of a group."""
+        """Called after a new state of a group was written to the journal."""
 
 
 # Why nothing was signed, or nothing is final
@@ -343,7 +346,8 @@ class NotSignable(Exception):
         """The code of the first rule that refuses."""
 
     def next(self, otherwise: str) -> str:
-        """Returns who acts next, chosen by the rule that refuses."""
+        """Returns who acts next if this rule refused to sign; ``otherwise`` if the rule says
+        nothing about that."""
         return rule_next(self.code, otherwise)
 
 
@@ -359,22 +363,22 @@ class StillOpen(Exception):
 
 
 class Entry:
-    """The journal's entry of a transaction. This base class writes nothing: for transactions that
-    pay nobody, such as a revocation, the wallet's own records suffice. ``fresh`` is True if this
-    run began the entry."""
+    """Records one transaction in the journal, step by step. This base class writes nothing: for
+    transactions that pay nobody, such as a revocation, the wallet's own records suffice. ``fresh``
+    is True if this run began the entry."""
 
     fresh = True
 
     def begin(self) -> None:
-        """Commits what is about to be signed. Raises JournalUnavailable, and then nothing is
-        signed."""
+        """Records what is about to be signed. Raises JournalUnavailable if that fails, and then
+        nothing is signed."""
 
     def signed(self, hash_: str) -> None:
         """Commits the hash before the transaction is sent; called again by every run that follows
         the transaction."""
 
     def given(self, signature: Signature) -> None:
-        """Commits the signature of a document before it is handed on."""
+        """Records the signature of a document before the caller hands the signature on."""
 
     def done(self, hash_: str) -> None:
         """Commits that ``hash_`` was executed and had its effect."""
@@ -385,10 +389,11 @@ class Entry:
 
 
 class ActEntry(Entry):
-    """An entry that records a wallet transaction as an operation of the ledger. The operation is
-    committed by ``begin``, or was committed by an earlier run (``act``). An ended operation is not
-    opened again; if a transaction is signed all the same, it gets an operation of its own. Raises
-    ClaimTaken if another operation holds the claim, and then nothing is sent."""
+    """Records a wallet transaction as an operation of the ledger, the journal's table of
+    operations. ``begin`` writes the operation, unless an earlier run wrote it and it is passed as
+    ``act``. An operation that has ended is not opened again; if a transaction is signed all the
+    same, it gets an operation of its own. Raises ClaimTaken if another operation already pays for
+    the same thing, and then nothing is sent."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -434,13 +439,13 @@ Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One transaction that the trader signs as a single step. It is either still to be signed
-    (``review``, which may be refused), or was signed by an earlier run and is not final
-    (``transaction``); then its bytes are sent again.
+    """One transaction that the trader signs as a single step.
 
-    ``client`` returns the wallet agent's client and is called on sending. ``ended`` turns the
-    result into an outcome. ``replaces`` is the transaction whose nonce this one reuses; the chain
-    executes only one of the two.
+    Either the transaction is still to be signed: then ``review`` shows it, and the review may say
+    that signing is refused. Or an earlier run signed it and it is not final: then it is
+    ``transaction``, and it is sent again unchanged. ``client`` is called on sending and returns the
+    wallet agent's client. ``ended`` turns the result into an outcome. ``replaces`` is another
+    transaction with the same nonce; the chain executes only one of the two.
     """
 
     client: Callable[[], Awaitable[WalletClient]]
@@ -461,7 +466,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why the trader's confirmation is not enough to sign, in sentences; None if it is."""
+        """Why the wallet does not sign after the trader has only confirmed: a rule refuses, or a
+        phrase has to be typed. The text is one sentence; None if confirming is enough."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -513,8 +519,9 @@ class Transactor:
         return tuple(transaction for transaction in signed if transaction.purpose in purposes)
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
-        """Returns the signed transaction that pays the intent or still may, which a new attempt
-        continues. A transaction counts even if it was never sent. None if there is none."""
+        """Returns the signed transaction that has paid the intent or still may pay it; a new
+        attempt continues this transaction instead of signing another one. A transaction counts even
+        if it was never sent. None if there is none."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]
@@ -579,14 +586,15 @@ class Transactor:
     # Behind the signature
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
-        """Gives up a transaction that was never sent, and returns it; returns any other
-        unchanged."""
+        """Gives up a transaction that was never sent, and returns it as it is then. A transaction
+        in any other state is returned unchanged."""
         if signed.state is not State.PREPARED:
             return signed
         return await self._client.abandon(signed.hash)
 
     async def dispatch(self, signed: SignedTransaction) -> bool:
-        """Sends the bytes once without waiting; returns True if a node took them."""
+        """Sends the transaction once without waiting for its result. Returns True if a node
+        accepted it; False if no node was reached or the node rejected it."""
         try:
             self._watch.seen(await self._client.broadcast(signed.hash))
         except Refused as refused:
@@ -604,14 +612,13 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Sends the same bytes, as often as necessary, until they or another transaction of their
-        nonce are final, and commits the result before returning. Stops waiting after the time set
-        by the pace.
+        """Sends a signed transaction, unchanged and as often as necessary, until it or another
+        transaction with its nonce is final. Records the result before returning it. Stops waiting
+        after the time set by the pace, or at ``until`` if that is earlier.
 
         ``wanted`` returns False if the transaction may not be sent any more; it is then given up if
-        no node has seen it. ``contested`` is True if another transaction of the same nonce may be
-        executed at any moment; a rejection is then followed by another look at the chain. ``until``
-        is the latest time to wait.
+        no node has seen it. ``contested`` is True if another transaction with the same nonce may be
+        executed at any moment; if a node rejects this one, the chain is then looked at again.
         """
         entry.signed(signed.hash)
         self._watch.seen(signed)
@@ -649,7 +656,9 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """Sends the bytes if the chain does not have them; returns the transaction that decides."""
+        """Sends the transaction if the chain does not have it and ``wanted`` is True; if ``wanted``
+        is False, gives up a transaction that was never sent. Returns the transaction that decides
+        the payment's state."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
         state = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
@@ -671,8 +680,9 @@ class Transactor:
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
-    """Returns the error for these findings. If a chain could not be read, that is no verdict on the
-    payload, so the error is one after which the chain is asked again later."""
+    """Returns the error for the findings of a review. If a finding says that the chain could not be
+    read, nothing was decided about the payload, so the error is one after which the chain is asked
+    again later. Otherwise it is NotSignable."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:
             return Refused("chain_unreachable", finding.words.rstrip("."))

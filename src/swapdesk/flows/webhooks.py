@@ -51,7 +51,8 @@ DEADLINE = 15.0
 headers. Single bytes in between do not extend the time."""
 GONE = 410
 WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
-"""Seconds between two tries of a delivery; the last value is used for all further tries."""
+"""Seconds to wait after the first, second and further tries of a delivery; the last value is used
+for all later tries."""
 LOOK_SECONDS = 0.5
 """Seconds between two looks at the journal, which other desks also write to."""
 _AT_ONCE = 200
@@ -193,8 +194,8 @@ class TakenLog:
             pass
 
     def begins(self, newest: int) -> int:
-        """Returns the number of the last journal event before this receiver's first delivery;
-        ``newest`` if the receiver is new."""
+        """Returns the number of the journal event after which deliveries to this receiver begin.
+        For a new receiver, this is ``newest``, so that the receiver gets no earlier event."""
         self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
         row = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
         return int(row.fetchone()[0])
@@ -217,8 +218,9 @@ class TakenLog:
 
 class OrderWebhooks:
     """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's clock,
-    not the sandbox's, because receivers check the time of a signature by real time. ``only`` are
-    the ids of the orders to send; None sends all. ``told`` is called after every try."""
+    not the sandbox's, because receivers compare the time in a signature with real time. ``only``
+    are the ids of the orders to send; None sends all. ``told`` is called after every try of a
+    delivery."""
 
     def __init__(
         self,

@@ -1,10 +1,10 @@
 """``swapdesk serve --config``: serves the chains and venues that a file names.
 
-The service is one process without a supervisor, a node or a control, or several processes over one
-database. Each of these processes answers requests, carries out what is due, or does both. The
-catalogue has the chains of the file, and of their tokens those that a pool of the file trades.
-There is no source of market prices, so the service states no amounts in dollars and scans no
-tokens.
+The service runs without a supervisor, a node or a control. It is one process, or several processes
+over one database, each of which answers requests, carries out the work that falls due, or does
+both. The catalogue contains the chains that the file names, and those of their tokens that a pool
+in the file trades. There is no source of market prices, so the service states no amounts in dollars
+and scans no tokens.
 """
 
 from __future__ import annotations
@@ -256,9 +256,10 @@ def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]
 
 
 async def check_nodes(readers: Iterable[OnchainReader]) -> None:
-    """Raises ServiceRefused if a node serves another chain than the file says.
+    """Raises ServiceRefused if a node serves a different chain from the one that the file names.
 
-    A node that does not answer is only logged: its chain has no quotes until the node answers.
+    If a node does not answer, this is only logged, and its chain has no quotes until the node
+    answers.
     """
     for reader in readers:
         try:
@@ -275,10 +276,12 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
-    """Serves until SIGTERM or SIGINT; a second signal aborts the requests that are still under way.
+    """Serves requests until SIGTERM or SIGINT; a second signal aborts the requests that are still
+    under way.
 
-    Prints one JSON line when the service is ready. With ``workers``, this process only answers, and
-    that many other processes carry out what is due. Raises ServiceRefused.
+    Prints one JSON line when the service is ready. Without ``workers``, this process also carries
+    out the work that falls due. With ``workers``, it only answers requests, and that many worker
+    processes (0 for none) carry out this work. Raises ServiceRefused.
     """
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
@@ -286,7 +289,8 @@ def serve_configured(file: Path, config: ServiceConfig, workers: int | None = No
 
 
 def work_configured(file: Path, config: ServiceConfig) -> None:
-    """Carries out what is due for every process over the same store, until SIGTERM or SIGINT.
+    """Carries out the work that falls due, on behalf of every process that uses the same store,
+    until SIGTERM or SIGINT.
 
     Prints one JSON line when the work begins. Raises ServiceRefused.
     """
@@ -348,11 +352,8 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store of a file.
-
-    A store that another service uses with another id for a chain of the same name is refused.
-    Raises ServiceRefused.
-    """
+    """Opens the store that the configuration names. Raises ServiceRefused, for example if another
+    service uses the store and has a different id for a chain of the same name."""
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:
@@ -440,8 +441,11 @@ async def _work(
 
 
 def _tell_left_out(config: ServiceConfig) -> None:
-    """Logs which venues were omitted, once the service is ready: an earlier warning would hide the
-    message about what prevents the start."""
+    """Logs which venues were omitted.
+
+    This is called only once the service is ready, because an earlier warning would hide the message
+    about what prevents the start.
+    """
     for entry in config.lacking:
         logger.warning("left out: venues.%s: %s", entry.code, entry.shortfall)
 
@@ -473,9 +477,11 @@ _REFUSED_SECONDS = 2.0
 async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
-    """Runs worker processes, restarts each one that dies, and ends them with this process.
+    """Runs worker processes while the context is open, and ends them when it is left. A worker that
+    dies is restarted.
 
-    Raises ServiceRefused if a worker does not begin.
+    If ``metrics`` is given, each worker serves its metrics on a port of its own, counted up from
+    the port in ``metrics``. Raises ServiceRefused if a worker does not begin.
     """
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
@@ -498,8 +504,8 @@ async def _beside(
 
 
 async def _kept(child: Child, clock: Clock) -> None:
-    """Keeps a worker running until cancelled, and retries one that is refused, since its database
-    or its file may become usable again."""
+    """Keeps a worker running until cancelled. A worker that refuses to start is tried again,
+    because its database or its file may become usable later."""
     while True:
         try:
             await child.keep()

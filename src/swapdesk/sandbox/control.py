@@ -113,10 +113,8 @@ class FaultBody(FaultAdd):
 
 
 class ControlRefused(Exception):
-    """Raised to answer a control request with a status other than 200.
-
-    ``fields`` says what is wrong, by the name of the input.
-    """
+    """Raised to answer a control request with a status other than 200. ``fields`` maps the name of
+    each wrong input to what is wrong with it."""
 
     def __init__(
         self, status: int, code: str, message: str, fields: dict[str, str] | None = None
@@ -133,7 +131,7 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 
 
 class WorldPace:
-    """The clock and the speed of the world, as the node last stated them."""
+    """Keeps the sandbox's clock and the ``speed`` of world time as the node last reported them."""
 
     def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -141,7 +139,8 @@ class WorldPace:
         self.follow(time)
 
     def follow(self, time: Mapping[str, Any]) -> None:
-        """Sets clock and speed from an answer of ``clock_get`` or ``clock_set``."""
+        """Sets the clock and the speed from ``time``, the node's answer to ``clock_get`` or
+        ``clock_set``."""
         self._clock.advance_to(float(str(time["offset"])))
         self.speed = Decimal(str(time["speed"]))
 
@@ -247,7 +246,7 @@ class Control:
 
     async def _deposit(self, request: Request) -> dict[str, Any]:
         """Pays the deposit of an order, from the faucet or a customer's account; returns the
-        ``hash``."""
+        ``hash`` of the payment."""
         body = await _body(DepositBody, request)
         order = await self._order(body.service_id)
         if order.deposit_address is None:
@@ -271,8 +270,8 @@ class Control:
         return {"hash": str(paid["hash"])}
 
     async def _legs(self, request: Request) -> dict[str, Any]:
-        """Returns the ``legs`` of the order ``?serviceId=`` as the exchanges know them, which the
-        API does not show: venue, tokens, amounts, hashes and status."""
+        """Returns the ``legs`` of the order ``?serviceId=`` as the exchanges know them: venue,
+        tokens, amounts, hashes and status. The API does not show these legs."""
         order = await self._order(request.query_params.get("serviceId", ""))
         positions: tuple[Literal["in", "out"], ...] = ("in", "out")
         wanted = [
@@ -283,8 +282,8 @@ class Control:
         return {"legs": [_leg(leg) for leg in legs]}
 
     async def _order(self, service_id: str) -> StoredOrder:
-        """Returns an order of any account, also of an account that pays for each call. Raises
-        ControlRefused if there is none."""
+        """Returns an order by its id, whichever account it belongs to. Raises ControlRefused if
+        there is no such order."""
         order = await self._store.orders.current(service_id)
         if order is None:
             raise ControlRefused(404, "NOT_FOUND", "There is no such order.")
@@ -297,8 +296,8 @@ class Control:
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 
     async def _give(self, request: Request) -> dict[str, Any]:
-        """Gives coins or tokens of an embedded chain; returns the ``hash``, on Solana the
-        ``signature``."""
+        """Gives coins or tokens of an embedded chain to an address; returns the ``hash`` of the
+        payment, on Solana its ``signature``."""
         body = await _body(GiftBody, request)
         # Not to be repeated: it pays again.
         gift = gift_of(body.chain, body.address, body.token, body.amount)
@@ -353,10 +352,10 @@ class Control:
         return {"fault": name, "times": body.times}
 
     async def _require_known(self, body: FaultBody) -> None:
-        """Raises ControlRefused if the selected order, group, quote, exchange or chain does not
-        exist.
+        """Raises ControlRefused if the order, group, quote, exchange or chain that a fault selects
+        does not exist.
 
-        A quote is deleted 15 minutes after it ended, unless it became an order.
+        A quote no longer exists 15 minutes after it ended, unless it became an order.
         """
         if body.service_id is not None:
             await self._order(body.service_id)
@@ -370,7 +369,7 @@ class Control:
             raise _invalid("chain", f"there is no chain {body.chain!r}")
 
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
-        """Clears every fault, and ends all holds."""
+        """Clears every fault. Deposits that an exchange holds for a check are released."""
         self._faults.active.clear()
         self._layer.open_streams()
         await self._ledger.call("fault_clear")
@@ -416,10 +415,9 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
-    """Returns the parameters of the payment that the node shall make; ``token`` is as in GiftBody.
-
-    Raises ControlRefused.
-    """
+    """Returns the parameters of the node's method ``fund`` that pays a gift; ``token`` is as in
+    GiftBody. Raises ControlRefused if the chain, the address, the token or the amount cannot be
+    used."""
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")

@@ -5,8 +5,8 @@ process computes the same. Deposits, payouts and refunds are stored in the node 
 key, and are reached over its JSON-RPC, as at a real exchange. Amounts in the node are in base
 units.
 
-No fixed rate is stored. The name of a rate has the time it was given and a digest of its terms, so
-that every process can check it (contract 6.28).
+Fixed rates are not stored. Instead, the name of a rate contains the time it was given and a digest
+of its terms, so that every process can check it (contract 6.28).
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def rate_name(
     terms: Terms,
     at: datetime,
 ) -> str:
-    """Returns the name of the fixed rate that swaps ``amounts`` (in, out) of ``pair``, given at
-    ``at``."""
+    """Returns the name of a fixed rate at which a venue swaps ``amounts`` (in, out) of ``pair``.
+    ``at`` is the time at which the rate is given."""
     moment = (at - _EPOCH) // _MILLISECOND
     figures = (*(format(short(amount), "f") for amount in (*amounts, terms.markup)),)
     facts = (seed, venue, *pair, *figures, terms.receive, moment)
@@ -87,7 +87,8 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """Returns when a fixed rate was given; None if the text is not the name of a rate."""
+    """Returns the time at which a fixed rate was given, which its name contains; None if ``rate``
+    is not the name of a rate."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
@@ -102,7 +103,8 @@ _STEADY = Decimal("0.25")
 
 
 def closed(venue: VenueRow, at: datetime) -> bool:
-    """Returns True if the exchange accepts neither quote requests nor orders now."""
+    """Returns True if the exchange is closed at that time, so that it accepts neither quote
+    requests nor orders."""
     outage = venue.outage
     if outage is None:
         return False
@@ -111,7 +113,8 @@ def closed(venue: VenueRow, at: datetime) -> bool:
 
 
 def latency_of(seed: int, venue: VenueRow, at: datetime) -> float:
-    """Returns the seconds until a question asked now is answered."""
+    """Returns how many seconds the exchange takes to answer a quote request that is made at
+    ``at``."""
     moment = int(at.timestamp()) // SLOW_SECONDS
     swing = noise(seed, venue.code, "latency", moment)
     if venue.slow is not None and noise(seed, venue.code, "slow", moment) < _SLOW_BELOW:
@@ -168,8 +171,8 @@ _CLOSED = "the exchange is closed for the moment"
 class SimulatedExchange:
     """A simulated exchange.
 
-    ``speed`` returns the speed of the world. Each call of a client meets the ``faults`` that wait
-    for this exchange.
+    ``speed`` returns how many times faster world time runs than sandbox time. Each call of a client
+    is subject to those of the ``faults`` that wait for this exchange.
     """
 
     def __init__(
@@ -246,8 +249,8 @@ class SimulatedExchange:
         return VenueQuote(*amounts, minutes, limits, rate, now + FIXED_VALID)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Opens a leg as the protocol says. A key that already opened a leg gets that leg, even if
-        a new one would be refused now."""
+        """Opens a leg as the venue protocol says. If a leg with this key is already open, returns
+        that leg's deposit instruction, even if a new leg would be refused now."""
         await self._meet()
         try:
             params = self._opening(leg)
@@ -376,9 +379,10 @@ class SimulatedExchange:
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
-    """Returns the amounts in and out; None if the book holds less than the amount to receive.
+    """Returns the amounts (in, out) of a quote.
 
-    An amount to receive is paid out to the last unit of the token, never less.
+    An ``amount`` to receive is rounded up to the token's smallest unit, so that never less is paid
+    out. Returns None if the book holds less than that.
     """
     if terms.receive:
         wanted = quantize(amount, pair[1].row.decimals, up=True)

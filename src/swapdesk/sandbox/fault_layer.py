@@ -23,7 +23,8 @@ _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 
 
 class BrokenRequest(Struct):
-    """A request that a fault applies to, and the service behind it; ``seconds`` is the fault's."""
+    """A request that a fault applies to, with the service that would answer it. ``seconds`` are
+    those that were set with the fault."""
 
     seconds: float
     clock: Clock
@@ -96,7 +97,8 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""Functions that answer a request that meets a fault, by the name of the fault."""
+"""Functions that answer a request in place of the service when a fault applies to it, by the name
+of the fault."""
 
 
 class BrokenStream:
@@ -110,15 +112,16 @@ class BrokenStream:
         self._timer: asyncio.Task[None] | None = None
 
     async def send(self, message: Message) -> None:
-        """Sends this frame, then the one that was held back; before a close, the held frame is sent
-        first."""
+        """Sends this frame, and then the frame that was held back, if any. If this frame closes the
+        stream, the held frame is sent first."""
         if message["type"] == "websocket.close":
             await self._let_go()
         await self._send(message)
         await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
-        """Holds a frame back for at most this long; a frame held before is sent now."""
+        """Holds a frame back for at most this many seconds. If an earlier frame is still held back,
+        that frame is sent now."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
@@ -209,10 +212,11 @@ class FaultLayer:
             stream.forget()
 
     def _met_by(self, frame: str) -> ActiveFault | None:
-        """Returns the fault that applies to a frame, and counts it.
+        """Returns the fault that applies to a frame of a stream, and counts it as used; None if no
+        fault applies.
 
-        A drop without an order applies to every frame, a fault of an order to the frames that name
-        the order. Only updates are sent twice or held back.
+        A drop without an order applies to every frame. A fault with an order applies only to the
+        frames that name the order. Only frames that carry updates are sent twice or held back.
         """
         named = {fault.value for fault in self._faults.active if f'"{fault.value}"' in frame}
         about = {("operation", STREAM), *(("serviceId", order) for order in named)}
@@ -222,7 +226,8 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """Cuts every open stream if a waiting fault drops all streams."""
+        """Cuts every open stream if a fault that drops all streams is waiting. New streams are then
+        refused for the seconds of that fault."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:
@@ -250,8 +255,9 @@ class FaultLayer:
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """Returns the operation at a path below ``/v2``, with the order or group in the path; empty if
-    there is no such operation."""
+    """Returns what a fault can select in a request: the ``operation`` with this method and this
+    path below ``/v2``, and the order or group that the path names. Empty if there is no such
+    operation."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -300,7 +306,10 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns what a fault does with the bundle of a group before the bundle is sent, and counts
-    the fault; None without a fault."""
+    """Returns how a fault changes the end of the bundle that pays the deposits of a group of
+    orders: ``fail``, ``withdraw`` or ``hold``.
+
+    The fault is counted as used. Returns None if no fault applies to the group.
+    """
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

@@ -1,6 +1,7 @@
 """The active faults of one process; each is removed once it has happened as often as asked.
 
-The faults end with the process. Faults of a leg of an order are stored in the node's books.
+These faults are lost when the process ends. Faults of an order's leg are kept elsewhere, in the
+node's books.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "dr
 class ActiveFault(Struct):
     """A fault that was set.
 
-    If ``times`` is None, it lasts until faults are cleared. If ``selector`` is empty, it applies to
-    everything.
+    ``times`` is how many more times the fault happens; if it is None, the fault lasts until faults
+    are cleared. The fault applies to events that have ``value`` under ``selector``, or to
+    everything if ``selector`` is empty.
     """
 
     name: str
@@ -72,8 +74,8 @@ class ActiveFaults:
         ]
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
-        """Returns the oldest fault with one of these names that applies to an event, and counts it;
-        None if there is none."""
+        """Returns the oldest fault with one of these names that applies to an event, and counts the
+        fault as used; None if no fault applies."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)
@@ -90,6 +92,6 @@ class ActiveFaults:
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Returns True if a fault applies to the next request, receipt or transaction of a chain,
-        and counts it."""
+        """Returns True if a fault with this name applies to the next request, receipt or
+        transaction of a chain. The fault is then counted as used."""
         return self.take((name,), {("chain", chain)}) is not None

@@ -45,10 +45,12 @@ logger = logging.getLogger(__name__)
 
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request for a host name that is not served, or None.
+    """Returns the status and the reason with which to refuse a request for a host name that is not
+    served; None for other requests.
 
-    If another site led a browser here by DNS rebinding, ``Host`` has the name of that site.
-    ``hosts`` are names served besides the loopback ones.
+    Such a request comes from another site that used DNS rebinding to direct a browser here: its
+    ``Host`` is then the name of that site. ``hosts`` are the names that are served besides the
+    loopback ones.
     """
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
@@ -56,9 +58,11 @@ def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int,
 
 
 def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request that another site sent, or None.
+    """Returns the status and the reason with which to refuse a request that another site sent; None
+    for other requests.
 
-    A request is refused if ``Host`` has a name that is not served or ``Origin`` names another site.
+    A request counts as sent by another site if ``Host`` has a name that is not served or ``Origin``
+    names another site.
     """
     refused = misdirected(headers, hosts)
     origin = headers.get("origin")
@@ -70,8 +74,8 @@ def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str]
 def refusal(
     headers: Mapping[str, str], token: str, hosts: frozenset[str]
 ) -> tuple[int, str] | None:
-    """Returns status and reason to refuse a request that another site sent or that lacks the token,
-    or None."""
+    """Returns the status and the reason with which to refuse a request that another site sent or
+    that lacks the token; None if the request is allowed."""
     refused = misled(headers, hosts)
     given = headers.get(TOKEN_HEADER, "").encode()
     if refused is None and not hmac.compare_digest(given, token.encode()):
@@ -100,14 +104,15 @@ URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
 """Most bytes of all header fields of a request."""
 FRAMING_LIMIT = 1024 * 1024
-"""Most bytes of a body besides its content, that is of chunk sizes and trailers."""
+"""Most bytes of a request's body that are not content but chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
 """Most header fields of a handshake; the WebSocket library leaves a longer handshake without an
 answer."""
 
 REQUEST_SECONDS = 20.0
-"""Seconds in which the head of a request must arrive, and again its body."""
+"""Seconds in which the head of a request must arrive. Its body then has the same number of
+seconds."""
 STUCK_SECONDS = 30.0
 """Seconds without progress after which an answer is aborted."""
 LEAVE_SECONDS = 5.0
@@ -199,8 +204,9 @@ class _Outflow:
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
         """Returns True if the output of a connection has made no progress for too long.
 
-        ``waiting`` is the number of pending bytes. ``ending`` means that no more bytes follow; then
-        the time limit is not extended for a reader that takes the rest slowly.
+        ``waiting`` is the number of pending bytes. ``ending`` is True if no more bytes will follow.
+        The time limit is then LEAVE_SECONDS in all, so a reader that takes the remaining bytes
+        slowly gets no more time. Otherwise it is STUCK_SECONDS without progress.
         """
         seen = -1 if ending else waiting
         if seen != self._seen:
@@ -319,7 +325,8 @@ class BoundedHttp(HttpToolsProtocol):
         raise ValueError(message)
 
     def sweep(self, now: float) -> None:
-        """Refuses or aborts what has taken too long."""
+        """Refuses a request that has not arrived in time, and aborts a connection whose output
+        makes no progress."""
         closing = self.transport.is_closing()
         if self._outflow.is_stuck(self.transport.get_write_buffer_size(), closing, now):
             self.transport.abort()
@@ -377,8 +384,8 @@ class BoundedHttp(HttpToolsProtocol):
     def _refuse(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
         """Sends an error answer and closes the connection.
 
-        If another answer is awaited or has begun, only closes, because the error would be taken for
-        that answer.
+        If an earlier answer is awaited or has begun, the connection is only closed, because the
+        caller would take the error for that answer.
         """
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
@@ -413,8 +420,8 @@ def _is_nonce(key: bytes) -> bool:
 
 
 class BoundedStream(WebSocketsSansIOProtocol):
-    """A WebSocket connection that ends with its last frame, whether or not the peer reads the
-    frame."""
+    """A WebSocket connection that is closed after its last frame, even if the peer does not read
+    that frame."""
 
     config: BoundedConfig
 
@@ -453,8 +460,8 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.shutdown()
 
     def sweep(self, now: float) -> None:
-        """Aborts a connection that was closed but does not end. Slow readers before the close are
-        timed by the application."""
+        """Aborts a connection that was closed but does not end. As long as a connection is open,
+        the application itself times slow readers."""
         if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
@@ -476,10 +483,10 @@ SHUTDOWN_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
 """Seconds that a replaced service has to finish what it began."""
 IDLE_SHARE = 0.1
-"""Share of the drain time for which idle connections are kept open, in case a request is already
-under way.
+"""Share of the drain time after which an ending server closes idle connections.
 
-A caller that sends a request on a closed connection cannot know whether it was carried out.
+Idle connections are not closed earlier, because the next request may already be under way. A caller
+that sends a request on a closed connection cannot know whether it was carried out.
 """
 HANDSHAKE_SECONDS = 0.25
 """Seconds for which a server that is told to end still finishes connections that are being
@@ -492,10 +499,11 @@ pings (contract 11.7)."""
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
-    """Returns False for log records of uvicorn that report no defect.
+    """Returns False for those log records of uvicorn that look like errors but report no defect,
+    and True for all others.
 
-    uvicorn logs a request that was cut off by the end of the server with its whole stack, and a
-    handshake that was refused with plain HTTP as incomplete. Neither is a defect.
+    uvicorn logs a request that was cut off by the end of the server with its whole stack. It also
+    logs a handshake that was refused with plain HTTP as incomplete. Neither is a defect.
     """
     raised = record.exc_info[1] if record.exc_info else None
     refused = record.msg == "ASGI callable returned without completing handshake."
@@ -578,12 +586,13 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Refuses new connections, while pending ones are still accepted.
+    """Refuses new connections, while connections that wait to be accepted still are.
 
-    Closing a listening socket resets every connection that was not yet accepted, together with a
-    request that its caller may have sent by then. A filter therefore drops the first packet of new
-    connections. The caller tries again after a second and is then refused. As the request was never
-    sent, a proxy hands it to another process.
+    The socket is not simply closed, because closing it resets every connection that was not yet
+    accepted, together with a request that its caller may have sent by then. Instead, a filter drops
+    the first packet of each new connection. The caller's system repeats the packet after a second
+    and is then refused, because the socket is closed by then. Since no request was sent, a proxy
+    can hand it to another process.
     """
     if sys.platform != "linux":
         return

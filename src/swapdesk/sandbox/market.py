@@ -81,8 +81,8 @@ BUCKET_SECONDS = 10
 """Seconds of sandbox time for which an exchange's price stays the same."""
 
 KEPT = 16_384
-"""Most answers that each cache here keeps: two legs over an intermediary ask for the same pair with
-many amounts."""
+"""Most answers that each cache of this module keeps. There are many, because the two legs of a
+route over an intermediary ask for the same pair with many amounts."""
 
 PAYOUT_DECIMALS = 8
 PAYOUT_CONFIRMATIONS = 1
@@ -212,11 +212,12 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
 def minutes_of(
     venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
 ) -> Decimal:
-    """Returns the exchange's estimate of the time from the deposit on, in minutes of sandbox time.
+    """Returns the exchange's estimate of the time from the deposit to the payout, in minutes of
+    sandbox time.
 
-    The estimate exceeds what the exchange needs; at speed 1 it is 9 to 21 minutes. At a higher
-    speed it is shorter, except for the share of chains whose slots ignore the speed, and of polls,
-    which have a shortest interval.
+    The estimate exceeds what the exchange needs; at speed 1 it is 9 to 21 minutes. A higher speed
+    shortens the estimate, except for two parts: the time on chains whose blocks ignore the speed,
+    and the polls, whose interval cannot become shorter than a minimum.
     """
     phases = (
         (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),

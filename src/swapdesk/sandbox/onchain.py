@@ -185,7 +185,8 @@ def _places(chain: str, venue: str) -> list[PoolPlace]:
 
 
 def _assets(chain: str) -> dict[str, str]:
-    """Returns the assets that the relayer holds, by contract: those of every token in a pool."""
+    """Returns the codes of the assets that the relayer holds, by token contract. The relayer holds
+    every token that is in a pool of the chain."""
     return {
         checksummed(address_of(token)): asset_of(token).code
         for pool in pools_of(chain)

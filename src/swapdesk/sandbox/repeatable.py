@@ -67,19 +67,21 @@ from swapdesk.service.store.store import Store
 T = TypeVar("T")
 
 BEGINNING = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
-"""The time at which every repeatable world begins."""
+"""The time at which the sandbox's clock begins in every repeatable run."""
 _HOST, _PORT = "127.0.0.1", 9
-"""Address of the world's URLs, at which nothing listens, so that a request that does not use the
-transport fails."""
+"""Host and port in the URLs of a repeatable sandbox. Nothing listens there, so that a request that
+does not use the transport fails."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
 TICK_SECONDS = 2.0
-"""World seconds between two steps of the node; each step costs computing time."""
+"""Seconds of world time between two steps of the node; they are not shorter because each step costs
+computing time."""
 _WATCHED_BY_LOOP = 1
 """How many files the loop itself watches: the pipe with which it wakes itself."""
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """A selector that skips waiting if the loop waits for nothing but time."""
+    """A selector that does not really wait if the loop only waits for a time. It adds the seconds
+    of each wait, real or skipped, to ``passed``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,7 +136,8 @@ def repeatable_clock() -> SystemClock:
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running world, with its clock, its ready line and the transport to its applications."""
+    """A running sandbox for repeatable runs: its clock, its ready line, and the transport that
+    reaches its applications."""
 
     clock: SystemClock
     ready: Mapping[str, Any]
@@ -142,7 +145,8 @@ class RepeatableWorld(Struct, frozen=True):
 
 
 class WorldTransport(httpx2.AsyncBaseTransport):
-    """Carries HTTP and streams to the applications of the world, without a socket."""
+    """Carries HTTP and streams to the applications of the sandbox in the same process, without a
+    socket."""
 
     def __init__(self) -> None:
         self._applications: list[tuple[str, ASGIApp]] = []

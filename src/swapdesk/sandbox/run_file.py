@@ -59,8 +59,8 @@ def write_run_file(directory: Path, ready: ReadyLine) -> Path:
 
 
 def read_run_file(directory: Path) -> ReadyLine | None:
-    """Returns the content of the run file, whether or not a sandbox runs; None if the file is
-    missing or cannot be read as one."""
+    """Returns the ready line that the run file contains, even if the sandbox no longer runs; None
+    if the file is missing or is not a valid run file."""
     try:
         return ReadyLine.from_line(read_private(directory / RUN_FILE, _LIMIT))
     except (OSError, ValueError):

@@ -42,11 +42,8 @@ _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 
 
 class VenueEntry(Struct, frozen=True):
-    """A venue of the file.
-
-    ``lacks`` lists what is missing before the venue can be served. ``secret`` is the key of the
-    wallet with which it sends.
-    """
+    """A venue of the file. ``lacks`` lists what is missing before the venue can be served.
+    ``secret`` is the private key of the wallet that sends the venue's transactions."""
 
     code: str
     name: str
@@ -83,7 +80,8 @@ class PaymentsEntry(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """The level of the log, and whether the lines about requests contain the caller's address."""
+    """The settings of the log: its ``level``, and whether the lines about requests contain the
+    caller's address (``addresses``)."""
 
     level: str = "info"
     addresses: bool = False
@@ -106,8 +104,9 @@ class MetricsEntry(Struct, frozen=True):
 class ServiceConfig(Struct, frozen=True):
     """The content of a service file.
 
-    ``intermediaries`` are (symbol, chain). Without ``payments`` every call needs credentials.
-    Without ``store`` all data is kept in a file in the directory ``data``.
+    ``intermediaries`` are the tokens at which the two legs of a private route may meet, as (symbol,
+    chain). Without ``payments`` every call needs credentials. Without ``store`` all data is kept in
+    a file in the directory ``data``.
     """
 
     data: Path
@@ -555,7 +554,8 @@ class _Reading:
             raise ValueError(f"{file} cannot be read: {error.strerror or error}") from None
 
     def _lacks(self, kind: str, keys: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns what this program lacks to serve a kind of venue."""
+        """Returns what is missing before this program can serve a venue of this ``kind``. ``keys``
+        are the keys that the file sets for the venue."""
         if kind == "exchange":
             credentials = "credentials_file: the credentials of an account there"
             return (

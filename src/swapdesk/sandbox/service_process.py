@@ -142,16 +142,15 @@ class HostCheck:
 
 DATABASE = "service.db"
 WORLD = "world"
-"""Name of the file in a data directory that holds the identity of the world."""
+"""Name of the file in a data directory that holds the identity of its data, which a new data
+directory does not share."""
 NODE_SECONDS = 15.0
 """Seconds that the service waits for the node at its start."""
 
 
 class SandboxService(Struct, frozen=True):
-    """The service and its control as ASGI applications, over one store.
-
-    ``door`` is the service behind its faults and its host check.
-    """
+    """The service and its control as ASGI applications, over one store. ``door`` is the service
+    with the layers in front of it: the fault layer and the host check."""
 
     application: Starlette
     door: HostCheck
@@ -275,18 +274,17 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 async def _opened(data: Path, url: str | None) -> Store:
-    """Opens the store of a directory. A database at a URL is refused if another world uses it.
-
-    Raises SchemaError and StoreUnavailable.
-    """
+    """Opens the store of a directory. Raises SchemaError and StoreUnavailable, and refuses a
+    database at a ``url`` that another sandbox uses."""
     if url is None:
         return Store.open(data / DATABASE)
     return await Store.connect(store_at(url), {"the sandbox": _identity(data)})
 
 
 def _identity(data: Path) -> str:
-    """Returns the identity of the directory's world, drawn on the first call. A new world gets a
-    new identity, because only the key is kept from a directory that was put aside."""
+    """Returns the identity of the data in a directory, drawn on the first call. It is not derived
+    from the key, because the key of a directory that was put aside is used again for the new data,
+    which needs a new identity."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()

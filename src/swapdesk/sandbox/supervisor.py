@@ -60,7 +60,8 @@ class ChildRefused(Exception):
 
 
 class OldWorld(ChildRefused):
-    """Raised if the data directory belongs to another release or to other tables."""
+    """Raised if the data directory was begun by another release or from other tables, so that this
+    release cannot use it."""
 
 
 class ChildSilent(Exception):
@@ -69,7 +70,7 @@ class ChildSilent(Exception):
 
 class Child:
     """A child process that runs ``python -m module``. ``orders`` is called at every start and
-    returns what the child reads on stdin."""
+    returns the orders that the child reads from its stdin."""
 
     def __init__(
         self,
@@ -164,8 +165,8 @@ def makers_of(directory: Path) -> list[dict[str, str]]:
 
 LOOPBACK = "127.0.0.1"
 NOT_FREE = 7
-"""Exit code with a lifeline if another sandbox still holds the directory, for example what is left
-of a killed one."""
+"""Exit code of a sandbox with a lifeline if another sandbox still holds the data directory, for
+example because children of a killed sandbox have not ended yet."""
 
 
 class ServeOptions(Struct, frozen=True):
@@ -173,10 +174,12 @@ class ServeOptions(Struct, frozen=True):
 
     ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what the data directory holds,
     else 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends. With ``tokens`` the
-    catalogue is filled up with generated tokens (world_generator). ``chain_ids`` are those of the
-    embedded EVM chains; ``dialect`` says whose names the service writes. ``names`` are further host
-    names besides ``host``. ``store`` is the URL of the service's database; without it the database
-    is a file in ``data``.
+    catalogue is filled up to that size with generated tokens (world_generator).
+
+    ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the names of fields and
+    chains in the service's answers: those of the ``contract``, or those of the public service
+    (``vendor``). ``names`` are further host names besides ``host``. ``store`` is the URL of the
+    service's database; without it the database is a file in ``data``.
     """
 
     data: Path
@@ -249,7 +252,8 @@ async def _run(
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
     """Starts the sandbox; returns False if told to stop before it was ready.
 
-    If the directory belongs to an old world, puts the directory aside and raises OldWorld.
+    If the directory holds data that this release cannot use, puts the directory aside and raises
+    OldWorld.
     """
     try:
         return await sandbox.start(stop)

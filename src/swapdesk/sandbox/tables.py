@@ -46,8 +46,9 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 class ChainRow(Struct, frozen=True):
     """A chain of the catalogue.
 
-    ``beat`` is ``slots`` if its blocks ignore the speed of the world, else ``world``.
-    ``confirmations`` is how many a venue waits for before it credits a deposit.
+    ``beat`` says how its blocks are timed: ``world`` if they follow the speed of world time,
+    ``slots`` if they ignore it. ``confirmations`` is how many confirmations a venue waits for
+    before it credits a deposit.
     """
 
     name: str
@@ -64,8 +65,9 @@ class ChainRow(Struct, frozen=True):
     beat: Literal["world", "slots"] = "world"
 
     def chain_id_of(self, ids: ChainIds) -> int | None:
-        """Returns the EVM chain id; None for a chain of another kind. With ``sandbox`` ids the
-        sandbox's chains cannot be mistaken for the real ones."""
+        """Returns the EVM chain id; None for a chain that is not an EVM chain. The ``sandbox`` ids
+        differ from the real ones, so that no program mistakes a chain of the sandbox for the real
+        chain."""
         if self.chain_id is None or ids == "sandbox":
             return self.chain_id
         return self.chain_id - SANDBOX_CHAIN_IDS
@@ -113,8 +115,8 @@ CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
 
 
 ChainIds = Literal["sandbox", "real"]
-"""The kinds of chain ids: ``sandbox`` is 1,337,000,000 + the real id (interfaces 3), ``real`` is
-for clients from outside."""
+"""The kinds of EVM chain ids. ``sandbox`` ids are 1,337,000,000 + the real id (interfaces 3).
+``real`` ids are those of the real chains, for clients from outside the sandbox."""
 
 GAS_LIMIT = 30_000_000
 """Gas limit of every block; it is fixed, although py-evm would let it drift."""
@@ -182,8 +184,8 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
 
 
 Seen = Literal["", "fresh", "stale"]
-"""State of a token's scan when the world begins: never selected (empty), scanned lately, or scanned
-long ago."""
+"""State of a token's scan when the sandbox's data begins: the token was never selected (empty),
+scanned lately (``fresh``), or scanned long ago (``stale``)."""
 
 
 class TokenSpec(Struct, frozen=True):
@@ -244,8 +246,8 @@ HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv"))
 
 FULL = Decimal(1)
 THIN = Decimal("0.004")
-"""Liquidity of a thinly traded asset: the factor on an exchange's usual depth and largest
-amount."""
+"""Factor by which an exchange's usual depth and largest amount are multiplied for a thinly traded
+asset."""
 
 
 class AssetRow(Struct, frozen=True):
@@ -375,8 +377,8 @@ HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
 
 
 LAST_RANK = 120
-"""Last rank of an asset that pools and makers hold; assets that are traded less are not swapped on
-chains."""
+"""Highest rank number of an asset that pools and makers hold. Assets with a higher number are
+traded less and are not swapped on chains."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
@@ -453,16 +455,20 @@ class VenueRow(Struct, frozen=True, eq=False):
     reach: int = 100
     """Percent of the assets with ``everywhere`` False that the exchange lists."""
     memo_deposits: bool = True
-    """True if the exchange has, on chains with memos, one address for all legs and a memo for each;
-    False if each leg has an address."""
+    """True if, on chains with memos, the exchange uses one address for all legs and gives each leg
+    a memo; False if each leg gets an address of its own."""
     static_deposits: bool = False
     """True if the exchange has two deposit addresses on each chain, which open orders use in
     turn."""
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
-    """Minutes closed, minutes of a round, and minute of the round at which the exchange closes, in
-    sandbox time; rounds are counted from the epoch. None if it never closes."""
+    """When the exchange is closed, which happens once in every round: (minutes that it stays
+    closed, minutes of a round, minute of the round at which it closes).
+
+    The minutes are sandbox time, and rounds are counted from the epoch. None if the exchange never
+    closes.
+    """
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)

@@ -50,7 +50,7 @@ INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
 """Tokens at which the two legs of a private route may meet, as (chain, symbol), the best first."""
 
 _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
-"""Chains on which one bundle or one transaction can pay the deposits of a whole group."""
+"""Chains on which one bundle or one transaction can pay the deposits of a whole group of orders."""
 
 
 class WorldToken(Struct, frozen=True, eq=False):
@@ -252,17 +252,19 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
 
 
 def _exchange_symbol(token: WorldToken) -> str:
-    """Returns the symbol that exchanges use: ``ETH`` on the asset's home chain, ``ETHBASE``
-    elsewhere."""
+    """Returns the symbol that exchanges use for a token, such as ``ETH`` on the home chain of the
+    asset and ``ETHBASE`` on the chain ``base``."""
     at_home = token.asset is not None and token.asset.home == token.row.chain
     symbol = token.row.symbol.upper()
     return symbol if at_home else symbol + token.row.chain.upper()
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Returns the priority of a token; the lowest comes first. The home token of an asset comes
-    before its copies, which follow in the order of the chains. None for an unverified token or one
-    without an asset."""
+    """Returns a number that ranks a token in lists; tokens with a lower number come first.
+
+    The home token of an asset comes before its copies on other chains, which follow in the order of
+    the chains. None for an unverified token or one without an asset.
+    """
     if token.asset is None or token.row.unverified:
         return None
     place = _places()[token.asset.code] * 1000
@@ -300,7 +302,7 @@ SCAN_SECONDS = 0.4
 
 FRESH_AGE = timedelta(hours=2)
 STALE_AGE = timedelta(days=9)
-"""Age of a stale scan when the world begins."""
+"""Age of a stale scan when the sandbox's data begins."""
 
 _PASSING = frozenset(
     {
@@ -360,7 +362,7 @@ class Scanner:
         return self.verdict(token, self._clock.now())
 
     def verdict(self, token: Token, now: datetime) -> TokenSecurityScan:
-        """Returns the result of a scan that ends at ``now``."""
+        """Returns the result of a scan of the token that is finished at ``now``."""
         row = self._rows.get(token.id)
         chance = _chance(self._seed, token.id, "verdict")
         verdict = _guess(token, chance) if row is None else row.verdict
@@ -372,8 +374,8 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """Returns the scan that a token had when the world began; None if nobody had selected the
-    token."""
+    """Returns the scan that a token already had at ``begin``, when the sandbox's data began; None
+    if nobody had selected the token."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE
@@ -407,9 +409,11 @@ def _guess(token: Token, chance: int) -> str:
 def scan_with(
     verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
-    """Returns the record of a scan at ``at`` with a TokenSpec's ``verdict``.
+    """Returns the record of a scan that was made at ``at``.
 
-    ``chance``, a byte, selects which findings are given for the verdict.
+    ``verdict`` is a verdict as in TokenSpec. ``chance`` (0 to 255) selects which findings are given
+    for the verdict. ``bridged`` is True for a copy made by a bridge. ``life`` is how long the
+    result is valid; without it, this depends on the verdict.
     """
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)

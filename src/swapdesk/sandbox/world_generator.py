@@ -133,8 +133,8 @@ def build_catalog(
 def generate_tokens(
     seed: int, count: int, chains: Sequence[Chain], begin: datetime
 ) -> Iterator[Token]:
-    """Yields ``count`` tokens on these chains. With a smaller count these are the first tokens of a
-    larger one."""
+    """Yields ``count`` tokens on these chains. A smaller ``count`` yields the first of the tokens
+    that a larger one yields."""
     places = [chain for chain in chains if chain.short_name in _SHARES]
     weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
     random = Random(f"tokens {seed}")
@@ -207,8 +207,8 @@ def _contract(chain: ChainRow, seed: bytes) -> str:
 def _scan(
     copies: bool, unverified: bool, random: Random, begin: datetime
 ) -> TokenSecurityScan | None:
-    """Returns the scan of a token that was selected before, as two in five were, else None; some
-    scans are stale."""
+    """Returns the scan that a generated token had before ``begin``; None for the three in five
+    tokens that were never selected. One in five scans is stale."""
     chance = random.random()
     stale, byte = random.random() < 0.2, random.randrange(256)
     if chance > 0.4:

@@ -41,13 +41,13 @@ class ApiKey(Struct, frozen=True):
 
 
 class Partner(Struct, frozen=True):
-    """An account of the service, with any number of keys.
+    """An account of the service, with any number of API keys.
 
-    With ``read_limits`` None reads are not limited. ``fixed_rates`` is True if the account may ask
-    for fixed rates. ``default_markup``, in percent, applies if a request names none. ``fee_share``,
-    in percent of the venue's fee, replaces the share of the tier. ``allowed_origins`` are the pages
-    that may use the account's ``partner-id`` (``https://shop.example``); without any, every page
-    may.
+    ``read_limits`` is None if reads are not limited. ``fixed_rates`` is True if the account may ask
+    for fixed rates. ``default_markup``, in percent, is used for requests that name no markup.
+    ``fee_share``, in percent of the venue's fee, replaces the share of the tier; None keeps the
+    tier's share. ``allowed_origins`` lists the websites that may use the account's ``partner-id``
+    (``https://shop.example``); if the list is empty, every website may.
     """
 
     partner_id: str
@@ -89,7 +89,8 @@ TIERS = {
         read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
     ),
 }
-"""The terms of an account without overrides, by tier (contract 2.9, 12.7, 17.8)."""
+"""The terms of an account by its tier; overrides of the account replace them (contract 2.9, 12.7,
+17.8)."""
 
 Windows = tuple[int, int, int]
 
@@ -109,7 +110,8 @@ class Overrides(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class StoredKey(ApiKey, frozen=True, kw_only=True):
-    """``revoked`` is the time of revocation; None while the key is active."""
+    """An API key as it is stored. ``revoked`` is the time at which the key was revoked; None while
+    the key is active."""
 
     PRINTED: ClassVar = {
         "apiKey": "key", "scope": "scope", "dialect": "dialect",
@@ -121,9 +123,14 @@ class StoredKey(ApiKey, frozen=True, kw_only=True):
 
 
 class StoredPartner(Struct, frozen=True):
-    """An account with the terms in force; ``overrides`` names those that differ from its tier.
-    ``feeShare`` and ``defaultMarkup`` are in percent; without ``origins`` every page is allowed;
-    ``read`` None: not limited. ``keys`` are in the order they were made, revoked ones included."""
+    """An account with the terms in force. ``overrides`` holds the terms that differ from those of
+    the tier.
+
+    ``PRINTED`` names the fields as commands print them: ``feeShare`` and ``defaultMarkup`` are in
+    percent, and ``read`` is None if reads are not limited. Without ``origins`` every website may
+    use the account's ``partner-id``. ``keys`` are in the order in which they were made, and include
+    revoked keys.
+    """
 
     PRINTED: ClassVar = {
         "partnerId": "partner_id", "name": "name", "tier": "tier", "suspended": "suspended",
@@ -153,7 +160,8 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def terms(self) -> Partner:
-        """The account as requests use it: overrides if they are set, else the terms of its tier."""
+        """The account with its terms in force: for each term its override, if there is one,
+        otherwise the term of the tier. Revoked keys are left out."""
         tier, own = TIERS[self.tier], self.overrides
         return replace(
             tier,
@@ -209,8 +217,8 @@ _BAD = "The API credentials are missing, malformed or unknown."
 class Directory:
     """The partners of the service, by key and by id.
 
-    ``version`` is the store's number of changes of partners when these were read, 0 if none was
-    read from the store.
+    ``version`` is the number of changes of partners that the store had counted when these partners
+    were read. It is 0 if they do not come from the store.
     """
 
     def __init__(self, partners: Iterable[Partner]) -> None:

@@ -64,15 +64,17 @@ logger = logging.getLogger(__name__)
 
 
 WARM_SECONDS = 3.0
-"""Seconds from the start until the chains are warmed, so that the first page is answered before."""
+"""Seconds from the start of the process until the chains are warmed. The delay lets the process
+answer its first page before it loads the chains."""
 
 
 class Onchain(Struct, frozen=True):
-    """On-chain venues, and the chains they trade on by short name.
+    """On-chain venues, and the chains that they trade on, by the chain's short name.
 
-    ``readers`` are the EVM chains, ``solana`` the others. ``bundler`` makes the bundles of groups.
-    ``payments`` are the terms of calls without credentials, and the facilitator that settles their
-    payments; with None such calls are refused.
+    ``readers`` are the EVM chains, ``solana`` the Solana chains. ``bundler`` builds and submits the
+    bundles that pay the deposits of groups of orders. ``payments`` holds the terms for calls that
+    are paid one by one, and the facilitator that settles their payments. If ``payments`` is None,
+    calls without credentials are refused.
     """
 
     venues: Sequence[DexVenue] = ()
@@ -96,7 +98,8 @@ class Onchain(Struct, frozen=True):
 
 _RESTART_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
-"""Seconds between two reads of changed partners and verdicts, and between two writes of counts."""
+"""Seconds between two reads of changed partners and security verdicts, and between two writes of
+request counts."""
 
 _Work = Callable[[], Awaitable[None]]
 
@@ -154,10 +157,11 @@ class Role(Flag):
 async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
-    """Cancels ``work`` once a newer release has changed the schema so that this one is excluded.
+    """Waits until a newer release has changed the database so that this release must not use it,
+    then cancels ``work`` and sets ``stop``.
 
-    Nothing is read or written from then on. The newer release finishes what was begun, as after a
-    crash.
+    From then on this process reads and writes nothing. The newer release finishes the work that was
+    begun, as it would after a crash of this process.
     """
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)

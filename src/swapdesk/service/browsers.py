@@ -1,9 +1,10 @@
-"""Requests from browsers: which pages may send them, and read the answers.
+"""Requests from browsers: which websites may send them, and read the answers.
 
-``partner-id`` is meant for frontends. So an operation that takes it answers pages of every origin,
-unless the partner lists those it allows (contract 2.13, 2.14). An API key must not be used by a
-page of another site. So a foreign origin is refused with ``Authorization``, and by the stream,
-which takes keys only (contract 2.15).
+``partner-id`` is meant for code in browsers. So operations that accept it answer pages of every
+website, unless the partner lists the allowed ones (contract 2.13, 2.14). An API key must not be
+used by a page of another website, so a request from such a page is refused if it carries
+``Authorization``. The order stream accepts keys only, so it refuses every such page (contract
+2.15).
 """
 
 from __future__ import annotations

@@ -98,15 +98,15 @@ class BuiltOperation(Struct, frozen=True):
     version: EntryPointVersion
     chain_id: int
     funding: Call
-    """The call by which the owner funds the account.
+    """The call by which the owner funds the smart account.
 
-    For the native coin it sends ``Build.deposit_needed``, once for the whole bundle. If a bundle
-    has tokens alone, no call sends the wei for its gas; they have to be sent to the account
-    besides.
+    If the bundle pays native coins, the call sends ``Build.deposit_needed``, once for the whole
+    bundle. If the bundle pays tokens only, no call sends the wei for gas, so the owner has to send
+    this wei separately.
     """
     token_amount: int | None = None
-    """Units of the token that ``funding`` moves, 0 if the account holds enough; None for the native
-    coin."""
+    """Units of the token that the call ``funding`` transfers; 0 if the account holds enough of the
+    token already, None for the native coin."""
 
 
 class Build(Struct, frozen=True):
@@ -125,8 +125,9 @@ class Build(Struct, frozen=True):
 class Landed(Struct, frozen=True):
     """An operation that is in a block.
 
-    ``success`` is what the EntryPoint's event says about the inner calls, never the transaction's
-    status. ``reason`` is the error of the inner calls.
+    ``success`` is True if the EntryPoint's event reports that the inner calls succeeded. The status
+    of the transaction does not count, because a transaction can succeed although the inner calls
+    failed. ``reason`` is the error of the inner calls.
     """
 
     transaction_hash: str
@@ -360,10 +361,11 @@ async def _look(
 
 
 async def _with_gas(client: EvmClient, part: OperationPart, draft: UserOperation) -> UserOperation:
-    """Returns the operation with gas as the bundler estimates it.
+    """Returns the operation with gas limits as the bundler estimates them.
 
-    An account without the tokens cannot execute its calls yet. Their gas is then an upper bound,
-    and only the rest is estimated.
+    An account that does not hold the tokens yet cannot execute its calls, so the bundler cannot
+    estimate their gas. In that case the gas of the calls is an upper bound, and only the rest is
+    estimated.
     """
     try:
         limits = await _estimated(client, draft)
@@ -405,8 +407,8 @@ def _funding(
 
 
 def _read_landed(document: Any, wanted: str, height: int) -> Landed:
-    """Returns the outcome by the EntryPoint's event alone; the bundler's own statement is not
-    trusted."""
+    """Returns the outcome that the EntryPoint's event reports. The bundler's own statement about
+    the outcome is not trusted."""
     answer = fields(document)
     inner = fields(answer.get("receipt"))
     receipt = read_receipt(inner, digest(inner.get("transactionHash")))

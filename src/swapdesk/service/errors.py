@@ -1,4 +1,5 @@
-"""Refusals: the exception that becomes the body of an error answer (contract 3.1)."""
+"""Refusals: the exception that the service turns into the body of an error answer (contract
+3.1)."""
 
 from __future__ import annotations
 

@@ -77,8 +77,8 @@ class Hub:
         look."""
 
     async def run(self) -> None:
-        """Delivers what is committed from now on; if the store does not answer, it is asked
-        again."""
+        """Delivers every change that is committed from now on, until cancelled. If the store does
+        not answer, the hub asks again."""
         self.delivered = None
         silence = Silence(log, "hub: the store")
         try:
@@ -143,7 +143,8 @@ class Hub:
         return sum(map(len, self._subscribers.values()))
 
     def close(self) -> None:
-        """Ends every connection with 1012, also those that join later."""
+        """Ends every connection with close code 1012. Connections that join later are ended,
+        too."""
         self._closed = True
         self._end_all()
 
@@ -170,18 +171,19 @@ class Hub:
         return await self._desk.known(partner_id, service_ids)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns an order like :meth:`find`, in the state that was announced last or a newer
-        one."""
+        """Returns the partner's order, in the state that was announced last or in a newer state;
+        None if :meth:`find` would find no order."""
         news = self._news.get(service_id)
         if news is None or news.order.partner_id != partner_id:
             return await self.find(partner_id, service_id)
         return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
-        """Returns the ``order_update`` frame of an order; ``data`` is the object of ``GET
-        /orders/{id}``.
+        """Returns the ``order_update`` frame of an order. Its ``data`` is the object that ``GET
+        /orders/{id}`` returns.
 
-        Callers must ask for the order's owner alone.
+        The frame contains the whole order, so callers must send it to the order's owner only.
+        ``dialect`` decides whether field names are those of the contract or of the public service.
         """
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
@@ -379,10 +381,11 @@ class StreamConnection:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _note_backlog(self) -> None:
-        """Records since when too much waits to be sent.
+        """Records when the amount of unsent data became too large; forgets that time once the
+        amount is small again.
 
-        This also finds a slow reader that takes a little at a time, for which no single frame waits
-        long.
+        This also detects a slow reader that keeps taking a little data, so that no single frame
+        waits long.
         """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:

@@ -32,10 +32,8 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 
 class Told(Struct, frozen=True):
-    """What trusted proxies state about a request; None if they state nothing.
-
-    ``host`` is the name that the caller used.
-    """
+    """What trusted proxies state about a request. A field is None if they do not state it. ``host``
+    is the host name that the caller used."""
 
     address: str | None = None
     scheme: str | None = None
@@ -46,10 +44,11 @@ _NOTHING = Told()
 
 
 class Front(Struct, frozen=True):
-    """Where callers reach the service, and which proxies are before it.
+    """The address by which callers reach the service, and the proxies in front of the service.
 
-    ``public_url`` is the address that callers use, without the version; ``prefix`` begins the path
-    of a request when it arrives here; ``proxies`` are trusted.
+    ``public_url`` is that address without the API version. ``prefix`` is the part of the path that
+    precedes the API when a request arrives here. ``proxies`` are the networks of the proxies that
+    are trusted.
     """
 
     public_url: str = ""
@@ -97,10 +96,12 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address and what was stated with it, None without an address.
+        """Returns the caller's address, and the other parameters of the entry in which it was
+        found; None if there is no address.
 
-        The caller's is the first address from the right that is not a trusted proxy's. If an entry
-        without an address comes before, it is the last proxy's.
+        Entries are read from the right. The caller's address is the first that does not belong to a
+        trusted proxy. If an entry without a valid address comes first, the address read just before
+        that entry is returned, which is a trusted proxy's.
         """
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
@@ -144,9 +145,10 @@ def _node(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _elements(header: str) -> list[dict[str, str]]:
-    """Parses ``Forwarded`` (RFC 7239); returns an empty list if it is malformed.
+    """Parses the header ``Forwarded`` (RFC 7239); returns an empty list if the header is malformed.
 
-    Otherwise an open quote would swallow what the nearest proxy added.
+    A malformed header is not read in part, because an unclosed quote would swallow the entry that
+    the nearest proxy appended.
     """
     elements: list[dict[str, str]] = []
     pairs: dict[str, str] = {}

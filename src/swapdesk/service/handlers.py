@@ -63,7 +63,8 @@ class ServiceParts(Shared, frozen=True, kw_only=True):
 
 
 class RequestContext(Struct):
-    """A request after access and parsing; its row in the operations table names the models."""
+    """A request whose access was checked and whose parameters were parsed. Its row in the
+    operations table names the models of parameters and answer."""
 
     caller: Caller | None
     path: Any

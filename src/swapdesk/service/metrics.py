@@ -84,7 +84,8 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0)
-"""Upper bounds of the histogram's buckets, in seconds; a create may take 24."""
+"""Upper bounds of the histogram's buckets, in seconds. The last ones are long because creating an
+order may take 24 seconds."""
 CREATES = frozenset({"create_exchange", "create_private_send", "create_multi_exchange"})
 _BREAKER_STATES = ("closed", "open", "half_open")
 
@@ -142,8 +143,8 @@ class Scrape(Collector):
             yield gauge
 
     def _samples(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
-        """Yields each family of gauges with its samples; a family without samples is unknown
-        now."""
+        """Yields the name of each family of gauges with its samples. A family without samples means
+        that its value is unknown at this moment."""
         standing, backlog, pool = (
             self._standing,
             self._standing.backlog,

@@ -64,7 +64,7 @@ def state_name(status: int) -> str:
 _log = logging.getLogger("swapdesk.service.log")
 
 FIELDS = "fields"
-"""Name of the attribute of a log record that holds members of its line."""
+"""Name of the attribute of a log record that holds the additional members of its JSON line."""
 
 
 class Log:
@@ -127,7 +127,7 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
         "error": "the stack of a defect; absent for none",
     },
 }
-"""Descriptions of the members of a line, by event."""
+"""Descriptions of the members of a log line, by the event that the line reports."""
 
 
 class JsonLines(logging.Formatter):

@@ -403,10 +403,8 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
-    """Returns an entry per field; a list is described as a name that may be repeated.
-
-    Null is never allowed, because a query has no value for it.
-    """
+    """Returns an entry for each field of the model. A list is described as a parameter whose name
+    may be repeated. No parameter may be null, because a query string cannot express null."""
     if model is None:
         return []
     schema = model.model_json_schema(
@@ -509,11 +507,9 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
-    """Returns a link to the operation ``target``, whose inputs are taken from an answer by JSON
-    pointers.
-
-    Raises LookupError if the target does not have one of the inputs.
-    """
+    """Returns an OpenAPI link to the operation ``target``. The inputs of that operation are taken
+    from the answer that has the link, at the JSON pointers in ``taken``. Raises LookupError if
+    ``target`` does not have one of these inputs."""
     operation = BY_NAME[target]
     parameters = {*_names(operation.path_parameters), *_names(operation.query)}
     if unknown := taken.keys() - parameters - set(_names(operation.body)):

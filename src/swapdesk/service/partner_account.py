@@ -32,11 +32,12 @@ from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
 from swapdesk.wire.encoding.timestamps import rfc3339
 
 _PLACES = Decimal("0.00000001")
-"""Smallest fraction of every sum in the API (contract 12.8)."""
+"""Smallest fraction to which every sum of the API is given (contract 12.8)."""
 
 USUAL_DAYS = 30
 MOST_POINTS = 400
-"""Largest number of points of a chart, the last ones: more than a year of days (contract 12.5)."""
+"""Largest number of points of a chart. If there are more, only the last ones are returned. The
+number covers more than a year of days (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
 """The first and last day of a chart, 1970-01-01 and 2199-12-31, as ordinals."""
@@ -117,10 +118,8 @@ class PartnerAccount:
         return self._clock.now().astimezone(UTC).date()
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
-        """Returns the sums of all months or of one ``month`` (contract 12.2).
-
-        ``month`` is when a commission was earned, also for payouts.
-        """
+        """Returns the sums of commissions, of all months or of the one that ``month`` names
+        (contract 12.2). A payout belongs to the month in which its commission was earned."""
         days, payouts = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(days), self._today()
         if query.month is None:

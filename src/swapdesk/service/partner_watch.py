@@ -14,7 +14,7 @@ from swapdesk.service.access import Directory
 from swapdesk.service.store.store import Store
 
 KNOWN_SECONDS = 5.0
-"""Seconds for which a look at the store stays valid."""
+"""Seconds for which the result of a comparison with the store may be relied on."""
 
 
 class PartnerWatch:
@@ -40,9 +40,7 @@ class PartnerWatch:
         self._looked = begun
 
     async def require(self) -> None:
-        """Reads the partners again if the last look is too old.
-
-        Raises StoreUnavailable; the caller must then accept no key.
-        """
+        """Reads the partners from the store if the last successful read is too long ago. Raises
+        StoreUnavailable, after which the caller must accept no key."""
         if self._looked is not None and self._clock.monotonic() - self._looked > KNOWN_SECONDS:
             await self.look()

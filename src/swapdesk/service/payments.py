@@ -36,14 +36,18 @@ from swapdesk.wire.price_tiers import PRICES, PriceTier
 VERSION = 2
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
-"""Seconds that a payment must still be valid when it is settled; a settlement takes less."""
+"""Seconds for which a payment must still be valid at the moment of its settlement. A settlement
+takes less time than this."""
 CARRYING_SECONDS: Mapping[PriceTier, float] = {PriceTier.EXCHANGE: CARRY_SECONDS}
-"""Seconds that the call itself may take before the settlement, if it asks a venue or a chain."""
+"""Seconds that the paid call may take before its payment is settled, by price tier. A tier without
+an entry needs no such time."""
 FOLLOWED = timedelta(minutes=10)
-"""Time for which a transaction is still looked for after chains can no longer accept it."""
+"""Time for which the service still looks for a payment's transaction after the payment has ended.
+From that end on chains no longer accept it."""
 FOLLOW_SECONDS = 5.0
 PAYMENTS_KEPT = timedelta(days=1)
-"""Time for which a payment is remembered after its end; from the end on no chain accepts it."""
+"""Time for which a payment is remembered after it has ended. It need not be remembered longer,
+because no chain accepts it after its end."""
 PAYER_PREFIX = "x402:"
 LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
@@ -114,20 +118,22 @@ class CallPayment(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The payment's id; it is equal for two payments of which the chain executes only one."""
+        """The id of the payment. Of several payments with the same id the chain executes only
+        one."""
         return f"{self.terms.chain_id} {self.terms.asset} {self.payer} {self.nonce}"
 
     @property
     def ends(self) -> datetime:
-        """When chains stop accepting the payment; the last day of the calendar if that is never."""
+        """When chains stop accepting the payment. If that is later than the calendar allows, it is
+        the calendar's last second."""
         return datetime.fromtimestamp(min(self.valid_before, _LAST_SECOND), UTC)
 
 
 class Settled(Struct, frozen=True):
     """The outcome of a settlement.
 
-    ``transaction`` is the hash on the chain; if it is None, ``reason`` says why the payment does
-    not count. ``open`` is True if the payment may still be executed.
+    ``transaction`` is the hash of the transaction on the chain; None if the payment does not count,
+    and ``reason`` then says why. ``open`` is True if the chain may still execute the payment later.
     """
 
     transaction: str | None = None
@@ -202,7 +208,8 @@ class CallPayments:
     def needed(
         self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
-        """Returns the 402 for a call of ``url``; ``response`` is the value of
+        """Returns the exception for answering a call of ``url`` with 402 (payment needed).
+        ``reason`` says why a payment was rejected; ``response`` is the value of the header
         ``payment-response``."""
         entry = self._terms.entry(tier)
         required = {

@@ -41,10 +41,11 @@ WINDOW_SECONDS = (60, 3_600, 86_400)
 
 
 class RateDecision(Struct):
-    """The state of the window with the least room, as the ``ratelimit-*`` headers show it.
+    """The state of the rate-limit window in which the fewest calls are left, as the ``ratelimit-*``
+    headers show it.
 
-    ``resets_in`` is the seconds until that window ends. ``retry_after`` is set on a refused call:
-    whole seconds until every full window has ended.
+    ``resets_in`` is the number of seconds until that window ends. ``retry_after`` is set if the
+    call was refused: the number of whole seconds until every full window has ended.
     """
 
     limit: int
@@ -75,10 +76,9 @@ class LimitReached(ServiceError):
 
 
 class CallCount(Struct, frozen=True):
-    """The number of a partner's calls of one class in the current windows.
-
-    ``numbers`` and ``used`` are in the order of ``WINDOW_SECONDS``.
-    """
+    """The number of calls of one class that a partner has made in the current rate-limit windows.
+    ``numbers`` (which window since 1970) and ``used`` (calls in it) have an entry for each of
+    ``WINDOW_SECONDS``, in that order."""
 
     at: float
     numbers: tuple[int, ...]
@@ -86,10 +86,10 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """Returns the count from the rows of the store.
+        """Returns the count from the rows of the store at the time ``now``.
 
-        A window that has ended counts as empty. A later window that another process has begun
-        already is used.
+        A row whose window has ended counts as no calls. If a row is of a later window, which
+        another process has begun already, that window is used.
         """
         seconds = now.timestamp()
         by_length = {row.seconds: row for row in rows}
@@ -120,8 +120,8 @@ class CallCount(Struct, frozen=True):
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """Returns the index of the window with the fewest calls left; among equals the longest
-        one."""
+        """Returns the index of the window in which the fewest calls are left. If several windows
+        have equally few left, it is the longest of these."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
@@ -144,7 +144,8 @@ def _most(limits: RateWindows) -> tuple[int, int, int]:
 
 
 class CountedCall:
-    """A call that is counted when the store calls ``take``; then ``decision`` has its headers."""
+    """A call that the store counts by calling ``take``. After that, ``decision`` is the state of
+    the windows for the ``ratelimit-*`` headers."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -165,16 +166,16 @@ class CountedCall:
 
 
 SHARE = 16
-"""Number by which the calls left are divided to get a process's share; a share is at least one
-call."""
+"""Divisor for the size of a process's share: the calls that are left, divided by this number, but
+at least one call."""
 
 
 class CallShare(CountedCall):
-    """Calls that a process has counted in the store in advance, and admits without asking the
-    store.
+    """A number of calls that a process has counted in the store in advance, so that it can admit
+    them without asking the store.
 
-    ``left`` is the number of calls not admitted yet. The share may also remember a full window, so
-    that the store is not asked for a while.
+    ``left`` is the number of these calls that have not been admitted yet. The share also remembers
+    that a window is full, so that the store is not asked again within the same minute.
     """
 
     def __init__(
@@ -198,10 +199,9 @@ class CallShare(CountedCall):
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
-        """Admits one call; returns None if none is left for this minute or the limits have changed.
-
-        Raises LimitReached if a window was full.
-        """
+        """Admits one call of the share. Returns None if the share is used up, belongs to an earlier
+        minute or was made for other limits, so that the store has to be asked again. Raises
+        LimitReached if a window is full."""
         seconds = self._clock.now().timestamp()
         if self._count is None or limits != self._limits:
             return None
@@ -216,7 +216,8 @@ class CallShare(CountedCall):
 
     @property
     def unused(self) -> list[Usage]:
-        """The calls that were not admitted, for each window in which they were counted."""
+        """The calls of the share that were not admitted, as one entry for each window in which they
+        were counted."""
         if not self.left or self._count is None:
             return []
         rows = self._count.rows(self.counted, self.rate_class)
@@ -307,8 +308,8 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call that is counted in the commit of its work; None if the caller has no
-        limit."""
+        """Returns a call that will be counted in the commit that carries it out; None if the caller
+        has no limit for this class."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -358,10 +359,8 @@ class RateLimiter:
         return self._strangers.admit(address, self._clock.now())
 
     async def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Returns the state of the windows for a call that counted in none; None without a limit.
-
-        Raises StoreUnavailable.
-        """
+        """Returns the present state of the windows without counting a call; None if the caller has
+        no limit for this class. Raises StoreUnavailable."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -369,10 +368,8 @@ class RateLimiter:
         return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
-        """Gives back what is left of every share, and forgets full windows.
-
-        Raises StoreUnavailable; the calls that were left then stay counted.
-        """
+        """Subtracts the unused calls of every share from the counts in the store, and forgets which
+        windows are full. If StoreUnavailable is raised, unused calls may stay counted."""
         shares = list(self._shares.values())
         self._shares.clear()
         await self._give_back(shares)

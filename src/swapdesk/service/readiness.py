@@ -35,18 +35,18 @@ PROBE_SECONDS = 2.0
 OVERDUE_SECONDS = 10.0
 """Seconds for which an order may be due before this shows that no worker runs."""
 ABSENT_SECONDS = 60.0
-"""Seconds after which an unseen worker counts as absent: more than a restart takes, and than clocks
-may differ."""
+"""Seconds after which a worker that was not seen counts as absent. The time is longer than a
+restart takes, and longer than the clocks of two processes may differ."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
-    """The work that waits in the store; ages are in seconds, 0 if nothing waits.
+    """The work that waits in the store. Ages are in seconds; an age is 0 if nothing waits.
 
     ``overdue`` is the age of the oldest due order. ``untold`` is the age of the oldest change that
-    was not delivered to the streams of this process, None without streams. Both are None if the
-    clock is wrong. ``attended`` is True if a worker was seen lately, or if this process does all
-    the work.
+    the order streams of this process have not delivered yet; None if this process serves no
+    streams. Both are None if the clock of this process is wrong. ``attended`` is True if a worker
+    was seen lately, or if this process does all the work itself.
     """
 
     overdue: float | None
@@ -55,11 +55,13 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """The state of all parts; None for a part that did not answer.
+    """The state of all parts of the service that the readiness probe looks at.
 
-    ``works`` is True if this process's worker runs, and ``clock_is_right`` is by the last
-    comparison; both are ignored while the database is silent. ``outgrown`` is True if the database
-    belongs to a newer release, so that this process no longer uses it.
+    ``backlog`` is None if the database did not answer, and a chain's entry in ``heads`` is None if
+    its node did not. ``works`` is True if this process's worker runs. ``clock_is_right`` is the
+    result of the last comparison of clocks. Both are ignored if the database did not answer.
+    ``outgrown`` is True if the database belongs to a newer release, so that this process no longer
+    uses it.
     """
 
     backlog: Backlog | None
@@ -97,8 +99,9 @@ class Standing(Struct, frozen=True):
     def status(self) -> str:
         """``ready``, ``degraded`` or ``unready``.
 
-        ``degraded`` means that some of several nodes are silent. The other chains are still served,
-        and with ``unready`` the load balancer would drop every process at once.
+        ``degraded`` means that at least one chain node answers and at least one does not. This does
+        not count as ``unready``, because the load balancer would then stop using every process at
+        once, although the other chains can still be served.
         """
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)

@@ -21,8 +21,8 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""Name of a query parameter that is never a credential and never a parameter of ours (contract
-2.4)."""
+"""Name of a query parameter that is never accepted as a credential and is never a parameter of an
+operation (contract 2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -37,7 +37,8 @@ class NoParameters(RequestModel):
 
 
 def names_api_key(query_string: bytes) -> bool:
-    """Returns True if a query string names ``apiKey``, even in a malformed one."""
+    """Returns True if a query string has a parameter named ``apiKey``. This also works for a
+    malformed query string."""
     names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
     return any(unquote_to_bytes(name.replace(b"+", b" ")) == _API_KEY for name in names)
 
@@ -84,11 +85,8 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """Returns the body of a request.
-
-    Raises 415 if it is declared as something else than JSON, or as encoded; 413 as soon as it is
-    too long.
-    """
+    """Returns the body of a request. Raises 415 if the request declares a type other than JSON, or
+    an encoding. Raises 413 as soon as the body is longer than allowed."""
     content_type = request.headers.get("content-type", "")
     kind, *rest = (part.strip().lower() for part in content_type.split(";"))
     named = (part.partition("=") for part in rest)
@@ -139,8 +137,8 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """Adds to each field of a refusal the value that was sent in it, if there was one (contract
-    3.2)."""
+    """Adds to each field of a refusal the value that the caller sent in this field, unless none was
+    sent (contract 3.2)."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})

@@ -99,8 +99,8 @@ class Seen(Struct):
     paid: _Headers = ()
 
     def refused(self, error: ServiceError) -> None:
-        """Records the full window of a refused call and the time to retry, if a limit was the
-        reason."""
+        """Records the state of the full window and the time to retry, if the call was refused
+        because of a rate limit."""
         if isinstance(error, LimitReached):
             self.admission = error.decision
 
@@ -189,7 +189,8 @@ _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "or
 _AT_THE_DOOR = {rate_class: rate_class for rate_class in RateClass} | {
     RateClass.EXCHANGE: RateClass.ATTEMPT
 }
-"""The rate class in which a request counts on arrival; an exchange itself counts when it begins."""
+"""The rate class in which a request is counted on arrival, by the rate class of its operation. An
+exchange counts as an attempt on arrival, and as an exchange only when it begins."""
 _JSON = (b"content-type", b"application/json")
 
 
@@ -283,9 +284,10 @@ class Surface:
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
-        """Returns the payer of a handshake without credentials, None if it is not to be paid.
+        """Takes the payment for the handshake of an order stream and returns the payer. Returns
+        None if the handshake has credentials or payments are not accepted.
 
-        It costs as much as the state of an order.
+        The price is the same as for asking for the state of an order.
         """
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
@@ -390,9 +392,11 @@ class Surface:
         return await self._done(match, caller, request, seen, signed=signed)
 
     async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
-        """Returns the handler's answer to an exchange, which is counted only when it begins.
+        """Returns the handler's answer to a call that begins an exchange. The call is counted only
+        when the exchange begins.
 
-        If it is refused, the headers state the windows without counting the call.
+        If the call is not counted, because it was refused or repeated an earlier one, the
+        rate-limit headers state the windows without it.
         """
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
@@ -450,10 +454,12 @@ class Surface:
 
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
-        """Yields the payer once the payment is verified and stored.
+        """Yields the payer once the payment is verified and stored. The caller of this function
+        then carries out the paid call: if the call succeeds, the payment is settled; if the call is
+        refused, the payment is freed.
 
-        If the call succeeds, its payment is settled; if it is refused, the payment is freed. Raises
-        PaymentNeeded, also if the answer has to be withheld.
+        Raises PaymentNeeded if there is no valid payment, or if the settlement failed and the
+        answer has to be withheld.
         """
         payments = self._parts.payments
         assert payments is not None, "asked before"
@@ -492,10 +498,11 @@ class Surface:
             raise
 
     async def _require_knowledge(self) -> None:
-        """Raises SERVICE_UNAVAILABLE or StoreUnavailable without a right clock and current keys.
+        """Raises StoreUnavailable if the known keys may be outdated, and SERVICE_UNAVAILABLE if the
+        clock of this process is wrong.
 
-        Windows, prices and payments depend on both. The caller does not learn which is missing:
-        another process may answer, or this one later.
+        Rate limits, prices and payments depend on current keys and a right clock. The caller is not
+        told which of them is missing, because another process may answer, or this one later.
         """
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:
@@ -519,7 +526,8 @@ class Surface:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> bytes:
-    """Returns the ``Date`` header for a second since 1970; many answers share one."""
+    """Returns the value of the header ``Date`` for a second since 1970. It is cached, because many
+    answers are sent in the same second."""
     return formatdate(second, usegmt=True).encode()
 
 
@@ -531,10 +539,9 @@ def _path(scope: Scope) -> str:
 
 
 def _sent_by(scope: Scope) -> dict[str, str]:
-    """Returns the credential headers without surrounding blanks (RFC 9110 5.5).
-
-    A repeated header is joined into one text, so that two credentials are invalid.
-    """
+    """Returns the headers that say who sent a request, such as credentials and origin, without
+    surrounding blanks (RFC 9110 5.5). The values of a repeated header are joined into one text, so
+    a request with two credentials is refused as invalid."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
         header = _SAYS_WHO.get(name)
@@ -573,8 +580,8 @@ def _no_handshake(method: str) -> ServiceError:
 
 
 def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
-    """Returns the 402: an empty object for a program, a page for a person with a browser (contract
-    3.6)."""
+    """Returns the answer with status 402 (payment needed). A program gets an empty object, because
+    the headers say what to pay; a person with a browser gets a page (contract 3.6)."""
     headers = [(name.encode(), text.encode()) for name, text in needed.headers.items()]
     person = "text/html" in asked.get("accept", "") and "Mozilla" in asked.get("user-agent", "")
     if not person:

@@ -21,9 +21,10 @@ from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, Unscanned
 
 SCAN_SECONDS = 10.0
 RETRY_AFTER = timedelta(minutes=5)
-"""Time for which the verdict of a failed scan is valid."""
+"""Time after which a token may be scanned again if its scan failed."""
 CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
-"""Time after which another process may repeat a scan whose process was killed."""
+"""Time for which a scan is reserved for the process that began it. After that another process may
+scan the token, because the first one may have been killed."""
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +36,11 @@ class TokenScanner(Protocol):
 
 
 class TokenScans:
-    """Scans tokens, and keeps their verdicts in the catalogue and in the store.
+    """Scans tokens for security, and keeps the verdicts in the catalogue and in the store.
 
-    Of all processes only one scans a token, and the others take its verdict; without a scanner
-    nothing is scanned. A stale verdict stays until there is a newer one, also after a restart; its
-    ``expires_at`` shows its age.
+    Each scan is done by a single process; all other processes take its verdict from the store.
+    Without a scanner nothing is scanned. A verdict that has become stale is still used until a
+    newer one exists, also after a restart. Its ``expires_at`` shows how old it is.
     """
 
     def __init__(
@@ -51,8 +52,8 @@ class TokenScans:
         self._clock = clock
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, int] = {}
-        """Ends of the verdicts that were read from the store, by token id, in microseconds since
-        1970."""
+        """The time at which each verdict that was read from the store becomes stale, by token id,
+        in microseconds since 1970."""
 
     async def catch_up(self) -> None:
         """Reads the verdicts that other processes and earlier runs have stored. Raises

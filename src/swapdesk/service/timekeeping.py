@@ -62,10 +62,10 @@ class Timekeeper:
             self._right.set()
 
     async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
-        """Runs a part of the background while the clock is right.
+        """Runs ``part``, a part of the background work, as long as the clock is right.
 
-        The part is cancelled when the clock becomes wrong, as at the end of the process, and
-        restarted when the clock is right again.
+        When the clock becomes wrong, ``part`` is cancelled, in the same way as at the end of the
+        process. It is started again when the clock is right again.
         """
         while True:
             await self._right.wait()

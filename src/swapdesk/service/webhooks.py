@@ -1,11 +1,11 @@
 """Events that venues and bundlers send to the service (contract 15).
 
-An event is a hint and never a fact. It says which order, or which operation of a bundle, has news;
-the worker then asks the venue, as it does without events. So an event that is forged, repeated,
-late or out of order changes neither money nor a state, and a lost one costs only time.
+An event is only a hint that an order, or an operation of a bundle, has news. The worker then asks
+the venue itself, as it also does without events. So an event that is forged, repeated, late or out
+of order changes neither money nor a state, and a lost one costs only time.
 
 The sender is authenticated by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes
-of the body. An event with the same id counts once.
+of the body. Events with the same id count once.
 """
 
 from __future__ import annotations
@@ -72,10 +72,11 @@ class Webhooks:
         self._bundles = bundles
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
-        """Returns the delivery that the headers claim, before the body is read.
+        """Returns the delivery as its headers describe it, before the body is read. The signature
+        is not checked yet.
 
-        Raises NOT_FOUND for an unknown source, INVALID_API_CREDENTIALS if no body could make the
-        headers right.
+        Raises NOT_FOUND for an unknown source. Raises INVALID_API_CREDENTIALS if the headers are
+        missing, malformed or of another time, so that no body could have a valid signature.
         """
         now = self._clock.now().timestamp()
         if source not in self._secrets:

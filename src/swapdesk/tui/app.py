@@ -59,15 +59,15 @@ QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """Returns the beginning of the first sentence of a warning and the key that quits, for screens
-    without room for the whole warning."""
+    """Shortens a warning for screens without room for all of it. Returns the first sentence up to
+    its first "and", then ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
 
 class LeavingGuard:
-    """Decides at every ``q`` whether the desk may be left: a warning is shown once, then the next
-    ``q`` leaves."""
+    """Decides whether the key ``q`` may leave the desk. The first ``q`` only shows a warning; a
+    second one within :data:`AGAIN_SECONDS` leaves, if the warning is still the same."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -88,16 +88,17 @@ ASIDE_SECONDS = 10.0
 WHOLE_SECONDS = 600.0
 PAUSE_SECONDS = 30.0
 MIDDLE = 3
-"""Number of young garbage collections per middle one. With ten, a middle one blocked the event loop
-for tens of milliseconds while thousands of orders moved."""
+"""Number of collections of the youngest garbage generation before the middle generation is
+collected too. With ten, one collection of the middle generation blocked the event loop for tens of
+milliseconds while thousands of orders changed."""
 _NEVER = 1_000_000
-"""Number of middle garbage collections per full one: so many that only :class:`GarbageRounds`
-starts a full one."""
+"""Number of collections of the middle garbage generation before Python collects everything by
+itself. It is so large that in practice only :class:`GarbageRounds` collects everything."""
 
 
 class GarbageRounds(Struct):
-    """Collects garbage at moments when no key is delayed. The owner calls :meth:`begin`,
-    :meth:`key` at every key, :meth:`tick` once a second, and :meth:`end`."""
+    """Runs garbage collections at moments when they delay no key. Its owner calls :meth:`begin` at
+    the start, :meth:`key` at every key, :meth:`tick` once a second, and :meth:`end` at the end."""
 
     clock: Clock
     _aside: float = 0.0
@@ -208,8 +209,9 @@ class DeskApp(SafeApp[int]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Starts the desk once, after the first frame or with the first tick. The tick is needed
-        because the callback of the first frame is not called if a key opens another page before."""
+        """Starts the desk, unless it was started already. It is called after the first frame and
+        again with the first tick, because the callback of the first frame is not called if a key
+        opens another page first."""
         if not self._begun:
             self.start()
 
@@ -316,8 +318,8 @@ class DeskApp(SafeApp[int]):
         self.notify(str(defect), severity="error")
 
     async def _agree_to_payee(self, asked: NewPayee) -> bool:
-        """Asks the user whether calls may be paid to somebody new; returns True if the user agreed.
-        The call that needs the answer waits, and so do the calls after it."""
+        """Asks the user whether calls may be paid to the new payee described by ``asked``. Returns
+        True if the user typed the phrase that agrees."""
         from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -331,7 +333,8 @@ class DeskApp(SafeApp[int]):
         return await answer
 
     def _tell_clock(self, problem: str | None) -> None:
-        """Shows a problem of the clock once, and again only if the clock was right in between."""
+        """Shows a problem of the clock as a notice. While the problem lasts it is shown only once.
+        ``problem`` is None if the clock is right."""
         if problem is not None and not self._clock_told:
             self.notify(problem, severity="warning")
         self._clock_told = problem is not None
@@ -408,8 +411,8 @@ class DeskApp(SafeApp[int]):
         return [name for name in settings.profiles if name != settings.profile.value]
 
     def leave(self, profile: str | None = None) -> None:
-        """Leaves the desk, to open another profile if one is given. With open orders the first call
-        only warns and the second leaves."""
+        """Leaves the desk. ``profile`` is the profile to open afterwards, None to end the program.
+        While orders are open, the first call only shows a warning and the second call leaves."""
         refusal = self._leaving.refusal(self._open_business())
         if refusal is None:
             self.next_profile = profile

@@ -59,8 +59,8 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """Returns the verbs of a screen, then those that work on every screen. If the screen has one of
-    the latter under words of its own, only its own is kept."""
+    """Returns the verbs of a screen (``own``), then the verbs that work on every screen. A verb of
+    the second kind is left out if ``own`` has a verb with the same id."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
@@ -101,9 +101,9 @@ class ScreenVerbs:
         return verbs
 
     def has_key(self, key: str) -> bool:
-        """Returns True if a verb that works now has this key (Textual's name of it). A field calls
-        this for every key of every binding, so states are computed only if some verb has the
-        key."""
+        """Returns True if a verb that works now has the key ``key`` (Textual's name). A field calls
+        this for every key of every binding, so the states of the verbs are computed only if some
+        verb has the key at all."""
         verbs = self._by_key.get(key)
         if verbs is None:
             return False
@@ -115,8 +115,9 @@ class ScreenVerbs:
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
     def help_groups(self, focused: Widget | None, screen: str = "") -> list[HelpGroup]:
-        """Returns the keys of this screen, of the focused widget and of every screen, and the
-        command that names the documents about a screen of this name."""
+        """Returns the groups of the help: the keys of this screen, of the focused widget and of
+        every screen. If there are documents about the screen named ``screen``, its group also has
+        the command that prints them."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
         from swapdesk.documents import screens
         from swapdesk.tui.widgets.help_overlay import HelpGroup, widget_help
@@ -257,8 +258,9 @@ class DeskScreen(Screen[None]):
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """``bare`` is True for a base class that has no keys of its own. Raises TypeError if a verb
-        needs a subject that the screen does not name: its key would be dead."""
+        """Makes the key bindings of a new screen class. ``bare`` is True for a base class without
+        keys of its own. Raises TypeError if the class has a verb that acts on ``current`` but does
+        not define :attr:`current`, since the key of that verb would never work."""
         if not bare:
             if cls.current is DeskScreen.current and any(verb.current for verb in cls.VERBS):
                 raise TypeError(f"{cls.__name__} has verbs of a subject and no current one")
@@ -305,8 +307,8 @@ class DeskScreen(Screen[None]):
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Returns, for verbs, whether they are visible, what they cost and why they are locked at
-        present. A verb without an entry works."""
+        """Returns the states of verbs: whether a verb is visible, what it costs, and why it is
+        locked. A verb that is not in the result works."""
         return {}
 
     @property
@@ -316,7 +318,8 @@ class DeskScreen(Screen[None]):
         return None
 
     def standings_of(self, current: Any) -> Standings:
-        """Returns the same as :meth:`standings`, for verbs whose state depends on ``current``."""
+        """Returns the states of the verbs that act on ``current``, in the same form as
+        :meth:`standings`."""
         return {}
 
     def all_standings(self) -> Standings:
@@ -433,8 +436,8 @@ class DeskScreen(Screen[None]):
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:
-        """Records that the money key would now do something else (another quote, other terms), and
-        redraws the keys."""
+        """Records that the money key would now do something new, such as choosing another quote,
+        and redraws the keys. ``step`` names what the key would do."""
         self.guard.changed(step)
         self.refresh_keys()
 
@@ -447,12 +450,10 @@ class DeskScreen(Screen[None]):
         short: str = "",
         keep: bool = True,
     ) -> None:
-        """Shows one sentence above the money line, or over its left half on short screens.
-
-        ``about`` is the subject of the notice, which is cleared early if :meth:`settle_notice`
-        names another subject. ``short`` replaces a sentence that would be cut, and is itself never
-        cut. With ``keep`` the notice is also logged.
-        """
+        """Shows ``text``, one sentence, in the notice row, or over the left half of the money line
+        on short screens. ``about`` is the subject of the notice: :meth:`settle_notice` clears the
+        notice early if it is called with another subject. ``short`` is shown instead if ``text``
+        does not fit. If ``keep`` is True, the notice is also logged."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
@@ -464,8 +465,8 @@ class DeskScreen(Screen[None]):
         self.delay("notice", seconds, self._notice_over)
 
     def _notice_over(self) -> None:
-        """Clears the notice if its time has passed on the desk's clock; otherwise waits for the
-        rest."""
+        """Clears the notice once it was shown long enough by the desk's clock. If it was not, looks
+        again after the remaining time."""
         left = self._notice_ends - self.guard.clock.monotonic()
         if left > 0:
             self.delay("notice", left, self._notice_over)
@@ -504,7 +505,8 @@ class DeskScreen(Screen[None]):
         )
 
     def settle_notice(self, about: object) -> None:
-        """Clears the notice if it has a subject other than ``about``."""
+        """Clears the notice if it was shown with a subject and that subject is not ``about``. A
+        notice without a subject stays."""
         if self._notice_about is not None and self._notice_about != about:
             self.clear_notice()
 
@@ -540,20 +542,21 @@ class DeskScreen(Screen[None]):
 
     @on(ScreenResume)
     def _follow_size(self) -> None:
-        """Sets the classes of the terminal's size, which may have changed while another screen
-        covered this one."""
+        """Gives this screen the style classes of the terminal's present size. The size may have
+        changed while another screen covered this one."""
         self.update_classes(classes_at(*self.app.size))
 
     @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """Lets other tasks run between the two times that the toolkit paints a screen that comes
-        into view."""
+        """Lets other tasks run for a moment. The toolkit paints a screen twice when it comes into
+        view, and this pause is between the two."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """Returns the first help key that the focused field does not take as text; empty if there
-        is none."""
+        """Returns the first key of the help that still opens the help in the present focus. A key
+        that the focused field takes as text is passed over; the result is empty if the field takes
+        all of them."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

@@ -20,7 +20,8 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Returns every class of a size, with True if a screen of this size has the class."""
+    """Returns every style class that depends on the screen's size, each with True if a screen of
+    this width and height has it."""
     classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
         reached = max((least for least, _ in steps if least <= cells), default=None)
@@ -29,12 +30,10 @@ def classes_at(width: int, height: int) -> dict[str, bool]:
 
 
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
-    """Gives the commands of a screen the keys of the keymap.
-
-    ``App.set_keymap`` is not used: Textual 8.2.8 asks a field whether it takes a key before that
-    keymap is applied. A verb whose old key is a letter would then not work while a field has the
-    focus.
-    """
+    """Gives the verbs of a screen the keys that the user chose in ``keymap``. ``App.set_keymap`` is
+    not used, because Textual 8.2.8 applies that keymap only after it asked the focused field
+    whether the field takes the key. A verb whose usual key is a letter would then not work in a
+    field even under its new key."""
     merged = type(screen)._merged_bindings
     if keymap and merged is not None:
         screen._bindings = merged.copy()

@@ -38,7 +38,7 @@ HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
 
 
 class FilePage(DeskScreen, bare=True):
-    """A page that shows a support file. ``NAME`` is that of the desk's page with the same
+    """A page that shows a support file. ``NAME`` is the name of the desk's page with the same
     content."""
 
     NAME: ClassVar[str] = ""

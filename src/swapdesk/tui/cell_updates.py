@@ -33,9 +33,9 @@ _PLAIN = Style.null()
 
 
 def written(places: Sequence[Place], console: Console) -> str:
-    """Returns the text and escape sequences that write these cells. If there are few rows, a row is
-    written colour by colour if that takes fewer bytes: a change of colour costs up to 19 bytes, a
-    move within the row 5."""
+    """Returns the text and escape sequences that write these cells. For at most :data:`FEW` places,
+    each row is also composed colour by colour, and the shorter result is taken. A change of colour
+    costs up to 19 bytes, moving the cursor within the row about 5."""
     system = console._color_system or ColorSystem.TRUECOLOR
     data: list[str] = []
     style = _PLAIN
@@ -73,7 +73,8 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
-    """Returns the bytes that write a row from column ``at`` on, and the style at its end."""
+    """Writes the pieces of one row. The cursor is at column ``at`` and the terminal's present style
+    is ``style``. Returns the bytes, and the style that the terminal has afterwards."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:
@@ -120,7 +121,8 @@ def _colour(style: Style, system: ColorSystem, *, foreground: bool) -> str:
 
 
 class CellsUpdate(ChopsUpdate):
-    """Textual's update of changed cells, with each change cut at both ends."""
+    """Textual's update of changed cells, limited in each row to the cells from the first to the
+    last changed one."""
 
     def render_segments(self, console: Console) -> str:
         places: list[Place] = []
@@ -143,8 +145,8 @@ class PageUpdate(LayoutUpdate):
 
 
 class CellCompositor(Compositor):
-    """A compositor whose updates are short. The strips that it updates are freed as soon as they
-    are not shown any more."""
+    """A compositor whose updates write few bytes. It keeps no reference to a strip that is not
+    shown any more, so that its memory is freed."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
         """Yields region, clip and rows of each visible widget, limited to the rows inside ``crop``.

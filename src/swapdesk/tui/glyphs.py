@@ -76,11 +76,10 @@ _TWO_CELLS = {BECOMES: "->", CUT: ".."}
 
 
 def ascii_forms(text: str) -> list[str]:
-    """Returns the ASCII form of each character of a row; joined, the forms are as wide as the row.
-
-    ``→`` and ``…`` become two cells if a later gap of two or more spaces can give up one cell, so
-    that no column moves. Without such a gap they take their form of one cell.
-    """
+    """Returns the ASCII form of each character of a row. Joined, the forms are as wide as the row,
+    so columns keep their places. ``→`` and ``…`` become two characters if the row has a later gap
+    of two or more spaces, which is shortened by one. Without such a gap they become one
+    character."""
     forms = [_ONE_CELL.get(char, char) for char in text]
     taken = 0
     for at, char in enumerate(text):
@@ -100,8 +99,8 @@ _LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "Δ": "diff"}
 
 
 def ascii_sign(char: str) -> str:
-    """Returns the ASCII form of a glyph for a line that may become longer. Any other character is
-    returned unchanged."""
+    """Returns the ASCII form of one glyph. Use it for text that may become longer, as the form can
+    have several characters. A character that is no glyph is returned unchanged."""
     return _LONGER.get(char) or _ONE_CELL.get(char, char)
 
 
@@ -121,8 +120,9 @@ def automatic_set(
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:
-    """Returns True if the environment asks for the locale C. Python writes UTF-8 even then and sets
-    ``LC_CTYPE`` itself (PEP 538), so an ``LC_CTYPE`` with such a value is ignored."""
+    """Returns True if the environment variables select the locale C. Python sets ``LC_CTYPE`` to
+    UTF-8 by itself in that case (PEP 538), so a value that Python may have set is ignored and
+    ``LANG`` decides."""
     chosen = environ.get("LC_ALL") or environ.get("LC_CTYPE", "")
     if chosen in _PLAIN:
         return True

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from swapdesk.clock import Clock
 
 PATIENCE_SECONDS = 1.0
-"""Seconds without an answer after which a key counts as lost and the next one is given out."""
+"""Seconds that the queue waits for a key to have its effect. After that the key counts as lost, and
+the next key is given out."""
 LOOK_SECONDS = 0.1
 WORD_SECONDS = 1.0
-"""Seconds that a letter that may begin a word waits for the next letter. A user who searches for
-each key needs that long. The page shows that it waits, and enter ends the wait."""
+"""Seconds to wait for the next letter after a letter that is a key but may also begin a word. It is
+long enough for a user who searches for each key. Meanwhile the page shows that it waits, and enter
+ends the wait."""
 
 
 KeyStage = Literal["taken", "said", "opened"]
@@ -43,8 +45,9 @@ is in view."""
 
 
 class KeyTaken(Message):
-    """A message posted to the widget that got a key. It returns the same way as the key, after all
-    messages that were posted there earlier."""
+    """A message that is posted to the widget that got a key. It takes the same way back as the key
+    and arrives after all messages posted there earlier, so its return shows that the widget has
+    handled the key."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -53,8 +56,8 @@ class KeyTaken(Message):
 
 
 class KeyInProgress(Struct, frozen=True):
-    """A key or paste that was given out and has not had its effect yet, with its page and
-    widget."""
+    """A key or paste that was given out but has not had its effect yet, with the page and the
+    widget that got it."""
 
     turn: int
     event: Event
@@ -76,7 +79,8 @@ class KeyQueue:
         self._clock = clock
         self._give_out = give_out
         self._waiting: deque[tuple[Event, Screen[Any]]] = deque()
-        """Each waiting event, with the page in view when it arrived, for which it was meant."""
+        """The waiting keys and pastes. Each comes with the page that was in view when it was
+        pressed, because it was meant for that page."""
         self._turn = 0
         self._given: KeyInProgress | None = None
         self._word_timer: Timer | None = None
@@ -84,12 +88,13 @@ class KeyQueue:
 
     @property
     def at_rest(self) -> bool:
-        """True if no key waits and the last one had its effect, or counts as lost."""
+        """True if no key waits and the last key given out has had its effect or counts as lost."""
         given = self._given
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """Takes a key or paste that is new, or that its widget has returned."""
+        """Takes a key or paste. A new one joins the queue; one that its widget has returned goes on
+        to the bindings."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given
@@ -104,8 +109,9 @@ class KeyQueue:
                 self._app.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self, *, waited: bool = False) -> None:
-        """Gives out the first event that is meant for the page in view. ``waited`` is True if no
-        further letter of a word came in time."""
+        """Gives out the first waiting event that the page in view may get, and drops events that
+        were meant for another page. If a letter may begin a word, nothing is given out until the
+        next letter comes. ``waited`` is True if that wait is over and no letter came."""
         self._given = None
         if self._word_timer is not None:
             self._word_timer.stop()
@@ -133,8 +139,9 @@ class KeyQueue:
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
-        """Returns True if the page wants the waiting letters as text although the first one is a
-        key; None while they may still become a word; otherwise False."""
+        """Returns whether the waiting letters are the beginning of a word that the page takes as
+        text, although the first letter is also a key. None means that the next letter has to
+        decide."""
         asked = getattr(page, "begins_word", None)
         if asked is None:
             return False
@@ -186,8 +193,9 @@ class KeyQueue:
             await self._next()
 
     async def _look(self) -> None:
-        """Gives out the next key if the present one is lost, as when its widget was removed and
-        nobody reports it taken. Otherwise looks again later."""
+        """Checks whether the key given out last is lost, as when its widget was removed and nobody
+        reports the key handled. If it is lost, gives out the next key; otherwise checks again
+        later."""
         if self._given is None or not self._waiting:
             return
         if self._given.lost(self._clock.monotonic()):

@@ -30,15 +30,14 @@ MaskEdit = tuple[int, int, str]
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
-    """Returns the edits that put masks in the place of amounts, from left to right. ``hidden`` is
-    ``text`` with each amount as ``HIDDEN``.
-
-    A mask after a gap ends where its number ended, as in a column. A mask inside a sentence moves
-    the text after it, up to the next gap or the end of the line.
-    """
+    """Returns the edits, from left to right, that replace every amount of a line by dots of one
+    width. In ``hidden`` each character of an amount is ``HIDDEN``; otherwise it equals ``text``.
+    Dots in a column end where the number ended. Dots inside a sentence move the text after them,
+    and the next gap or the end of the line makes up the difference."""
     edits: list[MaskEdit] = []
     owed, gap = 0, None
-    """Cells by which the line is too long so far, and the gap that ends at this position."""
+    """``owed`` is the number of cells by which the line is too long so far (negative if too short).
+    ``gap`` is the gap that ends where the next amount begins; None if there is none."""
     for stop in _STOP.finditer(hidden):
         begin, end = stop.span()
         if hidden[begin] != HIDDEN:
@@ -56,8 +55,9 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Adds an edit that shortens or widens a gap by the ``owed`` cells; returns the cells that the
-    gap could not give."""
+    """Appends to ``edits`` the edit that widens or shortens ``gap``, so that the line loses
+    ``owed`` cells. Returns the cells that could not be taken because the gap would become too
+    small."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -80,9 +80,9 @@ KEPT = 4
 
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
-    """Returns the line with its amounts and addresses hidden. If the line has a gap, its width
-    stays the same. Otherwise it may grow by the ``room`` cells after it, and anything beyond is
-    cut."""
+    """Returns the line with its amounts and addresses hidden. Gaps between its parts keep the width
+    the same. A line without a gap may become wider by ``room`` cells, and what does not fit then is
+    cut off. ``known`` tells which words are symbols of tokens."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:
@@ -102,8 +102,8 @@ def _hidden(text: str, known: Known) -> str:
 
 
 def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
-    """Returns ``hidden`` with the edits, in the spans of ``line``. Each replacement belongs to the
-    span in which its edit begins."""
+    """Applies ``edits`` to ``hidden`` and returns the result divided into the spans of ``line``,
+    with their roles. A replacement goes to the span in which its edit begins."""
     owners = [at for at, span in enumerate(line) for _ in span.text]
     cells = list(zip(hidden, owners, strict=True))
     for begin, end, text in reversed(edits):
@@ -127,9 +127,9 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _by_columns(line: Line, hidden: str) -> str:
-    """Returns ``hidden`` with the cells of count columns shown and those of amount columns hidden
-    as a whole, since the place of a number in its cell would tell its size. In a sentence only the
-    number itself is hidden."""
+    """Corrects ``hidden`` where ``line`` has cells of columns. A cell of a count column is shown
+    again. A cell of an amount column is hidden as a whole, because the place of the number in the
+    cell would tell its size."""
     at = 0
     for span in line:
         size = len(span.text)

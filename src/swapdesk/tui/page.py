@@ -1,5 +1,5 @@
-"""The base of the pages of a running desk. Frame, badge and budget come from the session, and a
-page is updated once a second."""
+"""The base of the pages of a running desk. A page gets the header, the badge of the connection and
+the budget of calls from the session, and is updated once a second."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 RESET_SHOWN_FROM = 15.0
-"""Age in seconds of the last message from which an idle desk redraws the badge."""
+"""Seconds since the last message from the service. From this age on the badge is redrawn even if
+nothing but ages changed."""
 
 Spends = Literal["quote", "exchange", "read"]
 Answer = TypeVar("Answer")
@@ -93,7 +94,7 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Returns where the funds of all orders are."""
+        """Returns where the funds of all orders are, from the journal and the tracker."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -104,7 +105,8 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Returns the number of creates whose outcome is unknown."""
+        """Returns the number of creates for which the desk still has to find out whether an order
+        came of them; 0 if the journal cannot be read."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -136,7 +138,8 @@ class Page(DeskScreen):
         create changed."""
 
     def swaps_changed(self) -> None:
-        """Called when a swap on chains made a step, asks something, or ended."""
+        """Called when the signing session of a swap on chains made a step, needs the user, or
+        ended."""
 
     def balances_changed(self) -> None:
         """Called when money of the user's own wallet moved, so that totals read earlier are
@@ -149,8 +152,8 @@ class Page(DeskScreen):
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Records that this page may create and fill the wallet of the sandbox. This page reads the
-        balances itself; pages behind it read theirs again."""
+        """Records that this page may create and fill the wallet of the sandbox, so that the pages
+        below it read their balances again. This page is expected to read them itself."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
@@ -175,9 +178,9 @@ class Page(DeskScreen):
         failed: Callable[[Any], None] | None = None,
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Awaits ``question`` in a worker, which replaces an earlier worker of the same group. The
-        answer is passed to ``answered``; a ClientError, or one of ``failures``, to ``failed``, or
-        is shown as a notice if there is no ``failed``."""
+        """Awaits ``question`` in a worker; a worker of the same ``group`` that still runs is
+        cancelled. The answer is passed to ``answered``. A ClientError, or an error of a type in
+        ``failures``, is passed to ``failed``, or shown as a notice if ``failed`` is None."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -238,15 +241,16 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """Sets what the money key would do now. If that is a new step, the key works only after the
-        screen has been still."""
+        """Sets what the money key would do now and redraws the keys. If ``step`` differs from the
+        former one, the key works only after the screen has not changed for a moment."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Redraws badge and budget; with ``idle`` not if only ages changed."""
+        """Redraws the badge and the budget in the header. With ``idle`` nothing is redrawn if only
+        ages changed."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -271,8 +275,8 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """Returns ``state`` with the lock of the wallet's keys, and the time until they lock, in
-        place of the budget."""
+        """Returns ``state`` with the lock of the wallet in place of the budget: how long the keys
+        stay unlocked, or ``shut`` if they are locked."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -285,8 +289,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Asks the user to type the phrase of a question. Afterwards ``answered`` is called in any
-        case, then ``agreed`` if the phrase was typed."""
+        """Asks a question that the user answers by typing a phrase. When the question closes,
+        ``answered`` is called; if the phrase was typed, ``agreed`` is called after it."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -301,8 +305,9 @@ class Page(DeskScreen):
 
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
-    """Returns the rate limit with the fewest calls left. If the service sends no limits, returns
-    the desk's own count of this hour, or None if that is zero."""
+    """Returns the figure to show for the calls that a page spends (``spends``): the rate limit with
+    the fewest calls left. If the service sends no limits, returns the number of calls that the desk
+    made this hour, or None if it made none."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -312,9 +317,9 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns ``shown`` if ``state`` differs from it only in ages, otherwise ``state``. The desk
-    reads without any key, so the budget of reads is treated like an age until few reads are
-    left."""
+    """Returns the header state to draw on an idle screen: the one already ``shown`` if ``state``
+    differs only in ages, otherwise ``state``. The desk reads without any key, so a changed budget
+    of reads does not count as a difference until few reads are left."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:
@@ -332,7 +337,7 @@ def _scarce(budget: BudgetFigure) -> bool:
 
 
 SHOWN_BY_KEY = "you: s shows what is to be signed"
-"""Who acts next if something waits for a signature."""
+"""The next step on the money line if something waits for a signature."""
 
 
 def signing_standing(signing: SigningSession[Any] | None) -> CommandState:

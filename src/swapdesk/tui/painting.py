@@ -21,12 +21,13 @@ from swapdesk.tui.spans import Line, Span, ascii_line, width_of
 CURSOR_ROLE = "text-cursor"
 """The role of the cell under a text cursor: the background colour on the accent colour."""
 FRAME_WORDS = {"frame-sandbox-word": "frame-sandbox", "frame-live-word": "frame-live"}
-"""The roles of the word in the frame, with the role of its ground; the word is in the background
-colour on that ground."""
+"""The roles of a word drawn in the frame rule, each with the role that gives its background. The
+word itself has the colour of the screen's background."""
 
 
 class Masking(Protocol):
-    """Whether amounts are hidden now. ``known_symbol`` returns True for the symbol of a token."""
+    """The part of the application that says whether amounts are hidden now. ``known_symbol``
+    returns True for the symbol of a token."""
 
     hides_amounts: bool
 
@@ -77,7 +78,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     text = ""
     style: Style | None = None
     joins = True
-    """True if spaces may take the style of the text before them."""
+    """True if spaces that come now may be added to the segment before them."""
     for span in [*line, Span(" " * rest)] if rest > 0 else line:
         if not span.text:
             continue

@@ -53,9 +53,9 @@ DESK = (
     "swapdesk.flows.quotes.quote_request",
     "swapdesk.flows.quotes.recent",
 )
-"""Modules to import before the desk is opened: the page that needs only the catalogue, then those
-that opening a desk needs, then those that the first page reads its line with. Each follows the
-modules that it needs itself."""
+"""Modules to import before the desk is opened, in this order: the token page, which needs only the
+list of tokens; what opening a desk needs; and what the first page needs to read its line. A module
+comes after those that it imports itself."""
 LINK = (
     "httpcore2",
     "httpx2",
@@ -71,8 +71,9 @@ LINK = (
     "swapdesk.flows.tracking.open_business",
     "swapdesk.tui.screens.orders",
 )
-"""Modules to import before the desk is connected, including those that its libraries would import
-at the first request and the first frame of the stream, and the page of orders."""
+"""Modules to import before the desk is connected: the client with everything that its libraries
+would otherwise import during the first request or the first message of the stream, and the page of
+orders."""
 PAGES = (
     "swapdesk.tui.screens.quotes",
     "swapdesk.tui.screens.create",
@@ -82,11 +83,11 @@ PAGES = (
 them."""
 
 REST_SECONDS = 0.15
-"""Seconds without a key after which the next module may be imported; within a word keys follow
-faster."""
+"""Seconds after a key before the next module may be imported. Within a word, keys follow each other
+faster than this."""
 PATIENCE_SECONDS = 1.5
-"""Seconds in total for which imports wait for pauses between keys. After that they no longer wait,
-even if the user goes on typing."""
+"""Seconds in total that imports wait for pauses between keys. When they are used up, the remaining
+modules are imported even while the user types."""
 
 
 class KeyRest:
@@ -114,7 +115,7 @@ class KeyRest:
             left = self._left(loop.time())
 
     def _left(self, now: float) -> float:
-        """Returns the seconds still to wait."""
+        """Returns how many seconds :meth:`wait` still has to wait; 0 or less if it may return."""
         return min(self._last + self._rest - now, self._patience)
 
 
@@ -157,19 +158,18 @@ class LiveGuard:
 
 PLAYED = "While a tape plays, files and the clipboard are left alone."
 GONE_SECONDS = 3.0
-"""Seconds without an answer from the sandbox after which it is started again."""
+"""Seconds that the sandbox may be unreachable before it is started again."""
 STEPS = 5
 """Number of steps of a start: the desk is opened, its service is started, it has answered, tokens
 are known, and unfinished orders are settled."""
 RESUMING = STEPS - 1
-"""Number of steps that are done while the desk looks for orders of an earlier run, for up to a
-minute."""
+"""How many steps of a start are done while the desk looks for orders of an earlier run, which takes
+up to a minute."""
 
 StartSandbox = Callable[[], Awaitable[Mapping[str, Any]]]
-"""A function that finds the running sandbox of this home or starts one, and returns its ready line.
-
-The text of any exception is shown as the reason, with its ``next`` (who acts) if it has one.
-"""
+"""A function that starts the sandbox of this home, or finds the one that runs, and returns what the
+sandbox reports about itself. If it raises an exception, the text of the exception is shown as the
+reason. If the exception has an attribute ``next``, it says who has to act."""
 
 
 class StartFailed(Exception):
@@ -180,7 +180,8 @@ Phase = Literal["starting", "ready", "failed"]
 
 
 def starting_words(*, live: bool, done: int) -> str:
-    """Returns who acts next while a desk starts; ``done`` is the number of its finished steps."""
+    """Returns the text for the money line that says what the desk is waiting for while it starts.
+    ``done`` is the number of finished steps, ``live`` is True for a live service."""
     if done == RESUMING:
         return "the desk: it looks for orders an earlier run began"
     what = "connecting" if live else "starting the sandbox"
@@ -207,37 +208,39 @@ class Session:
         self.clock: Clock = clock or SystemClock()
         """The clock that was passed, otherwise the machine's."""
         self.now_clock = self.service_clock = self.clock
-        """Two clocks that are the machine's at first. ``now_clock`` becomes the desk's when the
-        catalogue is read (in the sandbox it may run ahead of the machine's). ``service_clock``
-        becomes the service's, which times of orders follow, when the desk is open."""
+        """Two clocks. ``now_clock`` is the desk's clock, which in the sandbox may run ahead of the
+        machine's. ``service_clock`` is the service's clock, which the times of orders follow. Both
+        are the machine's clock until the list of tokens, or the desk, is open."""
         self.link: ConnectedDesk | None = None
         """The connected half of the desk; None while it is not connected."""
         self.background = BackgroundTasks(self.clock)
         """The tasks that run whatever page is in view."""
         self.on_notice: Callable[[str], None] = lambda said: None
-        """Called with what no page shows: what a call costs, or that a sandbox was put aside."""
+        """Called with a sentence that no page shows, for example what a call costs or that an old
+        sandbox was put aside."""
         self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
-        """Asks the user whether calls may be paid to somebody new."""
+        """Asks the user whether calls may be paid to a new payee and returns True if so. None
+        before the application has set it."""
         self.phase: Phase = "starting"
         self.done = 0
         self.reason = ""
         self.reached = False
         """True if the service has answered in this run."""
         self.refused: Exception | None = None
-        """The reason why this program must not use the journal; the desk does not run then. None if
-        there is no such reason."""
+        """The error that says why this program must not use the journal. The desk does not run in
+        that case. None if the journal may be used."""
         self.report: ResumeReport | None = None
-        """Outcomes of the creates of this run by order id, for an amount that the user still has to
-        accept; None before they are known."""
+        """What became of the creates that an earlier run left open. None until the desk has looked
+        for them."""
         self.moves = 0
         """How often money of the user's own wallet moved in this run."""
         self.quote_options: QuoteOptions | None = None
-        """The options with which the first screen asks for quotes; None for those of the
-        account."""
+        """The options with which the first page asks for quotes. None if the user set none, so that
+        the usual ones apply."""
         self.live_guard = LiveGuard(settings.live)
         self.played = False
-        """True if a tape presses the keys. In that case no file named on the screen is read or
-        written, and the clipboard is not changed."""
+        """True if a tape presses the keys instead of a user. The desk then reads and writes no file
+        that is named on the screen, and does not change the clipboard."""
         self.rest = KeyRest()
         self.catalog: Catalog | None = None
         """The tokens from the cache, which can be searched; None until they are read."""
@@ -265,7 +268,9 @@ class Session:
         return self.phase == "ready" and self.link is not None
 
     async def begin(self, changed: Callable[[], object]) -> bool:
-        """Opens the desk and connects it. If that fails, sets ``reason`` and returns False."""
+        """Opens the desk and connects it to the service, and calls ``changed`` after each step.
+        Returns True if that succeeded. After a failure it returns False and ``reason`` says why; a
+        defect is raised again."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
@@ -361,7 +366,7 @@ class Session:
         return desk
 
     async def sandbox_gone(self) -> None:
-        """Waits until the sandbox has not been reachable for :data:`GONE_SECONDS`."""
+        """Returns once the sandbox has been unreachable for more than :data:`GONE_SECONDS`."""
         from swapdesk.client.errors import NoAnswer, Unreachable
 
         missing_since: float | None = None
@@ -397,7 +402,8 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """Returns the errors of a start that are shown on the screen instead of ending the desk."""
+    """Returns the types of errors that may happen during a start. They are shown on the screen,
+    while any other error ends the desk."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

@@ -17,7 +17,7 @@ from swapdesk.tui.glyphs import CUT, RULE, ascii_forms
 
 REPLACEMENT = "�"
 GAP = 2
-"""Cells between the left and the right part of a row."""
+"""Cells that stay free between the left and the right part of a row."""
 
 
 class Span(Struct):
@@ -31,8 +31,9 @@ class Span(Struct):
     amount: bool = False
     count: bool = False
     link: str = ""
-    """The address of a web page that ``display.known_page`` has checked; it becomes a link if
-    terminal and privacy allow links."""
+    """The address of a web page, which ``display.known_page`` has checked. The text is drawn as a
+    link to this page if the terminal supports links, unless something in the same line is hidden
+    behind dots."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():
@@ -85,8 +86,8 @@ def ascii_line(line: Line) -> Line:
 
 
 def cut(content: LineLike, width: int) -> Line:
-    """Returns at most ``width`` cells. A longer line is cut and ends with ``…``, after a whole word
-    if possible. Not to be used for numbers."""
+    """Returns the text in at most ``width`` cells. A longer text is shortened and ends with ``…``,
+    if possible after a whole word. Do not use it for numbers, which would lose digits."""
     line = line_of(content)
     if width_of(line) <= width:
         return line
@@ -112,22 +113,24 @@ def cut(content: LineLike, width: int) -> Line:
 
 
 def fill(content: LineLike, width: int, role: str = "foreground") -> Line:
-    """Returns exactly ``width`` cells: cut or padded at the right."""
+    """Returns the text in exactly ``width`` cells. A longer text is shortened, a shorter one gets
+    spaces at its right end, in the role ``role``."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [*line, Span(" " * rest, role)] if rest > 0 else line
 
 
 def push_right(content: LineLike, width: int) -> Line:
-    """Returns exactly ``width`` cells: cut at the right or padded at the left."""
+    """Returns the text in exactly ``width`` cells. A longer text is shortened at its right end, a
+    shorter one gets spaces at its left."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [Span(" " * rest), *line] if rest > 0 else line
 
 
 def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
-    """Returns the left and the right part in ``width`` cells; the left part is cut if it does not
-    fit."""
+    """Returns ``left`` at the left end and ``right`` at the right end of ``width`` cells, with at
+    least ``gap`` cells between. If both do not fit, ``left`` is shortened."""
     end = line_of(right)
     size = width_of(end)
     if not size:
@@ -203,8 +206,8 @@ def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
 
 
 def _broken(word: str, room: int) -> list[str]:
-    """Returns the parts of a word, each at most ``room`` cells. A type in ``f(uint256,address[])``
-    is broken only if it does not fit in one part."""
+    """Returns ``word`` in parts of at most ``room`` cells. It is broken after commas and opening
+    parentheses, and elsewhere only where a piece between those is longer than ``room``."""
     rows: list[str] = [""]
     for piece in _PIECE.findall(word):
         for part in chop_cells(piece, room) if cell_len(piece) > room else [piece]:

@@ -70,16 +70,17 @@ def has_hung_up(fileno: int) -> bool:
 # These terminals ignore the clipboard sequence (OSC 52) and would leave an old value in place.
 _WITHOUT = {"TERM": ("linux", "dumb"), "TERM_PROGRAM": ("Apple_Terminal",)}
 _SCREEN_PIECE = 76
-"""Bytes that GNU screen passes on in one piece."""
+"""Number of bytes of a sequence that GNU screen passes on at once; a longer sequence is split."""
 
 
 Way = Literal["direct", "tmux", "screen", "none"]
-"""How a copy reaches the clipboard, as far as the terminal's name tells."""
+"""How a copied text gets to the clipboard: directly, through tmux or screen, or not at all. The
+desk can only tell from the name of the terminal."""
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
-    """Returns how a copy leaves this terminal. Inside a multiplexer the outer terminal is not
-    known."""
+    """Returns how a copied text leaves this terminal. Inside tmux or screen the result names these,
+    because the terminal outside is not known."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -91,8 +92,9 @@ def way_of(environ: Mapping[str, str] | None = None) -> Way:
 
 
 def wrapped_copy(value: str, way: Way) -> str:
-    """Returns the sequence that a multiplexer passes on, which is written in addition to the bare
-    one; empty without a multiplexer."""
+    """Returns the copy sequence wrapped so that tmux or screen passes it on to the terminal
+    outside. It is written in addition to the plain sequence. Empty if ``way`` is neither of the
+    two."""
     encoded = base64.b64encode(value.encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
     if way == "tmux":
@@ -105,11 +107,9 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 
 def copied_notice(label: str, value: str, way: Way = "direct") -> str:
-    """Returns the notice about a copy, as in ``Copied address rEb8 … uaLh``: the label, and the
-    first and last characters. A text of several words is named by its label alone.
-
-    A multiplexer may not pass the copy on; in that case the notice says so.
-    """
+    """Returns the notice about a copied value, as ``Copied address rEb8 … uaLh``. A long value is
+    reduced to its first and last characters, and of a text of several words only the label is
+    named. For tmux and screen the notice adds that they may not pass the copy on."""
     groups = address_groups(value)
     said = f"Copied {label} {value}"
     if len(value.split()) > 1:
@@ -132,14 +132,14 @@ _PROGRAMS = frozenset(
 _TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour")
 _OWN = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "ALACRITTY_WINDOW_ID")
 _VTE_FROM = 5001
-"""The first version of VTE that draws links without crashing (0.50.0 crashed)."""
+"""The first version of VTE (as its number) that draws links safely; version 0.50.0 crashed."""
 _TMUX_FROM = (3, 4)
 
 
 def draws_links(environ: Mapping[str, str]) -> bool:
-    """Returns True if the terminal of this environment supports links. ``FORCE_HYPERLINK`` (``0``
-    or ``1``), which other programs use too, decides if it is set. For a multiplexer only its own
-    support counts, as the terminal outside is not known."""
+    """Returns True if the terminal can draw links. The variable ``FORCE_HYPERLINK`` decides if it
+    is ``0`` or ``1``; other programs use it too. Inside tmux or screen only their own support
+    counts, because the terminal outside is not known."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -176,13 +176,15 @@ class PasteGuard:
     def __init__(self) -> None:
         self._inside = False
         self._passed = ""
-        """The last characters outside a paste, because the start of a paste may come in pieces."""
+        """The last characters read outside a paste. They may be the first part of the sequence that
+        starts a paste."""
         self._held = ""
-        """Characters inside a paste that may be the beginning of its end."""
+        """The last characters read inside a paste, if they may be the first part of the sequence
+        that ends it. They are looked at again with the next input."""
 
     def take(self, data: str) -> str:
-        """Returns the text with the escape characters inside a paste replaced; only that of the
-        paste's own end is kept."""
+        """Returns ``data`` with every escape character inside a paste replaced. Only the escape
+        character of the sequence that ends the paste is kept."""
         out: list[str] = []
         data = self._held + data
         self._held = ""
@@ -192,7 +194,8 @@ class PasteGuard:
         return "".join(out)
 
     def _before(self, data: str) -> tuple[str, str]:
-        """Returns the text up to and including the start of a paste, and the rest."""
+        """Splits input that is outside a paste. Returns the part up to the end of the sequence that
+        starts a paste, and the rest. If no paste starts, the rest is empty."""
         seen = self._passed + data
         at = seen.find(START)
         if at < 0:
@@ -203,8 +206,9 @@ class PasteGuard:
         return data[:cut], data[cut:]
 
     def _within(self, data: str) -> tuple[str, str]:
-        """Returns the text up to and including the next escape character, which is replaced unless
-        it ends the paste, and the rest."""
+        """Splits input that is inside a paste. Returns the part up to its first escape character,
+        and the rest. The escape character is replaced, unless it begins the sequence that ends the
+        paste; that sequence is kept whole."""
         head, escape, rest = data.partition(ESCAPE)
         tail = escape + rest
         if not escape:
@@ -222,8 +226,8 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """Returns True if another end follows without a new start, which means that the first end was
-    pasted."""
+    """Returns True if another end of a paste follows before a new start. The end found first was
+    then part of the pasted text."""
     return END in data.partition(START)[0]
 
 
@@ -244,8 +248,8 @@ class GuardedParser(XTermParser):
 
 
 def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Returns a decoder that turns invalid UTF-8 into U+FFFD, so that a paste from an old program
-    does not end the desk."""
+    """Returns a decoder that replaces invalid UTF-8 by U+FFFD. With a strict decoder, a paste from
+    an old program would end the desk."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -265,9 +269,9 @@ codecs.register_error(_CELLS, _fill_cells)
 
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
-    """Returns a driver class whose input thread uses :class:`GuardedParser` and which draws on
-    standard output. A driver without such a thread (of tests, of a browser) is returned
-    unchanged."""
+    """Returns a driver class that reads its input through :class:`GuardedParser` and draws on
+    standard output. Drivers without an input thread, such as those for tests or a browser, are
+    returned unchanged."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
@@ -307,8 +311,8 @@ class ControlFilter(LineFilter):
 
 
 class FilterChain(LineFilter):
-    """Several filters as one. An unchanged line is then looked up in the cache once, not once for
-    each filter."""
+    """Several filters combined in one. The toolkit then looks up an unchanged line in its cache
+    once instead of once for each filter."""
 
     def __init__(self, filters: tuple[LineFilter, ...]) -> None:
         super().__init__()
@@ -321,8 +325,8 @@ class FilterChain(LineFilter):
 
 
 _chained = lru_cache(8)(FilterChain)
-"""Returns the same chain for the same filters, because filtered lines are cached under their
-filter."""
+"""Makes a :class:`FilterChain`, and returns the same object for the same filters. The toolkit needs
+the same object to find lines that it has already filtered."""
 
 
 class SafeApp(App[ReturnType]):
@@ -380,9 +384,9 @@ class SafeApp(App[ReturnType]):
         name: str | None = None,
         pause: bool = False,
     ) -> Timer:
-        """Starts a timer like the toolkit's, but never drops it. The toolkit drops a timer whose
-        time has passed before it begins to wait, as on a machine that delays the process; a resize
-        and the waiting keys would then never be handled."""
+        """Starts a timer that always fires. The toolkit's own timer does not fire if its time
+        passes before it begins to wait, which happens if the machine delays the process. A resize,
+        or keys that wait, would then never be handled."""
         timer = super().set_timer(delay, callback, name=name, pause=pause)
         timer._skip = False
         return timer
@@ -398,11 +402,9 @@ class SafeApp(App[ReturnType]):
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:
-        """The screens that are visible through the screen in view; none if that screen is opaque.
-
-        The toolkit always includes the next screen below, and would lay it out for every change
-        although nobody sees it.
-        """
+        """The screens that can be seen through the screen in view; none if it is opaque. The
+        toolkit would always include the next screen below, and lay it out at every change although
+        nobody sees it."""
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
 
@@ -481,8 +483,8 @@ class SafeApp(App[ReturnType]):
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
-        """Shows in one notice what is wrong in the user's files: the first problem with file and
-        line, and the number of the others. All problems are logged with whole paths."""
+        """Shows one notice about wrong entries in the user's files: the first problem with file and
+        line, and how many more there are. The log gets every problem with its whole path."""
         if not problems:
             return
         for problem in problems:
@@ -493,8 +495,8 @@ class SafeApp(App[ReturnType]):
         self.notify(f"{said}.{more}", severity="warning", keep=False)
 
     def copy_value(self, label: str, value: str) -> str:
-        """Puts ``value`` on the clipboard, or shows it if the terminal has no clipboard; returns
-        the notice."""
+        """Copies ``value`` to the clipboard and returns the notice about it. If the terminal has no
+        clipboard, the value is shown in a panel instead, so that the user can select it."""
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)

@@ -51,7 +51,8 @@ def load_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def hueless_theme(terminal: Theme) -> Theme:
-    """Returns a theme of the terminal's own foreground and background, without any hue."""
+    """Returns a theme without colours: everything is drawn in the terminal's own foreground and
+    background colours. ``terminal`` is the theme from which the remaining settings are taken."""
     plain = dict.fromkeys(ROLES, "ansi_default")
     colours: dict[str, Any] = dict.fromkeys(COLOURS, "ansi_default")
     return Theme(HUELESS, dark=terminal.dark, ansi=True,

@@ -91,8 +91,8 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
     read_only: bool
 
     def first(self, kind: Kind | None, named: str = "") -> Account | None:
-        """Returns the first account of a kind; if ``named`` is not empty, the first with this name
-        or address, in any case. None if there is none."""
+        """Returns the first account of ``kind``. If ``named`` is not empty, only accounts with this
+        name or address count, in upper or lower case. Returns None if there is no such account."""
         own = (account for account in self.accounts if account.kind is kind)
         wanted = named.lower()
         return next(
@@ -128,8 +128,8 @@ def has_smart_accounts(*, live: bool) -> bool:
 
 
 class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
-    """A chain by its short name. ``chain_id`` is None on Solana; ``rpc`` is the URL of a node; a
-    transaction counts after ``confirmations`` blocks."""
+    """A chain by its short name, with the node that is used for it. ``chain_id`` is None on Solana;
+    ``rpc`` is the node's URL. A transaction counts as final after ``confirmations`` blocks."""
 
     name: str
     kind: Kind
@@ -139,12 +139,13 @@ class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
-    """The wallet of one profile and what the agent has to know about it.
+    """The wallet of one profile and what the agent has to know about it. ``directory`` holds its
+    keys. ``clock_offset`` is the number of seconds that sandbox time is ahead of the wall clock; a
+    live profile always has 0. ``known`` are addresses that were paid before. ``makers`` are the
+    Solana keys by which providers sign their half of a swap, each as (provider, key).
 
-    ``directory`` holds its keys. ``clock_offset`` is how far sandbox time is ahead of the wall
-    clock; a live profile always has 0. ``known`` are addresses that were paid before, ``makers``
-    the Solana keys of providers, each as (provider, key). No field makes the gate allow a spender
-    that is no venue's, or a document of unknown shape.
+    Nothing in here can make the gate allow a spender that is no contract of the venue, or a
+    document of unknown shape.
     """
 
     directory: str

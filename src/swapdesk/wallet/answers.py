@@ -1,13 +1,15 @@
 """What the wallet agent answers: its review of a payload, what it signed, and what an account has.
 
-A review has every field and every finding. A screen shows the review and nothing else; ``s`` sends
-back ``id`` and ``digest``, and the agent signs only what it reviewed under them. The agent writes a
-transaction down before anybody else sees a byte of it. After any crash only the transaction's
-outcome is open, never its content.
+A review has every field and every finding, and a screen shows the review and nothing else. If the
+trader agrees, the desk sends back the review's ``id`` and ``digest``, and the agent signs only what
+it reviewed under them.
 
-The wallet may be locked while the agent reads what an account has on a chain and who may take
-tokens. Units are integers of the token's smallest unit. None is a token that did not answer as
-tokens do, which differs from a balance of 0.
+The agent writes a signed transaction down before anybody else sees a byte of it. Therefore a crash
+may leave its outcome open, but never its content.
+
+The wallet may be locked while the agent reads what an account has on a chain and who may take its
+tokens. Amounts are integers of the token's smallest unit. None means that the token did not answer
+as tokens do, which is not the same as a balance of 0.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from swapdesk.clock import IsoTime, iso
 from swapdesk.wallet.promise import Asset, Purpose, TransactionPayload
 
 CHAIN_UNREAD = "CHAIN_UNREAD"
-"""Code of the finding that the chain did not answer. Nothing is signed then, though nothing speaks
-against the payload."""
+"""The code of the finding that the chain did not answer. Nothing is signed in this case, although
+no rule objects to the payload."""
 
 
 class Severity(StrEnum):
@@ -66,11 +68,10 @@ class Match(StrEnum):
 
 
 class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One field in words: what is signed, what the quote promised, and whether both agree.
-
-    ``weight`` is True if an unmatched field is more than a label (an address, an amount, a spender)
-    and needs a typed phrase. ``units`` is an amount as it is signed, in base units.
-    """
+    """One field of a payload in words: what is signed, what the quote promised, and whether the two
+    agree. ``weight`` is True if a field that is not in the quote is more than a label (an address,
+    an amount, a spender), so that the user has to type a phrase. ``units`` is an amount as it is
+    signed, in base units."""
 
     PRINTED: ClassVar = {
         "field": "field", "signed": "signed", "promised": "promised", "match": "match",
@@ -101,7 +102,8 @@ class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """Base units as text, because most readers of JSON round whole numbers of this size."""
+        """The amount in base units, as text because most readers of JSON round whole numbers of
+        this size."""
         return str(self.units)
 
 
@@ -152,8 +154,9 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
     phrase: str | None = None
     terms: EvmTerms | None = None
     agreed: bool | None = None
-    """True if the desk computed the same digest, None if the desk computes none. The desk sets this
-    value, whatever the agent sends."""
+    """True if the desk computed the same digest as the agent, False if it computed another one or
+    could compute none. None if the digests were not compared, or if the review was refused anyway.
+    The desk sets this value and ignores what the agent sends."""
 
     @property
     def refused(self) -> bool:
@@ -198,20 +201,20 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     chain: str
     account: str
     state: State
-    """Prepared once the transaction is recorded; unknown from before its first byte is sent until a
-    node confirms that it has the bytes; then sent."""
+    """PREPARED once the transaction is recorded. UNKNOWN from just before its first byte is sent
+    until a node confirms that it has the bytes; after that SENT."""
     nonce: int | None
     last_valid_height: int | None
     confirmations: int
     replaces: str | None
     created: datetime
     problem: str | None = None
-    """The last message of the node against the transaction, None if there was none."""
+    """The last message in which the node objected to the transaction; None if it never did."""
     code: TransactionCode | None = None
 
     @property
     def word(self) -> TransactionWord:
-        """The state in one word, as it is shown."""
+        """The state of the transaction in one word, as a screen shows it."""
         return cast("TransactionWord", self.code.lower()) if self.code else _WORDS[self.state]
 
     @property
@@ -257,8 +260,9 @@ class Balance(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Balances(Struct, frozen=True, forbid_unknown_fields=True):
     """The balances of one account on one chain, in the order of the request. ``fee`` is the amount
-    of the coin, in its smallest units, that must remain to pay for one payment in the coin, by the
-    node's fees. It is None if it was not asked for or the node states no fees."""
+    that has to remain in the account to pay for one payment in the coin, in the coin's smallest
+    units. It is computed from the node's own fees. It is None if it was not asked for or the node
+    states no fees."""
 
     balances: tuple[Balance, ...]
     fee: int | None = None
@@ -266,9 +270,9 @@ class Balances(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
     """An approval: ``spender`` may take ``units`` of ``token`` at any time. ``venue`` is the code
-    of the provider that owns the contract, None if unknown. ``permit2`` is True if the approval was
-    given in Permit2, which takes the token within its own approval; ``ends`` is when such an
-    approval expires."""
+    of the provider that owns the spender, None if unknown. ``permit2`` is True if the approval was
+    given to ``spender`` in the contract Permit2, which takes the token for it. Such an approval
+    expires at ``ends``."""
 
     PRINTED: ClassVar = {
         "token": "token.contract", "symbol": "token.symbol", "spender": "spender",
@@ -286,7 +290,8 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """Base units as text, because most readers of JSON round whole numbers of this size."""
+        """The amount in base units, as text because most readers of JSON round whole numbers of
+        this size."""
         return str(self.units)
 
     @property
@@ -296,18 +301,18 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     """The approvals above 0 of one account on one chain. ``complete`` is True if every approval
-    that the chain ever recorded was looked at. It is False if the node does not return old events
-    or has too many; then only the known contracts were asked."""
+    that the chain ever recorded was checked. It is False if the node does not return old events, or
+    if there are too many. In that case only the known contracts were checked."""
 
     allowances: tuple[Allowance, ...]
     complete: bool
 
 
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
-    """The smart account that pays the bundles of its owner on one chain, at its counterfactual
-    ``address``. ``balances`` are in the order of the request. ``prepaid`` is the wei that the
-    EntryPoint keeps for its gas, None if unread. ``deployment`` is the call that creates the
-    account, None if it exists."""
+    """The smart account that pays the bundles of its owner on one chain. ``address`` is known even
+    before the account is created there. ``balances`` are in the order of the request. ``prepaid``
+    is the wei that the EntryPoint contract keeps for the account's gas, None if it could not be
+    read. ``deployment`` is the call that creates the account, None if the account exists."""
 
     address: str
     balances: tuple[Balance, ...]

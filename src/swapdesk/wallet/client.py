@@ -1,9 +1,9 @@
-"""The desk's client of the wallet agent: starts and ends the process, exchanges frames, and has one
-typed method for each request.
+"""The desk's client of the wallet agent: starts and ends the process, exchanges frames with it, and
+has one typed method for each request.
 
-Start the agent from the main thread's event loop, because the system ends the child together with
-the thread that made it. A request may be cancelled; whatever the agent still does for it is in the
-agent's records.
+Start the agent from the main thread's event loop, because the operating system ends the agent
+together with the thread that started it. A request may be cancelled. The agent may still carry it
+out, and then its records say what it did.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 
 class WalletClient:
-    """One agent with the wallet of one profile.
+    """One agent process with the wallet of one profile. ``accounts`` are the accounts as the agent
+    last reported them. ``gone`` is the error that says why the agent ended, None while it runs.
+    ``on_locked`` is called if the agent drops the keys without being asked.
 
-    ``accounts`` are as last heard from the agent. ``gone`` is why there is no agent any more.
-    ``on_locked`` is called if the agent drops the keys by itself. Every request raises AgentGone if
-    the process ended, and Refused (WrongPassphrase among it) if the agent refuses. Every method may
-    be cancelled.
+    Every request raises AgentGone if the process ended, and Refused (or its subclass
+    WrongPassphrase) if the agent refuses. Every method may be cancelled.
 
-    Requests and answers use two socket pairs and no pipes. Every process of the same user may open
-    a pipe of the desk through ``/proc``, even without the right to debug, and could write into it
-    as if it were the desk.
+    Requests and answers use two socket pairs instead of pipes. Any process of the same user could
+    open a pipe of the desk through ``/proc``, even without the right to debug, and write into it as
+    if it were the desk.
     """
 
     def __init__(
@@ -184,12 +184,14 @@ class WalletClient:
     # The conversation
 
     async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
-        """Returns the agent's answer; a Secret among the arguments is sent as a secret. Raises
-        AgentGone if the process ended, Refused if the agent refuses."""
+        """Sends a request and returns the agent's answer. An argument that is a Secret is sent as
+        raw bytes, not as text. Raises AgentGone if the process ended, Refused if the agent
+        refuses."""
         return (await self.frame(operation, **arguments)).head["done"]
 
     async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
-        """Returns the agent's answer like ``ask``, with its secrets, which the caller wipes."""
+        """Sends a request like ``ask``, but returns the whole frame: the answer with the secrets in
+        it, which the caller wipes."""
         if self.gone is not None:
             raise self.gone
         self._last_id += 1
@@ -461,10 +463,10 @@ class WalletClient:
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Reviews the call of a waiting transaction again, on the same nonce with a higher fee.
-        Returns the call from the agent's records, with the review. The call is judged by the
-        promise of its first signature, with the bound on gas raised to at most ``gas_units`` of the
-        native coin."""
+        """Asks for a new review of a waiting transaction's call, with the same nonce and a higher
+        fee. Returns the call as the agent's records have it, and the review. The call is judged by
+        the promise that it was first signed for. Only the limit on gas may be higher than in that
+        promise, up to ``gas_units`` of the native coin's smallest unit."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
@@ -505,7 +507,8 @@ class WalletClient:
 
 
 def _environment() -> dict[str, str]:
-    """Returns the environment of the agent: the only variables of the desk that it gets."""
+    """Returns all environment variables of the agent: a fixed language, and the file of trusted
+    certificate authorities if the desk has one set."""
     file = authorities()
     return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
 

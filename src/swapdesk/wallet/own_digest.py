@@ -1,10 +1,11 @@
-"""The digest of a payload as the desk computes it by itself, beside the wallet agent's.
+"""Computes the digest of a payload in the desk, independently of the wallet agent.
 
-This encoder shares nothing with the agent's but the hash function. The trader reads what was made
-from this payload, so if both digests differ, the agent would sign something else. For a
-UserOperation the digest is what EntryPoint v0.7 and v0.8 call ``getUserOpHash``. The agent judges
-what may be signed; here a document is only hashed, and the digest of a document that cannot be
-hashed is None.
+This code shares nothing with the agent's but the hash function. What the trader reads was made from
+the same payload, so if the two digests differ, the agent would sign something else than the trader
+reads. For a UserOperation the digest is what EntryPoint v0.7 and v0.8 call ``getUserOpHash``.
+
+Nothing is judged here, because that is the agent's work. A document that cannot be hashed has the
+digest None.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _octets(operation: Mapping[str, str], name: str) -> bytes:
 
 
 def _address_word(text: str) -> bytes:
-    """Returns a number or an address as a word of 32 bytes."""
+    """Returns a hexadecimal number or address as 32 big-endian bytes."""
     return int(text, 16).to_bytes(32, "big")
 
 
@@ -95,9 +96,9 @@ Rlp = bytes | list["Rlp"]
 
 
 def held_against(review: Review, payload: Payload) -> Review:
-    """Returns the review with ``agreed`` set by the desk. If the desk's digest differs or cannot be
-    computed, a finding that refuses is added; a review that is refused already gets ``agreed`` None
-    instead."""
+    """Returns the review with ``agreed`` set. It is True if the desk computes the same digest as
+    the agent. Otherwise it is None for a review that was refused already. In any other case it is
+    False, and a finding is added that refuses the payload."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -109,9 +110,10 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """Returns the 32 bytes that are signed, as 0x-hex; None if they cannot be computed. On Solana
-    this is SHA-256 of the message, for a UserOperation its hash, which EntryPoint v0.7 has signed
-    by EIP-191. ``terms`` is what the agent adds to an EVM transaction."""
+    """Returns the 32 bytes that are signed, as 0x-hex; None if they cannot be computed. ``terms``
+    has the fields that the agent adds to an EVM transaction. For a Solana transaction the result is
+    SHA-256 of the message, for a UserOperation the operation's hash. With EntryPoint v0.7 that hash
+    is signed in the form of EIP-191."""
     try:
         match payload:
             case TypedDataPayload():

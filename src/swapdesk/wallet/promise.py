@@ -1,9 +1,9 @@
-"""The promise: what the user confirmed, and the payloads to be signed for it, as both are handed to
-the wallet agent.
+"""The promise (what the user confirmed) and the payloads (what is to be signed for it), as both are
+sent to the wallet agent.
 
-A payload comes from the service or the desk's own planner, and nothing in it is trusted. The agent
-refuses a payload that does not match the promise, whatever the desk says. Amounts are integers of
-the token's smallest unit, so that nothing is rounded on the way to a signature.
+A payload comes from the service or from the desk's own planner, and nothing in it is trusted. The
+agent refuses a payload that does not match the promise, whatever the desk says. Amounts are
+integers of the token's smallest unit, so that nothing is rounded on the way to a signature.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ class Purpose(StrEnum):
     REVOKE = "revoke"
     """An approval of 0, which ends an allowance."""
     CANCEL = "cancel"
-    """A payment of 0 to the account itself, on the nonce of a waiting transaction."""
+    """A transaction that pays 0 to the account itself with the nonce of a waiting transaction. Once
+    it is executed, the waiting one can never be."""
     FUND = "fund"
     """A plain transfer to the account's own smart account, which then pays a bundle."""
     BUNDLE = "bundle"
-    """A UserOperation by which the account's smart account pays deposits of a group."""
+    """A UserOperation by which the account's smart account pays several deposits at once."""
     DEPLOY = "deploy"
     """The creation of the account's own smart account at its address."""
     WITHDRAW = "withdraw"
     """A payment by the account's own smart account of its holdings to the account."""
     CALL = "call"
-    """A signed payment for one call of the API, which is the promise's ``deposit`` (EIP-3009,
-    x402)."""
+    """A signed payment for one call of the API (EIP-3009, x402). The promise's ``deposit`` says
+    what is paid."""
 
 
 class Asset(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,9 +73,9 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one operation of a group pays, in the group's order. All deposits are of
-    the token that the promise sells. ``part`` counts the group's operations of that token from
-    0."""
+    """The deposits that one operation pays at once, in the order of their group (the orders that
+    are paid together). All deposits are in the token that the promise sells. A group may need
+    several operations for one token; ``part`` is this operation's number among them, from 0."""
 
     multi_id: str
     part: int
@@ -89,28 +90,29 @@ class TakenOut(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the smart account pays its owner: exactly these amounts in this order, and at last
-    ``prepaid``, the wei that the EntryPoint keeps for its gas (0 if the wei stay there)."""
+    """What a smart account pays its owner: exactly the amounts ``taken`` in their order, and after
+    them ``prepaid``, the wei that the EntryPoint keeps for the smart account's gas. ``prepaid`` is
+    0 if that wei is not withdrawn."""
 
     taken: tuple[TakenOut, ...]
     prepaid: int = 0
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user confirmed for one swap; the agent compares a payload with it.
+    """What the user confirmed for one swap; the agent compares each payload with it.
 
-    ``chain`` is the short name of the chain that is paid on and ``chain_id`` its EVM id, None on
-    Solana. ``sell_units`` is the most that may leave. ``least_units`` is the least that must
-    arrive: the quoted amount less the confirmed slippage. It arrives at ``recipient`` on
-    ``chain_out``, whose EVM id is ``chain_out_id``, None if it has none. ``venue`` is the provider
-    code of the quote and ``valid_until`` its end. ``unlimited`` records the typed consent to an
-    approval without a bound.
+    The account pays on ``chain`` (a short name), whose EVM id is ``chain_id``, None on Solana. At
+    most ``sell_units`` may leave. At least ``least_units`` must arrive, which is the quoted amount
+    minus the confirmed slippage. It must arrive at ``recipient`` on ``chain_out``, whose EVM id is
+    ``chain_out_id``, None if that chain has none. ``venue`` is the provider code of the quote. The
+    promise ends at ``valid_until``. ``unlimited`` is True if the user typed consent to an approval
+    without a limit.
 
-    ``gas_units`` is the most that one transaction may pay for gas, in units of the native coin.
-    ``fee_units`` is the most that a venue may take beside it in that coin (a bridge fee).
-    ``bundle`` is what an operation pays. With a ``bundle``, ``sell_units`` is the most of all its
-    deposits together, and ``gas_units`` bounds what the EntryPoint may take for gas. ``withdrawal``
-    is what a smart account pays its owner.
+    ``gas_units`` is the most that one transaction may pay for gas, in the native coin's smallest
+    unit. ``fee_units`` is the most of that coin that a venue may take in addition (a bridge fee).
+    ``bundle`` says what a UserOperation pays. In that case ``sell_units`` limits all its deposits
+    together, and ``gas_units`` limits what the EntryPoint may take for gas. ``withdrawal`` says
+    what a smart account pays its owner.
     """
 
     intent_id: str
@@ -137,17 +139,17 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bundled(self) -> tuple[DepositPromise, ...]:
-        """The deposits that a bundle pays, in the bundle's order."""
+        """The deposits that a bundle pays, in their order; empty if the promise has no bundle."""
         return () if self.bundle is None else self.bundle.deposits
 
     @property
     def deposits(self) -> tuple[DepositPromise, ...]:
-        """Every deposit that may be paid."""
+        """Every deposit that may be paid for the promise."""
         return self.bundled if self.deposit is None else (self.deposit, *self.bundled)
 
     @property
     def taken(self) -> tuple[TakenOut, ...]:
-        """The amounts that a withdrawal pays, without the wei that the EntryPoint keeps."""
+        """The amounts that a withdrawal pays, without what the EntryPoint keeps for gas."""
         return () if self.withdrawal is None else self.withdrawal.taken
 
     @property
@@ -157,7 +159,8 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
-    """The place of a document in a chain of signatures; ``step`` counts from 0."""
+    """The place of a document among the signatures that follow each other for one swap, which are
+    called a chain of signatures. ``step`` counts from 0; ``total`` is the number of steps."""
 
     key: str
     step: int

@@ -1,17 +1,17 @@
-"""The frames between desk and wallet agent, and their objects as JSON values.
+"""The frames between desk and wallet agent, and the objects in them as JSON values.
 
-A frame begins with two big-endian 32-bit lengths: of everything that follows both, and of the head
-alone. Then come the head (a JSON object) and the raw secrets. The secrets are raw so that a pass
-phrase never becomes a text, which nobody can wipe. The head's ``secrets`` names the secrets with
-their lengths, in their order.
+A frame begins with two big-endian 32-bit numbers: the length of everything after these two numbers,
+and the length of the head. Then come the head (a JSON object) and the secrets as raw bytes. They
+are raw so that a pass phrase never becomes a text, which nobody can wipe. The head's ``secrets``
+has their names and lengths, in their order.
 
 A request has ``id``, ``do`` (an :class:`AgentOperation`) and its arguments. Its answer has the same
 ``id`` and either ``done`` or ``refused``: {code, words, findings?}. A message that the agent sends
 unasked has ``event`` instead: ``ready``, or ``locked`` if the keys were dropped because no request
 came for a while. If a request fails in any way, the agent has given out no signature for it.
 
-Objects are read strictly: if a field is missing, unknown or of another type, the whole object is
-refused, because the agent decides by these objects what it signs.
+The agent decides by these objects what it signs, so they are read strictly. If a field is missing,
+unknown or of another type, the whole object is refused.
 """
 
 from __future__ import annotations

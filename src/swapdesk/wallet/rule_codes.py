@@ -1,6 +1,6 @@
-"""The stable codes of the wallet's checks: what each rule of ``agent.gate`` asks for, and why a
-payload is not read (``agent.shapes``). A swap or bundle that is refused ends with one of these
-codes."""
+"""The codes of the wallet's checks, which never change: those of the rules in ``agent.gate``, and
+those of the reasons why ``agent.shapes`` cannot read a payload. If a swap or bundle is refused, its
+outcome has one of these codes."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ RULES: dict[str, str] = {
     "WITHDRAWAL_PAYMENTS_DIFFER": "it makes the promised payments alone",
     "WITHDRAWAL_TOKEN_DIFFERS": "each payment is of its token",
 }
-"""What is true if the rule has no objection, by code."""
+"""For the code of each rule, a statement that is true if the rule has no objection."""
 
 PAYLOADS: dict[str, str] = {
     "ADDRESS": "an address of the document cannot be read",
@@ -173,7 +173,7 @@ PAYLOADS: dict[str, str] = {
     "UNKNOWN_TYPE": "the type of a field is not declared",
     "VALUE_UNREADABLE": "a value cannot be read",
 }
-"""Why a payload is not judged at all, by code."""
+"""For each code, the reason why a payload cannot be judged at all."""
 
 SPENDING: dict[str, str] = {
     "POLICY_CALL": "a call costs more than its bound, or is paid in another token",
@@ -192,4 +192,4 @@ SPENDING: dict[str, str] = {
     "POLICY_UNREADABLE": "nobody can tell what would leave",
     "POLICY_UNTIL": "it has ended",
 }
-"""Why the user's own spending policy refuses, by code."""
+"""For each code, the reason why the user's own spending policy refuses a payload."""

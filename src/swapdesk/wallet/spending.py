@@ -23,8 +23,9 @@ RULE = "POLICY_"
 
 
 class SpendWindow(StrEnum):
-    """The span over which a limit counts. Hour and day slide: they are the last 60 minutes and 24
-    hours. A limit per call replaces the contract's bound on the cost of a call (14.10)."""
+    """The span over which a limit counts. An hour and a day slide: they are the last 60 minutes and
+    the last 24 hours. A limit per call is for paid API calls and replaces the bound on their cost
+    in the API contract (14.10)."""
 
     CALL = "call"
     PAYMENT = "payment"
@@ -196,13 +197,14 @@ def _within(
     old: tuple[Entry, ...] | None,
     key: Callable[[Entry], object] = str,
 ) -> bool:
-    """True if every new entry has the key of an old entry. None allows any entry."""
+    """True if every entry of ``new`` has the key of an entry of ``old``. A list that is None
+    contains every possible entry."""
     return old is None or (new is not None and {*map(key, new)} <= {*map(key, old)})
 
 
 def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:
-    """Returns the amount like ``1,000.5``, with every significant digit; a fraction is rounded up
-    to ``decimals``."""
+    """Returns the amount like ``1,000.5``. A Fraction is rounded up to ``decimals`` places; a
+    Decimal keeps every significant digit."""
     if isinstance(value, Fraction):
         whole = -(-value.numerator * 10**decimals // value.denominator)
         value = Decimal(f"{whole}e-{decimals}")

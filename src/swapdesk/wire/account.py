@@ -35,7 +35,7 @@ class CommissionQuery(RequestModel):
 
 
 class CommissionSummary(WireModel):
-    """The commissions of an account in US dollars. The requested month applies to all fields but
+    """The commissions of an account in US dollars. All fields are about the requested month, except
     ``this_month_earnings`` and ``last_month_earnings``. ``total_earnings`` is the sum of pending
     and paid-out commissions."""
 

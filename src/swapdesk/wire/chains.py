@@ -18,11 +18,9 @@ Link = Annotated[str, Identity(500)]
 
 
 class Chain(WireModel):
-    """A chain, with patterns that recognise its addresses.
-
-    Rows of the public service lack ``created``, ``modified``, ``shortNameV1`` and ``enabled``; this
-    service writes all of them (contract 1.23).
-    """
+    """A chain, with patterns that recognise its addresses. The service that the vendor runs leaves
+    out ``created``, ``modified``, ``shortNameV1`` and ``enabled``; the service of this project
+    writes all four (contract 1.23)."""
 
     NULLABLE = frozenset({"memoNeeded", "chainId"})
     REQUIRED = frozenset(
@@ -85,7 +83,8 @@ class ChainQuery(RequestModel):
 
 
 ProviderCode = Annotated[str, Identity(32)]
-"""A provider's ``shortName``: the ``swap`` of a quote, and the value of provider filters."""
+"""A provider's ``shortName``. A quote names its provider by this text in ``swap``, and filters for
+providers take the same text."""
 
 
 class SwapProvider(WireModel):

@@ -39,11 +39,10 @@ class SignatureType(StrEnum):
 
 
 class SignatureRequirement(WireModel):
-    """An EIP-712 document that a wallet is asked to sign. ``step`` counts from 0.
-
-    ``data`` contains ``domain``, ``types``, ``primaryType`` and ``message`` unchanged.
-    ``swap_required_metadata`` is sent back unread with the signature.
-    """
+    """An EIP-712 document that a wallet is asked to sign. ``step`` is the number of the signature,
+    counted from 0. ``data`` contains ``domain``, ``types``, ``primaryType`` and ``message``, all
+    unchanged. The client does not read ``swap_required_metadata``, and sends it back together with
+    the signature."""
 
     data: Annotated[dict[str, Any], AfterValidator(refuse_far)]
     type: Annotated[str, OpenEnum(SignatureType)]
@@ -55,11 +54,9 @@ class SignatureRequirement(WireModel):
 
 
 class Approval(WireModel):
-    """A transaction that lets the venue take the tokens. It calls the token at ``to`` with
-    ``data``.
-
-    ``value`` is in the chain's smallest unit; the transaction sends no coins if it is absent.
-    """
+    """A transaction that allows the venue to take the owner's tokens. It calls the token's contract
+    at ``to`` with ``data``. ``value`` is the amount of coins that the transaction sends, in the
+    chain's smallest unit; if it is absent, no coins are sent."""
 
     data: Calldata
     to: Annotated[str, Identity(64)]

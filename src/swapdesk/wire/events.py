@@ -22,8 +22,9 @@ PING_SECONDS = 30
 SLOW_READER_SECONDS = 30
 SLOW_READER_FRAMES = 256
 SLOW_READER_BYTES = 1024 * 1024
-"""The bytes at which a backlog is too large: a reader is too slow if this much waits for
-SLOW_READER_SECONDS. A reader is also too slow if a single frame waits that long."""
+"""Bytes that wait to be sent to one reader of the stream. If at least so many wait for
+SLOW_READER_SECONDS, the reader is too slow. The reader is also too slow if a single frame waits for
+that time."""
 LAST_WORD_SECONDS = 5
 
 
@@ -57,7 +58,8 @@ class ClientFrame(RequestModel):
 
 
 class ServerFrame(WireModel):
-    """Any frame that a server may send. Of an unknown type only ``type`` is kept."""
+    """Any frame that a server may send. If the type of the frame is unknown, only ``type`` is kept
+    and the rest is dropped."""
 
     type: Annotated[str, Identity(32)]
     partner_id: Annotated[str, Identity(64)] | None = None

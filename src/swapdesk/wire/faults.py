@@ -23,15 +23,17 @@ SELECTORS = {
     "venue": "provider",
     "chain": "chain",
 }
-"""Members of the body of ``POST /faults`` that select the target of a fault, each with its noun."""
+"""The members of ``POST /faults`` that select what a fault happens to. Each is mapped to a noun for
+the target, such as ``order``."""
 
 EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 """Short names of the EVM chains that the sandbox runs itself."""
 
 
 class Fault(Struct, frozen=True):
-    """A fault that can be set. A request must give exactly one of the ``selectors``; it may give
-    none if ``unselected`` is True."""
+    """A fault that the sandbox can produce. A request for it must contain exactly one of the
+    ``selectors``, which says what the fault happens to. If ``unselected`` is True, the request may
+    also contain none of them."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
@@ -43,7 +45,7 @@ class Fault(Struct, frozen=True):
     does: str
     selectors: tuple[str, ...]
     takes: tuple[str, ...] = ("times",)
-    """The members that may be given beside the selector."""
+    """The members that a request for this fault may contain in addition to the selector."""
     seconds: float = 2.0
     """Duration of the fault in seconds if none is given."""
     unselected: bool = False
@@ -62,7 +64,8 @@ class Fault(Struct, frozen=True):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The members that may be given beside the target, sorted by name."""
+        """The members that a request for this fault may contain in addition to the selector, sorted
+        by name."""
         return tuple(sorted(self.takes))
 
 
@@ -236,8 +239,9 @@ REMOVED = {
 
 
 def fault_of(name: str, given: Collection[str]) -> Fault:
-    """Returns the fault with this name. Raises FaultRefused if it does not exist or does not take
-    the ``given`` members of the body."""
+    """Returns the fault with this name. ``given`` are the members of the request's body. Raises
+    FaultRefused if no fault has this name, if the fault does not take one of these members, or if
+    the members select more or fewer targets than the fault allows."""
     fault = FAULTS.get(name)
     if fault is None and name in REMOVED:
         raise FaultRefused("fault", f"{name} is gone in this version: {REMOVED[name]}.")

@@ -185,12 +185,13 @@ class UserOperation(WireModel):
 
 
 class EvmTransactionData(WireModel):
-    """What a wallet signs for one batch, and the call by which the smart account's owner funds the
-    batch.
+    """What a wallet signs to have one batch of deposits paid, and the call with which the smart
+    account's owner funds the batch.
 
-    ``user_op_hash`` is for comparison only: the wallet hashes ``user_operation`` itself. ``to``,
-    ``data`` and ``value`` (wei) are the funding call; ``token_amount`` is the amount of a token
-    that the call moves. Other services may leave the operation out.
+    The wallet computes the hash of ``user_operation`` itself and only compares it with
+    ``user_op_hash``. ``to``, ``data`` and ``value`` (in wei) are the funding call. If the call
+    moves a token, ``token_amount`` is the amount. Services other than this one may leave out the
+    operation.
     """
 
     user_op_hash: Hash32

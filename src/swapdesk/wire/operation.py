@@ -27,11 +27,11 @@ class RateClass(StrEnum):
     READ = "read"
     QUOTE = "quote"
     EXCHANGE = "exchange"
-    """Counts the exchanges that are begun. A refused request to create, or a repeated one, begins
-    none."""
+    """Limits the exchanges that are really begun. A request to create an order that is refused, or
+    that repeats an earlier request, does not count here."""
     ATTEMPT = "attempt"
-    """Counts all requests to create, whatever their result. They have the same limit as reads, but
-    a count of their own."""
+    """Limits all requests to create orders, whatever their result. The limit has the same size as
+    the limit of reads, but is counted separately."""
 
 
 class Operation(Struct, frozen=True):

@@ -447,8 +447,9 @@ BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPER
 
 
 def operations_in(dialect: Dialect) -> tuple[Operation, ...]:
-    """Returns the table for a service of this dialect. In the public service's dialect, everybody
-    may read the OpenAPI document (contract 13.2)."""
+    """Returns the operations of a service that writes the names of this dialect. In the vendor's
+    dialect the OpenAPI document needs no credentials (contract 13.2); otherwise the two tables are
+    the same."""
     if dialect is Dialect.CONTRACT:
         return OPERATIONS
     health, described = BY_NAME["health"], BY_NAME["openapi"]

@@ -31,11 +31,10 @@ Memo = Annotated[str, Identity(64)]
 
 
 class PrivateSendRequest(LegFilters):
-    """Body of ``POST /exchanges/private-send``; ``quote_id`` comes from a private-send quote.
-
-    A ``markup`` or leg filter that equals the quote's has no effect. If it differs, a floating
-    quote is priced again within its route type, and a fixed quote is refused (contract 7.11).
-    """
+    """Body of ``POST /exchanges/private-send``; ``quote_id`` is the id of a private-send quote.
+    ``markup`` and the leg filters may repeat the values of the quote. If they differ from the
+    quote, a floating quote is priced again within its route type, and a fixed quote is refused
+    (contract 7.11)."""
 
     quote_id: QuoteId
     address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
@@ -48,9 +47,9 @@ class PrivateSendRequest(LegFilters):
 
 
 class ExchangeRequest(PrivateSendRequest):
-    """Body of ``POST /exchanges``. ``address_from`` and ``signatures`` are for DEX routes, which
-    require ``address_from``; centralized routes ignore both. An empty list of signatures counts as
-    absent, because clients of the public service send one if there is nothing to sign."""
+    """Body of ``POST /exchanges``. DEX routes require ``address_from`` and may need ``signatures``;
+    centralized routes ignore both. An empty list of signatures counts as absent, because clients of
+    the vendor's service send an empty list if there is nothing to sign."""
 
     address_from: Address | None = None
     signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None
@@ -116,18 +115,20 @@ def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
 
 
 class Order(WireModel):
-    """An order, as order details, the list and the stream return it.
+    """An order, in the form in which order details, the list and the stream return it.
 
     The amount to pay is exactly ``in_amount`` as returned. ``expires`` is the deadline for the
-    deposit; it does not lock the rate. Prefer ``display_status`` over ``status``; it only moves
-    forward. A reader requires no field but the id, because deleted and minimal orders exist.
+    deposit; it does not lock the rate. ``display_status`` only moves forward, so prefer it to
+    ``status``. A reader requires only the id, because deleted orders and orders with few fields
+    exist.
     """
 
     NULLABLE = frozenset({"receiverTag"})
     REQUIRED = frozenset({"serviceId", "status"})
     SHARED = frozenset({"in_token", "out_token"})
     JOINED: ClassVar[frozenset[str]] = frozenset({"is_dex", "deposit_address", "deposit_tag"})
-    """Fields that must be read together, because one of them decides how another is read."""
+    """Fields that must be read together: ``is_dex`` decides whether the deposit address and tag are
+    kept."""
 
     service_id: OrderId = Field(
         validation_alias=alias("serviceId"), serialization_alias="serviceId"
@@ -201,9 +202,10 @@ class Order(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _null_hides_nothing(cls, raw: Any) -> Any:
-        """Returns the raw order without a null or an empty text under the contract's name if
-        another name of the same field has a value. Otherwise a tag could be missed, and a deposit
-        without its tag may never be credited."""
+        """Returns the raw order, prepared for reading. A field may come under several names. If its
+        value under the contract's name is null or empty and another name has a value, the
+        contract's name is removed, so that the value is read. Otherwise a deposit tag could be
+        missed, and a deposit without its tag may never be credited."""
         if not isinstance(raw, dict):
             return raw
         hiding = [
@@ -226,8 +228,8 @@ class Order(WireModel):
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Returns the fields to write. A deleted order keeps only the fields that were given
-        (contract 8.3)."""
+        """Returns the fields to write. Fields that are None are left out. An order that is deleted
+        is written only with the fields that were set (contract 8.3)."""
         written: dict[str, Any] = handler(self)
         stated = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
         if self.status == OrderStatusCode.DELETED:
@@ -252,7 +254,8 @@ def _with_metadata(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 _STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}
-"""Fields that an order states even if they were not set, each with its name on the wire."""
+"""Fields that are written for every order that is not deleted, even if they were not set. Each is
+mapped to its name on the wire."""
 
 
 class OrderList(WireModel):
@@ -278,7 +281,8 @@ class OrderSort(StrEnum):
 
 
 class OrderQuery(RequestModel):
-    """Filters of ``GET /orders``. A ``from`` before the last 48 hours is moved to their start."""
+    """Filters of ``GET /orders``. The list covers the last 48 hours; an earlier ``from`` is
+    replaced by the start of these 48 hours."""
 
     page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1
     page_size: Annotated[QueryInteger, Field(ge=1, le=100)] = 100

@@ -27,6 +27,7 @@ _MOST_TIMES = 10
 
 
 def most_units(tier: PriceTier) -> int:
-    """Returns the most that a client pays for one call by default (contract 14.10). A call that is
-    free here is treated as a read, because other services may charge for it."""
+    """Returns the most that a client pays for one call by default, in the smallest units of the
+    dollar token (contract 14.10). A call that this service does not charge for is treated as a
+    read, because other services may charge for it."""
     return _MOST_TIMES * PRICES.get(tier, PRICES[PriceTier.READ])

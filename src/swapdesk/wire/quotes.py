@@ -137,8 +137,8 @@ class SortOrder(StrEnum):
 
 
 ProviderCodes = Annotated[list[ProviderCode], Field(min_length=1, max_length=100)]
-"""Short codes of providers, as a repeated name. The service refuses the code of a provider that is
-not routing."""
+"""Short codes of providers. In a query the parameter is repeated, once for each code. ``swaps``
+refuses the code of a provider that is switched off."""
 
 
 class LegFilters(RequestModel):
@@ -201,10 +201,8 @@ class PrivateSendQuery(RouteOptions):
 
 class Limits(WireModel):
     """The limits of one route type: ``min`` and ``max`` for the amount sent, ``minOut`` and
-    ``maxOut`` for the amount received.
-
-    ``max`` and ``max_out`` are None if another service states no bound (contract 6.2).
-    """
+    ``maxOut`` for the amount received. ``max`` and ``max_out`` are None if the service states no
+    upper bound, as services other than this one may do (contract 6.2)."""
 
     REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
 

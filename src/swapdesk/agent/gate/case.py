@@ -1,12 +1,13 @@
 """All that a rule may look at, and the form of a rule.
 
-A case holds the claim, what was confirmed, what the agent's profile allows (policy), the facts that
-were read from the chain, and what was signed before under the same intent.
+A case holds the claim (what the payload does), the promise (what was confirmed), the policy (what
+the profile allows), the facts that were read from the chain, and what was signed before under the
+same intent.
 
-A permit, an approval, an order, a transfer and a swap may each be within what was confirmed and
-exceed it together (``Taking``). The same money counts once: if a contract takes an allowance by an
-order, the allowance and the order are not added, and of documents that exclude each other only one
-counts.
+A permit, an approval, an order, a transfer and a swap may each stay within what was confirmed and
+together exceed it, so they are added up (``Taking``). The same money counts once: if a contract
+takes by an order what an allowance permits, the two are not added. Of documents of which the chain
+executes only one, one counts.
 """
 
 from __future__ import annotations
@@ -32,19 +33,22 @@ from swapdesk.wallet.rule_codes import RULES
 NEVER_ARRIVES: tuple[TransactionCode, ...] = ("ABANDONED", "REPLACED")
 
 MOVING: frozenset[Act] = frozenset({"allow", "order", "swap", "pay", "bundle"})
-"""Acts that may take the token sold from its owner. A withdrawal is left out because it pays the
-owner."""
+"""Acts that may take the token sold from its owner. A withdrawal is not among them, because it pays
+the owner."""
 
 
 class Taking(Struct, frozen=True):
-    """The amount of the token sold that can leave by one signature: ``units``, taken by ``by``.
-    ``by`` is empty if the units leave by the signature alone.
+    """The amount of the token sold that can leave by one signature: ``units``, which the address
+    ``by`` takes. ``by`` is empty if the signature alone makes the units leave.
 
-    ``grants`` is True if the signature itself lets ``by`` take the units, False if ``by`` takes
-    them out of an allowance given elsewhere. Of signatures with the same ``once`` at most one is
-    ever executed; ``once`` is None if only the content identifies the signature. The other fields
-    are set for documents only. ``kind`` and ``nonce`` say where the chain records the use of the
-    document. After ``ends``, in Unix seconds, an unused document can no longer be used.
+    ``grants`` is True if the signature itself allows ``by`` to take the units, False if ``by``
+    takes them out of an allowance from another signature. Of signatures with the same ``once`` the
+    chain executes at most one; ``once`` is None if nothing but its content identifies the
+    signature.
+
+    The other fields are set for documents only. ``kind`` and ``nonce`` say where the chain records
+    that the document was used. After ``ends``, in Unix seconds, the document cannot be used any
+    more.
     """
 
     units: int
@@ -91,8 +95,8 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns who takes the token (empty if the signature is enough), and whether the signature
-    itself allows the taking."""
+    """Returns who takes the token and whether the signature itself allows it, as (address, allows).
+    The address is empty if the signature is enough for the token to leave."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -103,8 +107,8 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns the identifier that documents share if the chain executes only one of them; None if
-    there is none."""
+    """Returns an identifier that two documents share if the chain executes only one of them, as
+    with the same nonce. Returns None if nothing but its content identifies the document."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -114,8 +118,9 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
 
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
-    """Returns the most that all these signatures together can take. Each is given with its
-    ``once``."""
+    """Returns the most that all these signatures together can take, in base units. Each taking is
+    given with the identifier of its signature; of signatures with the same identifier only the
+    largest taking counts."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
     for once, taking in signed:
@@ -125,10 +130,10 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 
 class PastSignature(Struct, frozen=True):
-    """One signature that was given out. ``content`` is ``Claim.content``. ``key``, ``step``,
-    ``total`` and ``complete`` describe its place in a chain of signatures, None for a transaction.
-    ``hash``, ``code`` and ``nonce`` are those of its transaction, None for typed data. ``taking``
-    is None if an earlier release did not record it."""
+    """One signature that was given out earlier. ``content`` identifies what was signed
+    (``Claim.content``). For a document, ``key``, ``step``, ``total`` and ``complete`` describe its
+    place in a chain of signatures. For a transaction, ``hash``, ``code`` and ``nonce`` are its own.
+    ``taking`` is None if an earlier release of the program did not record it."""
 
     content: bytes
     act: Act
@@ -165,16 +170,15 @@ PaidCall = tuple[int | None, str | None, str]
 
 
 class Policy(Struct, frozen=True):
-    """What the profile allows for one key on one chain.
+    """What the profile allows for one key on one chain. ``account`` is the key's address.
+    ``chain_id`` (None on Solana) and ``genesis_hash`` identify the profile's chain; key, intent and
+    node have to agree with both.
 
-    ``account`` is the key's address. ``chain_id`` (None on Solana) and ``genesis_hash`` identify
-    the chain of the profile; key, intent and node have to agree with both. ``venues`` are contracts
-    by provider, ``makers`` the Solana keys of providers that sign their half of a swap. ``known``
-    are addresses that were paid before. ``calls`` are the chain, token and payee of earlier paid
-    API calls; a change needs the user's consent.
-
-    Operations are signed only for the account's own smart account, which exists only with
-    ``smart_accounts``.
+    ``venues`` has the contracts of each provider, ``makers`` the Solana keys by which providers
+    sign their half of a swap. ``known`` are addresses that were paid before. ``calls`` has the
+    chain, token and payee of earlier paid API calls; a call that differs in them needs the user's
+    consent. UserOperations are signed only for the account's own smart account, which exists only
+    if ``smart_accounts`` is set.
     """
 
     account: str
@@ -188,14 +192,14 @@ class Policy(Struct, frozen=True):
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's own smart account, whether or not it exists yet; None if the
-        profile has no factory for it."""
+        """The address of the account's own smart account, which may not be created yet. None if the
+        profile knows no factory of smart accounts."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
-        """Returns the contracts of the provider of a quote; an empty result if no provider is
-        named."""
+        """Returns the contracts of the provider that a quote names; an empty result if no provider
+        is named."""
         return tuple(venue for venue in self.venues if venue.provider == provider)
 
 
@@ -211,8 +215,8 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """Returns the numbers that a contract returned; None unless there are exactly ``count``
-    words."""
+    """Returns the numbers that a contract returned, one for each word of 32 bytes. Returns None
+    unless there are exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
@@ -276,20 +280,22 @@ class Facts(Struct, frozen=True):
 
     @property
     def executed(self) -> Simulation | None:
-        """The simulation if the transaction succeeds in it, else None."""
+        """The simulation if the transaction succeeded in it; None if it failed or there was
+        none."""
         simulation = self.simulation
         return None if simulation is None or simulation.failure is not None else simulation
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
-        """Returns the answer as exactly ``count`` numbers; None if it has another form."""
+        """Returns what a call returned, as numbers. None if the call was not answered or did not
+        return exactly ``count`` words of 32 bytes."""
         return words_of(self.answers.get(read), count)
 
 
 def needed(
     claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
 ) -> tuple[set[str], set[Read]]:
-    """Returns what the rules need from an EVM chain: the addresses whose code is read, and the
-    calls that are made. One batch reads both."""
+    """Returns what the rules need from an EVM chain, as two sets: the addresses whose code is read,
+    and the calls that are made. Everything in both sets is read in one batch."""
     parties = claim.of("spender", "receiver", "payee", "smart account")
     code = {str(party.value) for party in parties}
     if claim.contract is not None:
@@ -311,9 +317,9 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the tokens of the promise on the chain that is paid on, by whose decimals the claim
-    is counted. The result is empty if the claim signs no amount of the promise, as when it ends the
-    allowance of any token."""
+    """Returns the promised tokens that are on the chain that is paid on. The amounts of the claim
+    are counted by their decimals. The result is empty if the claim signs no promised amount, for
+    example if it ends the allowance of a token."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -343,13 +349,14 @@ def operation_nonce_read(claim: Claim) -> Read | None:
 
 @lru_cache(maxsize=1024)
 def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
-    """Returns a call, encoded once and cached, because several rules and both looks make the same
-    call."""
+    """Returns a read-only call. The call is encoded once and then cached, because several rules
+    make it, both in the review and before the signature."""
     return Read(contract, method.call(*arguments))
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
-    """Returns each nonce of the claim with the call that tells whether the nonce is unused."""
+    """Returns each nonce of the claim, with the call to the chain that tells whether the nonce is
+    unused."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
@@ -371,8 +378,8 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 
 def unused_read(signed: PastSignature) -> Read | None:
-    """Returns the call that tells whether a document signed earlier is unused; None for anything
-    but a document with an end."""
+    """Returns the call to the chain that tells whether a document signed earlier is still unused.
+    None for a document that never expires, and for a transaction."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -406,9 +413,9 @@ def _number(value: object) -> int:
 
 
 class Case(Struct, frozen=True):
-    """A claim and everything that it is compared with. ``step`` is None for transactions.
-    ``replaces`` is the hash of the transaction whose nonce the claim takes; ``nonce`` is that of an
-    EVM transaction."""
+    """A claim and everything that the rules compare it with. ``step`` is None for transactions.
+    ``nonce`` is the nonce of an EVM transaction. ``replaces`` is the hash of a waiting transaction
+    if the claim takes its nonce."""
 
     claim: Claim
     purpose: Purpose

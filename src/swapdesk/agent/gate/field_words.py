@@ -25,7 +25,8 @@ HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"}
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
-    """Returns the words for a field without a promised value."""
+    """Returns what is shown beside a field for which nothing was promised, such as ``a label; moves
+    nothing``."""
     if field.meaning == "proof":
         return "checked by the chain"
     if field.meaning == "fee part":
@@ -56,7 +57,8 @@ def _said(promised: str) -> FieldWords:
 
 
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
-    """Returns an amount in whole tokens if its token is the promised one, else in base units."""
+    """Returns an amount in words: in whole tokens if it is of the token ``asset``, in base units if
+    it is of any other token."""
     if not isinstance(field.value, int):
         return plain(field.value)
     claim = case.claim
@@ -245,8 +247,8 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """Returns the deposit that a field of a payment belongs to; None if there is none. Fields and
-    deposits have the same order."""
+    """Returns the promised deposit that a field of a bundle's payment belongs to; None if there is
+    none. The first payment belongs to the first deposit, and so on."""
     deposits = case.promise.bundled
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
     place = next((i for i, other in enumerate(same) if other is field), len(deposits))
@@ -301,8 +303,8 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """Returns the promised payment that a field belongs to; None if there is none. Fields and
-    payments have the same order."""
+    """Returns the promised payment that a field of a withdrawal belongs to; None if there is none.
+    The first call belongs to the first promised payment, and so on."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)

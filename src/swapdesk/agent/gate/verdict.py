@@ -1,8 +1,10 @@
-"""The gate: judges a payload by every rule, in the order in which findings are shown.
+"""The gate's verdict: judges a payload by every rule, in the order in which findings are shown.
 
-Every elementary value of a payload has its line. A field is equal only if a rule binds its meaning
-and no rule objects. EVM addresses are compared in one spelling, because catalogues write some in
-lower case. A spelling with a wrong checksum stays unchanged, and equals nothing that is signed.
+The review has a line for every elementary value of a payload. A value agrees with the promise only
+if a rule compares its meaning with the promise and no rule objects.
+
+EVM addresses are compared in checksum form, because catalogues write some in lower case. An address
+with a wrong checksum is not changed, so it equals nothing that is signed.
 """
 
 from __future__ import annotations
@@ -117,7 +119,7 @@ _BOUND_IN = {
     "bundle": frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
     "withdraw": frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
 }
-"""The same meanings for acts with rules of their own."""
+"""For acts with rules of their own, the meanings that these rules compare with the promise."""
 
 _AMOUNTS = frozenset(
     {
@@ -130,9 +132,9 @@ _AMOUNTS = frozenset(
     }
 )
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
-"""Warnings that a field is below the promised value, which harms nobody."""
+"""Warnings that a signed amount is below the promised one, which harms nobody."""
 _OF_WEIGHT = frozenset({"TOKEN_SYMBOL"})
-"""Warnings that need a person's confirmation that the field is what was promised."""
+"""Warnings after which a person has to confirm that the field is what was promised."""
 _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
     "bundle": BUNDLE_WORDS,
     "withdraw": WITHDRAWAL_WORDS,
@@ -191,8 +193,8 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
-    """True for a memo that no rule binds. Only the memo of a deposit is bound; that of a swap is a
-    label."""
+    """True for a memo that no rule compares with the promise. Only the memo of a deposit is
+    compared; the memo of a swap is a mere label."""
     if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
@@ -207,7 +209,8 @@ contracts."""
 
 
 def spelled_in(value: Any, field: str = "") -> Any:
-    """Returns the same promise or policy with every EVM address in checksum form."""
+    """Returns the same promise or policy, or a part of it, with every EVM address in checksum form.
+    ``field`` is the name of the field that ``value`` is in."""
     if isinstance(value, str):
         return spelled(value) if field in _ADDRESSES else value
     if isinstance(value, tuple | frozenset):
@@ -270,7 +273,7 @@ def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Revi
 
 
 def _valid_until(case: Case) -> datetime:
-    """Returns the earliest of all expiries; the promise always has one."""
+    """Returns the earliest of all expiries. There is always one, because the promise expires."""
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires

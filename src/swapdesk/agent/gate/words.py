@@ -20,7 +20,8 @@ NO_FACTORY = (
     " alone."
 )
 ONE_BY_ONE = "Let these orders expire unpaid, and swap each row by itself."
-"""What the user can do if no bundle can be signed. The desk shows no deposit address of a batch."""
+"""What the user can do if no bundle can be signed. Paying the deposits one by one is no way out,
+because the desk does not show the deposit addresses of a batch."""
 
 COIN = Asset("of the chain's coin", COIN_DECIMALS[Kind.EVM], None)
 """The coin of any EVM chain. The gate knows chains by id and not the names of their coins."""
@@ -29,7 +30,7 @@ SOL = Asset("SOL", COIN_DECIMALS[Kind.SOLANA], None)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)
 LAST_SECOND = 253_402_300_799
-"""The last second of 31 December 9999, in Unix seconds; a later end cannot be written as a date."""
+"""The last second of 31 December 9999, in Unix seconds. Later times cannot be written as a date."""
 
 
 def amount(units: int, asset: Asset) -> str:
@@ -39,7 +40,8 @@ def amount(units: int, asset: Asset) -> str:
 
 
 def moment(seconds: int, now: datetime) -> str:
-    """Returns the time like ``14:22:11, 19m 41s left``, with the date if it is on another day."""
+    """Returns a time and how long it is from ``now``, like ``14:22:11, 19m 41s left``. The date is
+    included if it is on another day than ``now``."""
     if not 0 <= seconds <= LAST_SECOND:
         return "no end"
     then = datetime.fromtimestamp(seconds, UTC)

@@ -95,8 +95,8 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """Derives the key with another library than OpenSSL, which refuses an r smaller than RFC
-        7914 allows for n, as in the example of Keystore v3 itself."""
+        """Derives the key with a library other than OpenSSL. OpenSSL refuses an r that is
+        smaller than RFC 7914 allows for n, but the example of Keystore v3 itself has such an r."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -200,7 +200,8 @@ def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, 
 
 
 def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns ``crypto`` of a key file and its parameters. Raises Refused for another cipher."""
+    """Returns the ``crypto`` part of a key file, and the cipher's parameters in it. Raises Refused
+    if the file uses another cipher than ``cipher``."""
     if not isinstance(crypto, dict):
         raise Refused("key_file", "the key file has no encrypted part")
     parameters = crypto.get("cipherparams")
@@ -519,8 +520,8 @@ class WalletLock:
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Returns True if this process has the lock. Asks the system anew each time, because the
-        other desk may have ended."""
+        """Returns True if this process holds the lock. If it does not hold the lock yet, it tries
+        each time to take it, because another desk that had it may have ended."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,16 +1,15 @@
-"""The handlers of requests that need a node or the libraries of chains: one function for each
-request.
+"""The handlers of requests that need a node or the chain libraries: one function for each request.
+Balances and allowances can be read while the wallet is locked.
 
-Reading balances and allowances needs no unlocked wallet. An allowance is stored by the token
-itself, or in Permit2 with an end. The known contracts are asked, and every spender that the chain's
-events name. A spender that no event names is not found, and then ``complete`` is False. On Solana
-the delegates of token accounts may take tokens. Every token account names its delegate, so none is
-missed. A smart account has an address and balances.
+An allowance is stored by the token itself, or in the contract Permit2 with an expiry. The
+allowances of the known contracts are read, and those of every spender that the chain's events name.
+If the node does not return all events, a spender may be missed, and ``complete`` is False. On
+Solana every token account names the one delegate that may take its tokens, so none is missed.
 
 Three payloads are built here from what was promised: the end of an allowance, the withdrawal out of
 a smart account, and the transfer that pays an order's deposit on Solana. The gate judges each as if
 a stranger had made it. Payloads are also reviewed and signed here, and signed transactions are sent
-and resolved.
+and looked up.
 """
 
 from __future__ import annotations
@@ -216,13 +215,14 @@ async def _solana_balances(
 
 TRANSFER_GAS = 21_000
 FEE_ROOM = 2
-"""The multiple of the present fee that is reserved: prices may rise before the signature, and an
-exchange may receive deposits through a contract."""
+"""The factor by which a payment's present fee is multiplied for the amount that is reserved. Prices
+may rise before the signature, and an exchange may receive deposits through a contract, which needs
+more gas."""
 
 
 async def payment_fee(client: EvmClient) -> int | None:
-    """Returns the cost of a payment in the coin by the node's own figures, in wei; None if the node
-    states none."""
+    """Returns what a payment in the coin costs by the node's own figures, in wei; None if the node
+    states none. Some reserve for rising prices is included."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
     except NodeError:
@@ -230,8 +230,8 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """Returns the lamports for the signature and those that an account must keep. Raises
-    Refused."""
+    """Returns the lamports that a payment in the coin costs, including those that the account has
+    to keep. Raises Refused."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
@@ -315,8 +315,8 @@ _GRANTED = (
 
 
 class _Pair(Struct, frozen=True):
-    """A token and a spender that may have an allowance. ``granted`` is True if Permit2 holds the
-    allowance."""
+    """A token and a spender that may have an allowance of it. ``granted`` is True if the allowance
+    is recorded in Permit2, False if it is recorded in the token."""
 
     token: str
     spender: str
@@ -388,8 +388,8 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """Returns the token with the decimals of its contract. If it states none, the allowance is
-    still listed, in base units."""
+    """Returns the token with the decimals that its contract states. If the contract states none,
+    the allowance is still listed, but in base units."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -409,8 +409,8 @@ def _allowance(
 async def _told(
     chains: Chains, link: ChainLink, account: str, tokens: list[str]
 ) -> tuple[list[_Pair], bool]:
-    """Returns every spender that the chain's events name for the account, and whether the events
-    are complete."""
+    """Returns every token and spender that the chain's events name for the account. The second
+    value is True if the node returned all events."""
     owner = "0x" + "00" * 12 + account[2:].lower()
     asked = [
         _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
@@ -554,8 +554,8 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """Returns the instructions of the transfer. The token account of the deposit address is opened
-    first if it may be missing and the address is no token account itself."""
+    """Returns the instructions that pay the deposit. If the deposit address is no token account
+    itself, its token account may be missing. In this case the first instruction opens it."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

@@ -38,8 +38,8 @@ deadline, all answers of the request are lost."""
 
 
 def told(read: Callable[[Any], T], answer: Any) -> T | None:
-    """Returns the answer as ``read`` parses it; None if the node refused it or it has another
-    form."""
+    """Returns the node's answer, parsed by ``read``. None if the node refused the request or the
+    answer has another form."""
     try:
         return None if isinstance(answer, EvmRefused) else read(answer)
     except NodeError:
@@ -108,8 +108,8 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 
 class Chains:
-    """The chains of a profile by short name. ``genesis`` returns the hash of block 0 of a chain
-    that was signed for before, None for any other chain."""
+    """The chains of a profile, by short name. ``genesis`` is a function that returns the hash of
+    the first block of a chain for which this wallet signed before, and None for any other chain."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -128,8 +128,8 @@ class Chains:
         return link
 
     def known(self, name: str, chain_id: int | None) -> ChainLink | None:
-        """Returns the chain of this name if its EVM id is ``chain_id`` (None for Solana); else
-        None."""
+        """Returns the chain of this name if its EVM id is ``chain_id`` (None for Solana). Returns
+        None if there is no such chain or it has another id."""
         link = self._links.get(name)
         return link if link is not None and link.chain_id == chain_id else None
 

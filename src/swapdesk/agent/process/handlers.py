@@ -233,8 +233,9 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused if the policy counts a token by other decimals than its chain. Tokens of the
-    present policy are checked again only if ``sealing``, so that lowering a limit needs no node."""
+    """Raises Refused if the policy counts a token by other decimals than the token's chain. Unless
+    ``sealing`` is True, tokens that are in the present policy are not checked again, so that
+    lowering a limit needs no node."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:

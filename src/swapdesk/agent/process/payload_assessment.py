@@ -1,8 +1,9 @@
-"""The assessment of a payload: what it does, what its chain answers, and what the gate decides.
+"""The assessment of a payload: what it does, what its chain answers, and what the gate decides. The
+facts of the chain are read in one batch, while one simulation runs. Assessing signs nothing and
+writes nothing down.
 
-Chain facts are read in one batch, at the same time as one simulation. Assessing signs nothing and
-writes nothing down. The second assessment, before a signature, uses the payload of the first, so
-only the chain may have changed.
+A payload is assessed twice: for the review, and again before the signature. The second assessment
+uses the same payload as the first, so only the chain may have changed.
 """
 
 from __future__ import annotations
@@ -178,8 +179,9 @@ async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | No
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
-    """Returns a gas price that is still enough if the base fee doubles. If that is more than was
-    confirmed, returns the confirmed price, provided that it pays for the next blocks."""
+    """Returns the gas limit with the highest gas price to sign. That price is enough even if the
+    base fee doubles. If this costs more than was confirmed, the price is lowered to what was
+    confirmed, as long as that is enough for the next blocks."""
     limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
     fee = 2 * base_fee + priority
     allowed = most // limit
@@ -244,8 +246,9 @@ def _asset(contract: str | None, promise: Promise) -> Asset | None:
 
 
 class SigningRequest(Struct, frozen=True):
-    """A payload, what was confirmed for it, and who would sign it on which chain. ``replaces`` is
-    the hash of a transaction whose nonce the payload takes."""
+    """A request to sign: the payload, what was confirmed for it, and the account and chain that
+    would sign it. ``replaces`` is the hash of a waiting transaction if the payload takes its
+    nonce."""
 
     payload: Payload
     promise: Promise
@@ -255,9 +258,10 @@ class SigningRequest(Struct, frozen=True):
 
 
 class Looked(Struct, frozen=True):
-    """One look at a payload: the claim, the answers of the chain and the verdict of the gate.
-    ``plan`` is what makes the call a transaction to sign; ``taken`` is the most that everything
-    signed under the intent could then take."""
+    """What one assessment of a payload found: the claim, the answers of the chain and the verdict
+    of the gate. ``plan`` has the nonce, gas and fees that make the call a transaction to sign.
+    ``taken`` is the most that could be taken by everything signed under the intent, this payload
+    included."""
 
     claim: Claim | None
     facts: Facts
@@ -265,12 +269,12 @@ class Looked(Struct, frozen=True):
     plan: EvmTerms | None = None
     taken: int = 0
     spending: Spending | None = None
-    """What the payload lets leave, counted together with its signature."""
+    """The amounts that the payload lets leave. They are counted when the payload is signed."""
 
 
 class Looking:
-    """Assesses payloads by chain, gate and spending policy. Raises Refused for whatever the gate
-    does not decide."""
+    """Assesses payloads by chain, gate and spending policy. Raises Refused for problems that the
+    gate has no rule for."""
 
     def __init__(
         self,
@@ -287,8 +291,8 @@ class Looking:
         self._clock = clock
 
     async def look(self, subject: SigningRequest, before: Looked | None = None) -> Looked:
-        """Returns one look at a payload. ``before`` is the first look at the same request, None if
-        this is the first."""
+        """Assesses a payload. ``before`` is the first assessment of the same request, if this is
+        the second one, made before the signature; None if this is the first."""
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
@@ -358,9 +362,9 @@ class Looking:
         *,
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
-        """Returns the findings of the user's spending policy. An API call, which has a ``tier``, is
-        signed without a question and needs a policy. For a signature the pass phrase must have
-        opened the policy."""
+        """Returns the findings of the user's spending policy. A paid API call has a ``tier``; it
+        needs a policy that limits it, because the user is not asked for each call. If ``signing``,
+        the policy must have been opened by the pass phrase."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -452,8 +456,8 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Returns the nonce, gas and fees to sign, and the facts; on the second look the values of
-        the first."""
+        """Returns the nonce, gas and fees to sign (None if they are unknown), and the facts with
+        these values. The second assessment keeps the values of the first, ``before``."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -540,9 +544,12 @@ async def read_solana_facts(
 def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
-    """Returns for how many blocks the blockhash stays valid; None if unknown. No node states the
-    age of a blockhash that is not the newest, so the payload's own claim is used, up to the end of
-    the newest blockhash. A wrong claim costs an attempt and no money."""
+    """Returns for how many more blocks the blockhash stays valid; None if unknown.
+
+    A node states this only for its newest blockhash. For an older one the payload says until when
+    it is valid, which is believed up to the end of the newest blockhash. If the payload is wrong,
+    the transaction is not executed and no money is lost.
+    """
     if not good:
         return 0
     if blockhash == newest.blockhash:

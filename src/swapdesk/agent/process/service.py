@@ -68,7 +68,8 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """Returns the next frame, after the desk has read enough of what was written."""
+        """Returns the next frame from the desk. Waits first until the desk has read enough of the
+        answers that were written to it."""
         await self._room.wait()
         frame = await self._frames.get()
         self._heard.release()

@@ -1,11 +1,11 @@
 """Reviewing and signing: from a payload to a review, and from a review to a signature.
 
-A review is what the trader saw. Before signing, chain and gate are asked again, and the agent signs
-only if the result is the same: the same content, no new objection, the same nonce, and a gas price
-that is still enough. The signature is written down before anybody else sees it.
+A review is what the trader saw. Before signing, chain and gate are asked again. The agent signs
+only if the content and the nonce are the same, no objection is new, and the gas price is still
+enough. The signature is written down before anybody else sees it.
 
-Payload and promise are stored with a transaction. A later replacement with a higher fee is judged
-by what was confirmed then, and by nothing that is said later.
+The payload and the promise of a transaction are stored with it. If it is replaced with a higher fee
+later, the replacement is judged by that stored promise, whatever the desk says then.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Reviewing:
         self._clock = clock
         self._looking = Looking(place, chains, records, policy, clock)
         self._pending: dict[str, tuple[Review, SigningRequest, Looked]] = {}
-        """The reviews that may be signed by id, each with its request and its look."""
+        """The reviews that may be signed, by id. Each has its request and its first assessment."""
 
     def forget(self) -> None:
         self._pending.clear()
@@ -143,8 +143,9 @@ class Reviewing:
     async def sign(
         self, review_id: str, digest: str, phrase: str | None
     ) -> Signature | SignedTransaction:
-        """Signs what was reviewed under this id if chain and gate still give the same result. A
-        review is used up once its second look begins; a wrong phrase leaves it usable."""
+        """Signs what was reviewed under this id, if chain and gate still give the same result. The
+        review cannot be used again once it is assessed for the second time; a wrong ``phrase``
+        leaves it usable."""
         pending = self._pending.get(review_id)
         if pending is None:
             raise Refused("unknown_review", "there is no such review: look at it once more")
@@ -258,7 +259,8 @@ class Reviewing:
 
 
 def require_agreement(seen: Looked, looked: Looked) -> None:
-    """Raises Refused if the second look differs from the first."""
+    """Raises Refused if the second assessment of a payload (``looked``) differs from the first
+    (``seen``)."""
     verdict = looked.verdict
     if verdict.refused:
         raise _refused(verdict.findings)

@@ -29,10 +29,8 @@ MAX_SECONDS = 24 * 3600.0
 
 
 class IdleLock:
-    """Calls ``lock`` once, after ``seconds`` without a request.
-
-    The time is the clock's monotonic time, which includes the sleep of the machine.
-    """
+    """Calls ``lock`` once, when no request came for ``seconds``. The time is measured by the
+    clock's monotonic time, which goes on while the machine sleeps."""
 
     def __init__(self, clock: Clock, seconds: float, lock: Callable[[], None]) -> None:
         self._clock = clock
@@ -112,8 +110,8 @@ class OpenedWallet:
             self._dropped()
 
     def require_writing(self) -> None:
-        """Takes the lock of the key directory if this process does not have it. Raises Refused if
-        another desk still has it."""
+        """Makes sure that this process holds the lock of the key directory, and takes it if
+        necessary. Raises Refused if another desk holds it."""
         if self._writable:
             return
         if not self._lock.take():

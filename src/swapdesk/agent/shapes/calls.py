@@ -50,7 +50,8 @@ Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 @contextmanager
 def _exact_call(code: str, words: str = "") -> Iterator[None]:
-    """A context manager that turns an error of decoding into a PayloadRefused with ``code``."""
+    """A context manager for decoding exact calldata: an error of decoding is raised as a
+    PayloadRefused with ``code``."""
     try:
         yield
     except CalldataError as error:
@@ -432,8 +433,8 @@ def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
 
 
 def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
-    """Yields a field for each token of a path: the first is sold, the last is bought. Raises
-    PayloadRefused for fewer than two tokens."""
+    """Yields a field for each token of a swap's path. The first token is sold and the last is
+    bought. Raises PayloadRefused for fewer than two tokens."""
     if len(tokens) < 2:
         raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
     for i, token in enumerate(tokens):

@@ -132,13 +132,14 @@ class Outflow(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """A payload as a list of fields, with what follows from its shape.
+    """A payload as a list of fields, with what follows from its known form. ``contract`` is None on
+    Solana; ``chain_id`` is None if the payload names no chain.
 
-    ``contract`` is None on Solana, ``chain_id`` None if the payload names no chain. ``outflows``
-    are what is sold or paid, ``allowed`` what may be taken later. ``limitless`` is the number that
-    tokens take for an unlimited allowance. ``bought`` is the token that comes back, None for the
-    native coin; it has no meaning without a field of least units. ``content`` is the digest of
-    typed data, and for other payloads a hash of everything that the payload fixes.
+    ``outflows`` are the amounts that are sold or paid, ``allowed`` those that may be taken later.
+    ``limitless`` is the number by which tokens mean an unlimited allowance. ``bought`` is the
+    contract of the token that comes back, None for the native coin. It means something only if a
+    field of the payload states the least amount of it. ``content`` identifies what is signed: the
+    digest of typed data, for other payloads a hash of everything that they fix.
     """
 
     shape: str
@@ -162,7 +163,7 @@ class Claim(Struct, frozen=True):
     """On Solana the other required signers, whose valid signatures are already present."""
 
     def of(self, *meanings: Meaning) -> Iterator[ClaimField]:
-        """Yields the fields with these meanings, in the order of the payload."""
+        """Yields the fields whose meaning is one of those given, in the order of the payload."""
         return (field for field in self.fields if field.meaning in meanings)
 
     def first(self, *meanings: Meaning) -> ClaimField | None:
@@ -216,9 +217,10 @@ _LEAVES: tuple[Meaning, ...] = ("sold units", "fee units")
 def moves_of(
     fields: Sequence[ClaimField], shape: Shape, contract: str | None
 ) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
-    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim. ``contract`` is called or checks
-    the signature. A coin amount that is sent along counts in addition to what is sold. Raises
-    TypeError for an amount that is no number, which is a defect."""
+    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim, as they follow from its fields.
+    ``contract`` is the contract that is called, or that checks the signature. A coin amount that is
+    sent along is counted in addition to what is sold. Raises TypeError for an amount that is no
+    number, which is a defect in the shape."""
     tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # A missing token does not mean the chain's coin: only a shape can say that.

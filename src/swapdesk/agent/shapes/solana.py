@@ -114,9 +114,9 @@ def _right_signatures(
 
 
 def _refuse_unexplained(message: messages.ReadMessage) -> None:
-    """Raises PayloadRefused unless the writable and signing accounts are exactly those that the
-    instructions need. An additional account could let something else happen; without a needed one
-    the transaction fails."""
+    """Raises PayloadRefused unless the accounts that may be written or have to sign are exactly
+    those that the instructions need. An additional account could let something else happen. If an
+    account is missing, the transaction fails."""
     written, signing = {message.payer}, {message.payer}
     for instruction in message.instructions:
         if isinstance(instruction, Unknown):
@@ -151,8 +151,8 @@ class _Reader:
         self._seen: set[type] = set()
 
     def what(self) -> tuple[str, Act, str]:
-        """Returns the shape, act and title of the whole message. Raises PayloadRefused if it both
-        ends an allowance and pays."""
+        """Returns the shape, the act and the title of the whole message, in this order. Raises
+        PayloadRefused if the message both ends an allowance and pays."""
         if self.revoked:
             if self.outflows or self.arriving:
                 raise PayloadRefused("SOLANA_MIXED", "it ends an allowance and pays in one")
@@ -258,8 +258,8 @@ class _Reader:
         self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """Returns the owner from whom this token account is derived, else the account itself. A
-        venue may give a token account as its deposit address."""
+        """Returns the owner from whom this token account is derived; if there is none, the account
+        itself, because a venue may give a token account as its deposit address."""
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)

@@ -1,12 +1,12 @@
 """What leaves by a payload once it is signed, and whether the spending policy allows it.
 
-The amounts come from the claim that the gate judges. The policy answers with the findings of its
-rules, each by its code, and with what is left of a limit.
+The amounts come from the claim that the gate judges. The result is a list of findings, each with
+the code of its rule, and what is left of each limit.
 
-What a contract is allowed and what it takes out of that allowance are the same money, and so are
-payloads of which the chain executes only one. Both count once (``SpendSums``). For a payment to the
-account itself, or to its own smart account, only the gas counts, because the money stays with its
-owner.
+Money that can leave only once is counted once (``SpendSums``): an allowance together with what its
+contract takes out of it, and payloads of which the chain executes only one. If a payment goes to
+the account itself or to its own smart account, only the gas counts, because the money stays with
+its owner.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ RENT = 2_039_280
 """Lamports that a token account of 165 bytes must keep, paid by whoever opens the account."""
 
 GAS = "gas"
-"""The ``taker`` of the gas, which leaves in addition to everything else that the payload moves."""
+"""The name that stands for the ``taker`` of the gas, which leaves in addition to everything else
+that the payload moves."""
 
 Units = int | float
 """An amount in base units; infinite if unlimited."""
@@ -62,7 +63,7 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """The token, the account that it leaves, and the taker."""
+        """The way that the units leave by, as (token, account that they leave, taker)."""
         return self.token, self.account, self.taker
 
 
@@ -93,8 +94,8 @@ Counted = tuple[Spend, str]
 
 
 _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
-"""For each token, account and taker two tables by ``once``: the units granted, and the units taken
-by the taker itself."""
+"""For each token, account and taker two tables by ``once``: the units that signatures granted to
+the taker, and the units that the taker's own payloads take."""
 
 
 class SpendSums:
@@ -203,8 +204,8 @@ def _parties(claim: Claim) -> list[str]:
 
 
 def _content(claim: Claim, nonce: int | None) -> bytes:
-    """Returns the bytes that identify the payload. They include the nonce, because the same call on
-    another nonce is another payment."""
+    """Returns the bytes that identify the payload. The nonce is part of them, because the same call
+    with another nonce is another payment."""
     return claim.content if nonce is None else claim.content + nonce.to_bytes(32, "big")
 
 
@@ -253,8 +254,8 @@ _USD_DECIMALS = 2
 
 
 class Past(Struct, frozen=True):
-    """What was counted before, in each sliding window. ``again`` is True if this very payload was
-    counted before."""
+    """What was signed and counted before, for each window of a limit. ``again`` is True if the
+    payload that is judged was counted before."""
 
     windows: Mapping[SpendWindow, SpendSums]
     again: bool = False
@@ -278,8 +279,9 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """Returns findings for tokens whose decimals in the policy differ from ``decimals``, the
-    chain's. With wrong decimals a limit would be a limit of another amount."""
+    """Returns a finding that refuses for each token whose decimals in the policy differ from those
+    of its chain, ``decimals``. With wrong decimals a limit would allow another amount than the user
+    meant."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
         limit.token.key: limit.token for limit in policy.limits if limit.token is not None
@@ -307,15 +309,16 @@ NEEDED = (
 
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
-    """True if everything that leaves is limited by the hour or the day, in its token or in USD."""
+    """True if the policy limits everything that leaves by an hourly or a daily limit, either on the
+    token itself or in USD."""
     limited = [limit for limit in policy.limits if limit.window in SECONDS]
     tokens = {limit.token_key for limit in limited}
     return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
 def refused(code: str, words: str) -> RuleFinding:
-    """Returns a finding that refuses, with a code of ``wallet.rule_codes`` that is given without
-    its prefix."""
+    """Returns a finding that refuses. ``code`` is a code of ``wallet.rule_codes`` without its
+    prefix ``POLICY_``."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
     return RuleFinding(code, Severity.REFUSE, words)
@@ -386,9 +389,9 @@ _OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
 def _over(
     policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yields the code and words of each limit that is exceeded. Only limits on tokens that the
-    payload itself moves are checked. What was signed before a limit was lowered stays signed and
-    blocks nothing else."""
+    """Yields each limit that the payload exceeds, as (code, words). Only limits on tokens that the
+    payload moves are checked. Therefore a limit that was lowered below what is already signed
+    blocks no payload of other tokens."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
     ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}
@@ -428,8 +431,8 @@ def _over(
 def _measure(
     limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
-    """Returns the total in base units of the limit's token, or in USD; None if a token has no
-    price."""
+    """Returns the total that a limit is compared with: in base units of the limit's token, or in
+    USD. None if a token has no price in USD."""
     if limit.token is not None:
         units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
@@ -448,8 +451,8 @@ def _measure(
 
 
 def _amount(limit: Limit, measured: Fraction | float) -> str:
-    """Returns an amount in words. USD is rounded up to the next cent; what is left has been rounded
-    down before."""
+    """Returns an amount in words, in the unit of the limit. USD is rounded up to the next cent. The
+    amount that is left of a limit was rounded down before, so it stays the same."""
     if limit.token is None:
         return plain_amount(Fraction(measured), _USD_DECIMALS)
     decimals = limit.token.decimals

@@ -1,11 +1,12 @@
 """``spending_policy.json`` beside the keys: the policy that the pass phrase sealed, and what was
-lowered since without the pass phrase.
+lowered since then without the pass phrase.
 
-The sealed part is bound to a key derived from the pass phrase. If anybody else changes it, it
+The sealed part is protected by a key derived from the pass phrase. If anybody else changes it, it
 cannot be opened any more. The lowered policy can only be tighter than the sealed one. The records
-have the digest of the file, so that an older file, or a missing one, is detected too. Whoever can
-also replace the records can put back an earlier sealed policy, or remove the policy together with
-the count.
+have the digest of the file, so an older file or a missing one is noticed too.
+
+This is no protection from somebody who can also replace the records, and so put back an earlier
+sealed policy, or remove the policy together with the count of what was signed.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class PolicyUnknown(Exception):
 
 
 class HeldPolicy(Struct, frozen=True):
-    """A policy file that was read: ``policy`` applies, ``sealed`` is the text that the seal
-    covers."""
+    """The content of a policy file. ``policy`` is the policy that applies; ``sealed`` is the text
+    that is protected by the pass phrase."""
 
     policy: SpendingPolicy
     sealed: str
@@ -51,8 +52,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """Reads and writes the policy file. ``spent`` returns the open records. Raises Refused if the
-    records fail."""
+    """Reads and writes the policy file. ``spent`` is a function that returns the open count of what
+    was signed, which has the digest of the file. Raises Refused if the records fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -89,8 +90,9 @@ class PolicyKeeper:
             raise PolicyUnknown(f"{FILE} cannot be read: {error.strerror}") from None
 
     def for_signing(self) -> SpendingPolicy | None:
-        """Returns the policy that the pass phrase has opened; None if none was ever set. Raises
-        PolicyUnknown if the policy is not opened."""
+        """Returns the policy that the pass phrase has opened; None if no policy was ever set.
+        Raises PolicyUnknown if there is a policy that is not opened, or if the file was changed
+        from outside."""
         held = self.read()
         if held is None:
             return None
@@ -99,8 +101,8 @@ class PolicyKeeper:
         return held.policy
 
     def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
-        """Returns the policy with the seal that the pass phrase opens; None if there is no readable
-        policy."""
+        """Returns the policy file's content with its seal, which the pass phrase opens; None if
+        there is no readable policy."""
         try:
             held = self.read()
         except PolicyUnknown:

@@ -1,9 +1,11 @@
-"""Delivery of signed bytes to the chain, and finding out their outcome.
+"""Sends signed bytes to the chain and finds out their outcome.
 
-Broadcasting repeats identical bytes and never makes new ones, so it may be repeated as often as
-wanted. A node's receipt is compared with the node's other answers; if they contradict each other,
-the transaction stays open. On Solana sending is repeated until the blockhash expires. If the
-finalized chain does not have the bytes after that, they can have no effect any more.
+The same bytes are sent each time and never new ones, so sending may be repeated as often as wanted.
+A node's receipt is compared with the node's other answers; if they contradict each other, the
+transaction stays open.
+
+On Solana sending is repeated until the blockhash expires. If the finalized chain does not have the
+transaction by then, it can never be executed any more.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ class Delivery(ABC):
         self._hand_in = hand_in
 
     async def send(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Sends the bytes to the node. If another transaction with the same nonce and a higher fee
-        was sent, looks up the outcome instead. Raises Refused if the node is not known to have the
-        bytes."""
+        """Sends the bytes to the node. If a transaction with the same nonce and a higher fee was
+        sent already, sends nothing and looks up this transaction's outcome instead. Raises Refused
+        if it is not certain that the node has the bytes."""
         if transaction.final or transaction.mined:
             return transaction
         if self._records.outbidding(transaction) is not None:
@@ -188,8 +190,8 @@ class EvmDelivery(Delivery):
     async def _contradiction(
         self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """Returns what in the node's other answers contradicts its receipt; None if everything
-        agrees."""
+        """Returns what the node's other answers say against its receipt; None if they all agree
+        with it."""
         on_chain = await self._client.transaction(transaction.hash)
         block = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
         hash_there = None if block is None else digest(fields(block).get("hash"))
@@ -219,15 +221,14 @@ class EvmDelivery(Delivery):
         return None
 
     async def _left(self, address: str, block: int) -> int:
-        """Returns by how much coin an address has less after a block than before it, in base
-        units."""
+        """Returns how much less coin an address has after a block than before it, in base units."""
         asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
         before, after = [quantity(answer) for answer in await self._client.batch(asked)]
         return before - after
 
     async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Returns the transaction with its outcome after its nonce was used by another one: by one
-        of this wallet with a higher fee, or by an unknown one."""
+        """Returns the transaction with its outcome, after its nonce was used by another
+        transaction. That one may be this wallet's own with a higher fee, or an unknown one."""
         for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:

@@ -115,9 +115,9 @@ class RecordsFile:
             raise Refused("records", f"{FILE} cannot be used: {error}") from None
 
     def _current(self) -> sqlite3.Connection:
-        """Returns the connection to read from. If another desk writes the file with an earlier
-        release, this is a copy in memory, converted to this release and renewed after each
-        commit."""
+        """Returns the connection to read from. While another desk writes the file with an earlier
+        release of this program, the connection is to a copy in memory. The copy is in the form of
+        this release, and is made again after each change of the file."""
         if _version(self._connection) == SCHEMA_VERSION:
             return self._connection
         commits = self._connection.execute("PRAGMA data_version").fetchone()[0]
@@ -286,17 +286,19 @@ class SpentRecord:
         self._monotonic = monotonic
         self._seen: tuple[datetime, float] | None = None
         self._times: list[int] = []
-        """The time when each of ``_rows`` was counted, never decreasing."""
+        """For each entry of ``_rows``, the time when it was counted. The times never decrease."""
         self._rows: list[Counted] = []
         self._last = 0
         self._dropped = 0
         self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
-        """The sums of each window, with the index of its first row and the index after its last.
-        The index counts every row ever read."""
+        """For each window, the sums of its rows, the number of its first row, and the number after
+        its last row. All rows that were ever read are numbered, those that were dropped since
+        included."""
 
     def now(self, now: datetime) -> datetime:
-        """Returns the time: never before the last counted signature, and within one process at
-        least as much later as time has passed."""
+        """Returns the time to count by. It is never before the last counted signature. Within one
+        process it also goes on at least as fast as the monotonic clock, so setting the clock back
+        has no effect."""
         ticked = self._monotonic()
         if self._seen is not None:
             seen, at = self._seen
@@ -307,7 +309,7 @@ class SpentRecord:
         return now
 
     def has(self, spending: Spending) -> bool:
-        """True if this very payload was counted before."""
+        """True if this very payload was counted before, or if nothing leaves by it."""
         return not spending.all or bool(
             self._file.read(
                 "SELECT 1 FROM spent WHERE content=? AND once=? LIMIT 1",
@@ -361,18 +363,18 @@ class SpentRecord:
     # The policy's file
 
     def policies(self) -> frozenset[bytes]:
-        """Returns the digests that the policy file may have: two while the file is being
-        written."""
+        """Returns the digests of which the policy file has to have one. There are two only while a
+        new file is being written."""
         return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
 
     def expect_policy(self, digest: bytes) -> None:
-        """Commits the digest of the next policy file before the file is written, beside that of the
-        present file."""
+        """Commits the digest of a new policy file before that file is written. Until
+        ``keep_policy`` is called, the digest of the old file is valid too."""
         with self._file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO policy(digest) VALUES(?)", (digest,))
 
     def keep_policy(self, digest: bytes) -> None:
-        """Commits that the file was written: from now on only this digest is valid."""
+        """Commits that the new policy file is written. From now on only its digest is valid."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM policy WHERE digest<>?", (digest,))
 

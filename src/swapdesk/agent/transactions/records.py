@@ -127,7 +127,8 @@ def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
 
 
 def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """True if ``row``, of the same intent, forbids another signature."""
+    """True if the transaction ``row`` of the same intent forbids that ``draft`` is signed.
+    ``content`` identifies the call of ``draft``."""
     transaction = told_of(row)
     if transaction.code in NEVER_ARRIVES:
         return False
@@ -226,8 +227,8 @@ class Records:
     # Transactions
 
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
-        """Returns the nonce of a new transaction. ``of_node`` is the nonce that the node would
-        use."""
+        """Returns the nonce for a new transaction of the account. ``of_node`` is the node's next
+        nonce, which does not count transactions that the node has not seen."""
         rows = self._file.read(
             "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=?"
             " AND code IS NOT 'ABANDONED'",
@@ -386,8 +387,9 @@ class Records:
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Returns up to ``most`` transactions after the place ``after`` (-1 for all of them), and
-        the place to continue from, None after the last page."""
+        """Returns up to ``most`` transactions (-1 for all) that come after the place ``after`` in
+        the records. The second value is the place from which the next page continues, None after
+        the last page."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",
@@ -414,8 +416,9 @@ class Records:
         return tuple(told_of(row) for row in rows)
 
     def outbidding(self, transaction: SignedTransaction) -> SignedTransaction | None:
-        """Returns the transaction with the same nonce that was sent and pays the most for gas, if
-        it pays more than ``transaction``; else None, because nodes then keep ``transaction``."""
+        """Returns the transaction that nodes keep instead of ``transaction``: among those sent with
+        the same nonce, the one that pays the most for gas. None if none pays more than
+        ``transaction``."""
         bids = [twin for twin in self.twins(transaction) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
         if dearest is None or self.fees(dearest.hash) <= self.fees(transaction.hash):
@@ -433,8 +436,9 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Commits ``state`` if the present state is one of ``among``; returns True if it changed.
-        Without ``mined`` a transaction that is in a block stays unchanged."""
+        """Commits ``state`` for a transaction if its present state is one of ``among``; returns
+        True if it did. With ``mined`` False, a transaction that is already in a block is left
+        unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -33,13 +33,15 @@ _BYRON_STARTS = ("Ae2", "DdzFF")
 """First characters of the Byron addresses of Icarus and Daedalus wallets. Those of older wallets
 begin otherwise."""
 _BYRON_HEAD = b"\x82\xd8\x18"
-"""First bytes of the CBOR of a pair whose first item is CBOR inside a byte string."""
+"""The first bytes of every Byron address. In CBOR they begin a pair whose first item is a byte
+string that itself contains CBOR."""
 _BYRON_LONGEST = 160
 _NETWORK_MAGIC = 2
 
 
 def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
-    """Returns a Shelley address from its type and the hashes that follow the header byte."""
+    """Returns a Shelley address. ``kind`` is the address type in the header byte, and ``hashes``
+    are the bytes after that byte."""
     payload = bytes([kind << 4 | network]) + hashes
     values = bech32.regroup(payload, 8, 5, pad=True)
     return bech32.encode(PREFIX, values, bech32.BECH32)
@@ -88,8 +90,8 @@ def _require_hashes(kind: int, hashes: bytes, length: int) -> None:
 
 
 def _is_pointer(tail: bytes) -> bool:
-    """Returns True if the bytes are three numbers of seven bits a byte. The top bit is clear in the
-    last byte of each number."""
+    """Returns True if the bytes are exactly three numbers in the encoding of pointer addresses:
+    seven bits in each byte, with the top bit set in all bytes of a number but its last."""
     ends = [place for place, byte in enumerate(tail) if byte < 0x80]
     return len(ends) == 3 and ends[-1] == len(tail) - 1
 

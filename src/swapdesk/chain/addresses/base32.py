@@ -1,8 +1,8 @@
 """Addresses in base32: Stellar's StrKey (SEP-23) and Algorand's.
 
-Of Stellar's keys only an account is accepted; every other type is named and refused. A muxed
-address contains a memo id. The desk sends address and memo as two fields, so that the two memos
-could differ.
+Of the types of StrKey only an account is accepted; each other type is recognised by name and
+refused. A muxed address is refused, too, because it contains a memo id. The desk sends the memo in
+a field of its own, and that memo could differ from the memo id in the address.
 """
 
 from __future__ import annotations
@@ -218,8 +218,8 @@ def _read_algorand_hash(text: str) -> bytes | None:
 
 _HASH_LENGTH = 52
 _FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
-"""The first id of generated tokens, whose ids are numbers on Algorand, and the number of ids that
-they use."""
+"""Ids of tokens on Algorand are numbers. These are the first id that is given to generated tokens,
+and how many ids are used for them."""
 
 ALGORAND = AddressKind(
     name="algo",

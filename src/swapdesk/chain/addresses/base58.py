@@ -70,7 +70,8 @@ def reader(size: int) -> Callable[[str], bytes | None]:
 
 
 def spelled(payload: bytes) -> tuple[str, ...]:
-    """Returns the only spelling of the bytes, as a tuple of one text."""
+    """Returns the base58 text of the bytes as a tuple of one text, because a hash in base58 has
+    only one spelling."""
     return (encode(payload),)
 
 
@@ -84,8 +85,8 @@ def encode_check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
 
 
 def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
-    """Returns the bytes before the checksum, including the version; None if the text is not base58
-    with a correct checksum."""
+    """Returns the bytes that a Base58Check text contains, with the version but without the
+    checksum. Returns None if the text is not base58 with a correct checksum."""
     try:
         whole = decode(text, alphabet)
     except Base58Error:
@@ -95,8 +96,8 @@ def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
 
 
 def require(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
-    """Returns what :func:`payload` returns. Raises AddressProblem if the text is not base58 with a
-    correct checksum."""
+    """Returns the bytes that a Base58Check text contains, as :func:`payload` does. Raises
+    AddressProblem if the text is not base58 with a correct checksum."""
     decoded = payload(text, alphabet)
     if decoded is None:
         raise wrong_checksum()

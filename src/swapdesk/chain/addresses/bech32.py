@@ -43,7 +43,8 @@ def _polymod(values: Iterable[int], check: int = 1) -> int:
 
 
 def _mixed(top: int) -> int:
-    """Returns the value that the checksum step mixes in for the five bits that it shifts out."""
+    """Returns what one step of the checksum adds to the remainder (by XOR). ``top`` are the five
+    bits that the step shifts out of the remainder."""
     mixed = 0
     for bit, generator in enumerate(_GENERATOR):
         if top >> bit & 1:
@@ -59,15 +60,17 @@ def _expanded(prefix: str) -> list[int]:
 
 
 def encode(prefix: str, values: list[int], constant: int) -> str:
-    """Returns the text of a prefix and 5-bit values, with the checksum of ``constant``."""
+    """Returns the bech32 text of a prefix and 5-bit values. ``constant`` decides which checksum is
+    added, that of bech32 or that of bech32m."""
     remainder = _polymod([*_expanded(prefix), *values, 0, 0, 0, 0, 0, 0]) ^ constant
     tail = [remainder >> 5 * (5 - i) & 31 for i in range(6)]
     return prefix + "1" + "".join(CHARSET[v] for v in [*values, *tail])
 
 
 def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
-    """Returns the prefix, the 5-bit values without the checksum, and the constant that the checksum
-    was made with. Raises Bech32Error, also for a text longer than ``limit``."""
+    """Returns three values: the prefix, the 5-bit values without the checksum, and the constant
+    that tells whether the checksum is that of bech32 or bech32m. Raises Bech32Error, also for a
+    text longer than ``limit``."""
     if not text.isascii():
         # Some other letters fold to ASCII ones: the Kelvin sign to k.
         raise Bech32Error("character")
@@ -88,11 +91,12 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """Returns the index in ``data`` (lower case, checksum included) of its one wrong character;
-    None if no single wrong character explains the checksum.
+    """Returns the index of the wrong character in ``data``, if one single wrong character explains
+    the wrong checksum; else None. ``data`` is in lower case and includes the checksum.
 
-    The code is linear: a wrong value at a distance from the end adds its error to the remainder,
-    advanced by that distance. BIP 173 allows showing the place and forbids offering the correction.
+    The code is linear. So a wrong value adds its error to the checksum's remainder, and the error
+    is advanced once for each character after it. BIP 173 allows a program to show the place, but
+    not to offer a correction.
     """
     if any(character not in CHARSET for character in data):
         return None
@@ -107,8 +111,9 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
 
 
 def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:
-    """Returns groups of ``target`` bits from groups of ``width`` bits. Raises Bech32Error if
-    padding is left over that is too long or not zero."""
+    """Splits values of ``width`` bits into values of ``target`` bits. If ``pad`` is True, the last
+    value is filled up with zero bits. If it is False, leftover bits must be zero and fewer than
+    ``width``; Bech32Error is raised otherwise."""
     accumulator = bits = 0
     result = []
     for value in values:
@@ -148,12 +153,9 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """Returns the text in lower case. Raises AddressProblem for mixed case and for the first
-    character outside the alphabet.
-
-    The first ``prefix_length`` characters, including the separator, are known and not checked
-    again.
-    """
+    """Returns the text in lower case. Raises AddressProblem if cases are mixed or a character is
+    outside the alphabet. The first ``prefix_length`` characters (the prefix and its separator) are
+    not checked, because the caller already knows them."""
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
         if character.isalpha() and character.isupper() != upper:
@@ -174,8 +176,8 @@ def require(text: str, prefix_length: int, name: str = "bech32") -> str:
 
 
 def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[bytes, bool]:
-    """Returns the bytes of a text that starts with this prefix, and whether the text is bech32 with
-    exactly this prefix. Raises AddressProblem."""
+    """Returns two values: the bytes of a text that starts with this prefix, and whether the text is
+    bech32 with exactly this prefix. Raises AddressProblem."""
     try:
         own_prefix, values, constant = decode(lowered, limit)
         payload = bytes(regroup(values, 5, 8, pad=False))
@@ -187,8 +189,8 @@ def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[byte
 
 
 def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
-    """Returns the problem of a wrong checksum, with the position in the whole text of the one wrong
-    character that explains it, if there is one."""
+    """Returns the problem to raise for a wrong checksum. If one single wrong character explains it,
+    the problem states the character's position in the whole text."""
     index = wrong_place(prefix, lowered[len(prefix) + 1 :], constant)
     return wrong_checksum(None if index is None else len(prefix) + 2 + index)
 

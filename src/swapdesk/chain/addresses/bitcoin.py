@@ -35,8 +35,8 @@ from swapdesk.chain.addresses.kind import (
 LENGTHS = range(26, 36)
 """Numbers of characters that a Base58Check address may have."""
 _ONE_LENGTH = (34,)
-"""The number of characters of every address on chains whose version byte is so large that the
-number never varies."""
+"""The only allowed number of characters on some chains. Their version byte is so large that all
+their addresses have this length."""
 BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
 LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
 DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
@@ -73,8 +73,9 @@ def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int
 
 
 def _has_version(*versions: int) -> Callable[[str], bool]:
-    """Returns a function that tells whether a text is a Base58Check address of one of these
-    versions. No version may be below 0x3A."""
+    """Returns a function that tells whether a text is a Base58Check address with one of these
+    version bytes. No version may be below 0x3A, because the function only looks at texts of 34 or
+    35 characters, and lower versions give shorter addresses, too."""
 
     def matches(text: str) -> bool:
         if len(text) not in (34, 35):
@@ -128,9 +129,10 @@ def _reader(
     witness: str = "",
     lost: Collection[str] = (),
 ) -> Callable[[str], ParsedAddress]:
-    """Returns a function that reads a chain's Base58Check addresses of these versions, and its
-    witness addresses if the chain has a prefix ``witness``. Addresses in ``lost`` are refused,
-    because nobody can spend from them."""
+    """Returns the function that reads a chain's addresses: Base58Check addresses with one of
+    ``versions`` and, if the chain has witness addresses, those with the prefix ``witness``.
+    ``lengths`` are the allowed numbers of characters of a Base58Check address. An address in
+    ``lost`` is refused, because nobody can spend from it."""
 
     def read(text: str) -> ParsedAddress:
         if witness and text.lower().startswith(f"{witness}1"):
@@ -181,10 +183,11 @@ CASH_PREFIX = "bitcoincash"
 CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
 
 _CASH_SIZES = {0: 20, 3: 32}
-"""Bytes of the hash, by the size code in the version: 20 for a key or a script, 32 for a script
-only."""
+"""Number of bytes in the hash of a CashAddr. The key is the size code in the address's version:
+with 20 bytes the hash is that of a key or a script, with 32 bytes that of a script."""
 _CASH_LENGTHS = (42, 61)
-"""Numbers of characters of an address for the two sizes, checksum included."""
+"""The numbers of characters that a CashAddr may have, checksum included: the first for a hash of 20
+bytes, the second for 32 bytes."""
 _CASH_GENERATOR = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
 _OLD_FORM = (
     "This form is Bitcoin's too, and Bitcoin cannot be paid here. "
@@ -193,7 +196,8 @@ _OLD_FORM = (
 
 
 def encode_cash(kind: int, digest: bytes) -> str:
-    """Returns the CashAddr of a hash, without the prefix, which its checksum covers."""
+    """Returns the CashAddr of a hash, without the prefix ``bitcoincash:``. The checksum covers the
+    prefix although it is not written."""
     size = next(size for size, count in _CASH_SIZES.items() if count == len(digest))
     values = bech32.regroup([kind << 3 | size, *digest], 8, 5, pad=True)
     remainder = _cash_polymod([*_cash_prefix(), *values, *[0] * 8])

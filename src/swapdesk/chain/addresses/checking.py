@@ -52,13 +52,13 @@ def check_address(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Returns the verdict on whether ``text`` is an address that a payout of ``symbol`` on
-    ``chain_name`` can go to. Never raises.
+    """Returns the verdict on whether a payout of ``symbol`` on ``chain_name`` can go to ``text``.
+    Never raises.
 
-    The text is neither trimmed nor repaired. If the chains of a kind have different prefixes
-    (Cosmos, Polkadot), ``chain_name`` decides which prefix is expected. ``contracts`` are token
-    contracts of the chain, which are refused as recipients. A kind that is not in KINDS gives the
-    code ``unknown_kind`` and is not ok.
+    The text is neither trimmed nor repaired. In kinds whose chains have different prefixes (Cosmos,
+    Polkadot), ``chain_name`` decides which prefix is expected. ``contracts`` are token contracts of
+    the chain, which are refused as recipients. For a kind that is not in KINDS the verdict is not
+    ok and has the code ``unknown_kind``.
     """
     address_kind = ADDRESS_KINDS.get(kind)
     if address_kind is None:
@@ -87,15 +87,15 @@ def check_address(
 
 
 def _reader(kind: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
-    """Returns the kind's reader for a chain. If the chain's name is not known here and the kind has
-    a reader for such chains, this reader is returned."""
+    """Returns the function that reads the addresses of a chain. For a chain whose name is unknown
+    here, this is the kind's ``read_unlisted`` if the kind has it."""
     unlisted = chain_name is not None and network_of(kind.name, chain_name) is None
     return kind.read_unlisted if unlisted and kind.read_unlisted else kind.read
 
 
 def same_address(kind: str, text: str, other: str) -> bool:
-    """Returns True if both texts are the same account, perhaps in another case or another form of
-    the chain."""
+    """Returns True if two texts are addresses of the same account. They may differ in case or in
+    the form of the address. A text that is no valid address only equals itself."""
     first, second = check_address(kind, text), check_address(kind, other)
     if first.ok and second.ok:
         return first.account == second.account
@@ -120,11 +120,12 @@ def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
 def _refuse_better_proof(
     asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """Raises AddressProblem if a kind whose addresses prove more than those of ``asked`` can read
-    the text.
+    """Raises AddressProblem if the text is also an address of another kind, and that kind's
+    addresses prove more than those of ``asked``.
 
-    Some addresses of Osmosis and Litecoin are also 32 bytes of base58, as Solana's are. If nearly
-    any word fits the asked kind, a mistyped address of another kind is refused, too.
+    For example, some addresses of Osmosis and Litecoin are also 32 bytes of base58 and so look like
+    Solana addresses. If the reading proves no more than ``ANY_WORD``, a mistyped address of another
+    kind is refused as well.
     """
     if asked.proof is Proof.CHECKSUM:
         return
@@ -137,8 +138,8 @@ def _refuse_better_proof(
 
 
 def _mistyped(text: str) -> str:
-    """Returns ``a Bitcoin address with a typing error`` if the text looks like a mistyped address,
-    by the name of its kind; else an empty text."""
+    """Returns a phrase such as ``a Bitcoin address with a typing error`` if the text looks like a
+    mistyped address of some kind; else an empty text."""
     for kind in kinds_by_proof(Proof.ANY_WORD):
         read = _read_as(kind, text)
         mistyped = isinstance(read, AddressProblem) and read.code == "checksum"
@@ -148,8 +149,9 @@ def _mistyped(text: str) -> str:
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
-    """Returns what the kind's reader makes of a text. Burn and system addresses count as
-    addresses."""
+    """Reads the text as an address of this kind. Returns the address, or the problem if the text is
+    not one. Burn addresses and system addresses, which the kind's reader refuses, count as
+    addresses here."""
     try:
         return kind.read(text)
     except AddressProblem as problem:
@@ -196,8 +198,8 @@ def _refuse_contract(kind: AddressKind, address: str, contracts: Collection[str]
 
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
-    """Returns the accounts of token contracts. The result is cached, because a chain's contracts
-    stay the same for many addresses."""
+    """Returns the account that belongs to each of these token contracts. The result is cached,
+    because many addresses are checked against the same contracts."""
     account = ADDRESS_KINDS[kind].contract_account
     return frozenset(account(contract) for contract in contracts)
 
@@ -236,8 +238,9 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """Returns ``a Bitcoin address``, or a phrase with the network if the kind has several, such as
-    ``an Osmosis address``."""
+    """Returns a noun phrase for the address. It is ``a Bitcoin address`` or the like, and names the
+    network instead if the address belongs to another network than the main one, as in ``an Osmosis
+    address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
     return f"{with_article(reading.network)} address"
@@ -276,11 +279,9 @@ UNSUPPORTED = (
 
 
 def pattern_fits(pattern: str, text: str) -> bool | None:
-    """Returns True if the whole of ``text`` fits a pattern from the service; None if the pattern is
-    not supported. Never raises.
-
-    A text over 256 characters, or with anything but printable ASCII, never fits.
-    """
+    """Returns True if the whole of ``text`` fits a pattern from the service, False if it does not,
+    and None if the pattern is not supported. Never raises. A text over 256 characters, or with
+    anything but printable ASCII, never fits."""
     usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
     validator = _compiled(pattern) if usable else None
     if validator is None:
@@ -325,9 +326,9 @@ def _is_printable(text: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> SchemaValidator | None:
-    """Returns a validator for the whole text, or None if the pattern is invalid or unsupported. The
-    pattern must also compile without the wrapping group, because ``a)|(?:.*`` would close the
-    group."""
+    """Returns a validator that matches a pattern against a whole text; None if the pattern is
+    invalid or unsupported. For this the pattern is put into a group. It must also be valid outside
+    the group, because a pattern such as ``a)|(?:.*`` would close the group."""
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
     try:

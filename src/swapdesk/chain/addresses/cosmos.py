@@ -88,8 +88,8 @@ def encode(prefix: str, account: bytes) -> str:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the address and the chain that its prefix stands for. If ``unlisted`` is True, a
-    prefix that belongs to no known chain is accepted, too. Raises AddressProblem."""
+    """Returns the address, with the chain that its prefix stands for. If ``unlisted`` is True, the
+    prefix may also be one that belongs to no chain known here. Raises AddressProblem."""
     prefix = _prefix(text)
     network = NETWORKS.get(prefix)
     if network is not None:
@@ -102,8 +102,9 @@ def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
 
 
 def _prefix(text: str) -> str:
-    """Returns the text before the separator, in lower case; empty without a separator. Raises
-    AddressProblem if the prefix names another role than an account."""
+    """Returns the part of the address before the separator, in lower case, or an empty text if
+    there is no separator. Raises AddressProblem if the prefix is one for something else than an
+    account, such as a validator."""
     prefix, separator, _ = text.lower().partition("1")
     for role, clause in _ROLES.items():
         if separator and prefix.endswith(role) and len(prefix) > len(role):

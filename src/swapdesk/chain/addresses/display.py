@@ -21,8 +21,9 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 END = 4
 
 _PREFIXES = tuple(dict.fromkeys(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks))
-"""The beginnings that all addresses of a form share. They are left out of the comparison, and case
-has no meaning in the characters after them."""
+"""Beginnings, such as ``bc1q``, that all addresses of one form have in common. They are skipped
+when two addresses are compared. In an address with such a beginning, upper and lower case mean the
+same."""
 _LONGEST_PREFIX = max(map(len, _PREFIXES))
 _DRAWN_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), ("i", "l"))
 
@@ -47,8 +48,8 @@ def looks_like(candidate: str, known: str) -> bool:
 
 
 def differing_characters(address: str, other: str) -> int:
-    """Returns the number of places that differ, plus the characters by which one address is
-    longer."""
+    """Returns the number of places at which the two addresses differ. If one address is longer,
+    each of its additional characters counts as one place."""
     first, second = _spelling(address), _spelling(other)
     differing = sum(a != b for a, b in zip(first, second, strict=False))
     return differing + abs(len(first) - len(second))
@@ -89,7 +90,8 @@ SIZE = 4
 
 
 def prefix_of(address: str) -> str:
-    """Returns ``0x`` if the address or hash begins with it; else an empty text."""
+    """Returns ``0x`` if the address or hash begins with it; else an empty text. Other beginnings,
+    such as ``bc1q``, are those of :func:`prefix_of_form`."""
     return "0x" if address.startswith("0x") else ""
 
 
@@ -146,8 +148,9 @@ def short(address: str) -> str:
 
 
 def differing_groups(address: str, other: str) -> list[int]:
-    """Returns the indexes into :func:`groups` at which two addresses differ. Case counts, except
-    after ``0x``. Groups that only one address has count as different."""
+    """Returns the positions at which the results of :func:`groups` differ for the two addresses.
+    Upper and lower case are different, except in addresses with ``0x``. If one address has more
+    groups, its additional groups count as different."""
     first, second = groups(_comparable(address)), groups(_comparable(other))
     shared = min(len(first), len(second))
     differing = [i for i in range(shared) if first[i] != second[i]]
@@ -171,8 +174,9 @@ _FORBIDDEN = frozenset("\"'<>\\^`{|} ")
 
 
 def known_page(link: str | None) -> str | None:
-    """Returns ``link`` if its host may be hidden behind other words: an ``https`` page of an
-    explorer in :data:`KNOWN`, without a port or an account. Else returns None."""
+    """Returns ``link`` if it may be shown under other words, such as an address. This is so for an
+    ``https`` link without a port or a user name, to a host in :data:`KNOWN`. Otherwise returns
+    None."""
     if not link or len(link) > MAX_TEMPLATE + 3 * MAX_VALUE:
         return None
     if any(not "!" <= c <= "~" or c in _FORBIDDEN for c in link):

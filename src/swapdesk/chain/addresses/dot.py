@@ -57,8 +57,8 @@ def _checksum(payload: bytes) -> bytes:
 
 
 def _prefix(network: int) -> bytes:
-    """Returns the network number as one byte if it is below 64, else as two bytes, which share the
-    number's 14 bits."""
+    """Returns the bytes before the account in an address. A network number below 64 is one byte. A
+    larger number takes two bytes, over which its 14 bits are spread."""
     if network < 64:
         return bytes([network])
     first = (network & 0xFC) >> 2 | 0x40
@@ -91,8 +91,8 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the address and the chain that its network number stands for. If ``unlisted`` is
-    True, any network number is accepted. Raises AddressProblem."""
+    """Returns the address, with the chain that its network number stands for. If ``unlisted`` is
+    True, the number may also be one that belongs to no chain known here. Raises AddressProblem."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is not None:

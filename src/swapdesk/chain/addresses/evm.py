@@ -98,14 +98,15 @@ def _refuse_lost(address: str) -> None:
 
 
 def contract_account(text: str) -> str:
-    """Returns a contract's address in lower case. For a coin's type on Sui it returns only the
-    package."""
+    """Returns a text that is the same for all spellings of a contract's address: the address in
+    lower case. From a coin's type on Sui (``package::module::name``), only the package is
+    returned."""
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 
 def _link(payment: PaymentRequest) -> PaymentLink | None:
-    """Returns an ERC-681 link; None without a chain id, because a wallet would then pay on the
-    chain that it happens to use."""
+    """Returns an ERC-681 link. Returns None if the chain id is not known: a wallet would pay a link
+    without an id on whatever chain it is set to."""
     chain_id = payment.chain_id
     if chain_id is None:
         return None

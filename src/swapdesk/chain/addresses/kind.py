@@ -23,11 +23,11 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 
 
 class Proof(IntEnum):
-    """How much the form of a text proves that it is an address.
+    """How strongly the form of a text shows that the text is an address.
 
-    If a kind that proves more can read a text, the text is never named after a kind that proves
-    less. A text that proves no more than ``ANY_WORD`` is taken for an address only if an address of
-    its kind was asked for.
+    If a text is an address of two kinds, it is named after the kind that proves more. A text that
+    proves no more than ``ANY_WORD`` counts as an address only if an address of that kind was asked
+    for.
     """
 
     ANY_WORD = 0
@@ -123,8 +123,8 @@ BURNED = "This is a burn address. What is sent to it is lost."
 
 
 def wrong_checksum(position: int | None = None) -> AddressProblem:
-    """Returns the problem of a wrong checksum. ``position`` is the one wrong character that
-    explains it, if the code can tell."""
+    """Returns the problem to raise for a wrong checksum. ``position`` is the place of the one wrong
+    character that explains it, or None if no place is known."""
     sentence = CHECKSUM_SENTENCE
     if position is not None:
         sentence = f"{sentence} Look at character {position}."
@@ -136,7 +136,8 @@ def burned() -> AddressProblem:
 
 
 def refuse_burned(payload: bytes) -> None:
-    """Raises AddressProblem if the receiver would be nothing but zeros."""
+    """Raises AddressProblem if the bytes are all zero, because nobody can spend what is sent
+    there."""
     if not any(payload):
         raise burned()
 
@@ -177,11 +178,10 @@ MAX_MEMO_ID = 2**64 - 1
 
 
 class Network(Struct, frozen=True):
-    """One of several chains of a kind, which differ in the beginning of their addresses.
-
-    ``mark`` is the bech32 prefix or the SS58 number; ``names`` are further names, in folded case.
-    ``pattern`` is the published pattern of this chain if it differs from the kind's.
-    """
+    """One of several chains of a kind whose addresses begin differently. ``mark`` is the bech32
+    prefix or the SS58 number with which they begin. ``names`` are further names of the chain, in
+    folded case. ``pattern`` is the published pattern of its addresses, if it differs from the
+    kind's."""
 
     mark: str | int
     name: str
@@ -250,8 +250,8 @@ def link_query(*pairs: tuple[str, str | None]) -> str:
 
 
 LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
-"""A function that writes the link of a payment. It returns None if the links of its kind cannot
-express the payment."""
+"""A function that writes a payment link. It returns None if links of its kind cannot express the
+payment, for example because it is in a token."""
 
 
 class LinkForm(Struct, frozen=True):
@@ -338,11 +338,11 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     read: Callable[[str], ParsedAddress]
     """Returns the address that a text stands for. Raises AddressProblem."""
     read_unlisted: Callable[[str], ParsedAddress] | None = None
-    """Reads an address of a chain whose prefix or number is not known here. None if the kind has no
-    such chains."""
+    """A reader of addresses for chains whose prefix or number is not known here. None if all chains
+    of the kind are read by ``read``."""
     colon_after: tuple[str, ...] = ()
-    """Beginnings of addresses, in lower case, that are followed by a colon that belongs to the
-    address."""
+    """Beginnings, in lower case, that are part of an address together with the colon after them,
+    such as ``bitcoincash`` or TON's ``0``. Any other text with a colon is taken for a link."""
     unpaid: tuple[UnpaidForm, ...] = ()
     is_secret: Callable[[str], bool] = lambda _: False
     """Returns True for a private key of this chain."""
@@ -350,9 +350,9 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """The chains of this kind that have a prefix or number of their own, the main one first."""
 
     marks: tuple[str, ...] = ()
-    """Beginnings in lower case, one of which every address of the form has; case has no meaning in
-    the characters after them. They are left out when look-alikes are compared, and a text that
-    begins with one is never read as an address of a kind that proves less."""
+    """Beginnings, in lower case, of the kind's addresses. In an address with such a beginning,
+    upper and lower case mean the same. The beginnings are skipped when look-alikes are compared. A
+    text that begins with one of them is never read as an address of a kind that proves less."""
     is_name: Callable[[str], bool] | None = None
     """Returns True for a name of words, which is shown in one piece and compared by its look. None
     if the kind has no names."""
@@ -360,8 +360,8 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     opens_with: Decimal = Decimal(0)
     """The least amount of the coin that a new account has to receive."""
     takes_token: str = ""
-    """A sentence that says what an account has to do before it can receive a token; empty if
-    nothing."""
+    """A sentence that says what the owner of an account has to do before it can receive a token.
+    Empty if nothing has to be done."""
 
     memo: MemoRule | None = None
     links: Mapping[str, LinkForm] = {}
@@ -369,8 +369,8 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     write_link: LinkWriter | None = None
     """Writes payment links that none of the forms in ``links`` can express."""
     namespace: str = ""
-    """The kind's namespace in CAIP-2. ``eip155`` is read separately, because it has an id for each
-    chain."""
+    """The name of this kind in CAIP-2 identifiers, such as ``bip122``. EVM chains (``eip155``) are
+    not read by this field, because there each chain has an id."""
     explorers: tuple[str, ...] = ()
     """Hosts of public block explorers."""
 
@@ -381,14 +381,14 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """Returns a text that is the same for all spellings of a contract."""
 
     generate: Callable[[bytes, str | int], str]
-    """Makes an address from 32 bytes and the ``mark`` of a network, if the kind has networks.
-    Nobody has a key for the address."""
+    """Makes an address from 32 bytes. The second argument is the ``mark`` of a network, if the kind
+    has networks. No private key exists for the address."""
     generate_contract: Callable[[str, bytes], str] = lambda address, _: address
     """Makes a token's contract from a generated address and its seed."""
     hash_bytes: int = 32
     hash_called: str = ""
-    """A noun phrase that replaces "a ... transaction hash" of the chain, such as ``a Solana
-    signature``; empty if none is needed."""
+    """What a transaction hash of this kind is called, such as ``a Solana signature``. If empty, it
+    is called "a ... transaction hash" with the chain's name."""
     read_hash: Callable[[str], bytes | None] = bare_hash
     """Returns the bytes of a transaction's hash in any common spelling; None for any other text."""
     spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
@@ -396,7 +396,8 @@ class AddressKind(Struct, frozen=True, kw_only=True):
 
     @property
     def link_writer(self) -> LinkWriter | None:
-        """The function that writes payment links of the kind; None if there are no such links."""
+        """The function that writes payment links of this kind; None if no payment links are written
+        for it."""
         written = (form.write for form in self.links.values() if form.begin)
         return self.write_link or next(written, None)
 
@@ -412,6 +413,6 @@ def require_start(text: str, *beginnings: str) -> None:
 
 
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
-    """Returns bytes for a generated address. The same seed and purpose always give the same
-    bytes."""
+    """Returns ``size`` bytes from which a generated address is made. They depend only on ``seed``
+    and ``purpose``."""
     return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)

@@ -54,16 +54,16 @@ KINDS: tuple[str, ...] = tuple(ADDRESS_KINDS)
 
 
 def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
-    """Returns the kinds, those that prove most first. If ``above`` is given, it returns only kinds
-    that prove more."""
+    """Returns the kinds of addresses, sorted by how much their form proves, the most first. If
+    ``above`` is given, only kinds that prove more than ``above`` are returned."""
     kinds = [kind for kind in ADDRESS_KINDS.values() if above is None or kind.proof > above]
     return sorted(kinds, key=lambda kind: -kind.proof)
 
 
 class HashReading(Struct, frozen=True):
-    """What the hash of a transaction may be. ``called`` is a noun phrase, ``kinds`` are the names
-    of the kinds of chains that have such hashes, ``spellings`` are the ways in which these chains
-    write the hash."""
+    """What a transaction hash may be. ``called`` is a noun phrase for it. ``kinds`` are the names
+    of the kinds of chains whose hashes have this form. ``spellings`` are the ways in which these
+    chains write this hash."""
 
     called: str
     kinds: tuple[str, ...]
@@ -71,8 +71,8 @@ class HashReading(Struct, frozen=True):
 
 
 def read_hash(text: str) -> HashReading | None:
-    """Returns the kinds of transaction hash that a text may be; None if the text is not a
-    transaction hash."""
+    """Returns what a text is if it has the form of a transaction hash, with all kinds of chains
+    whose hashes have this form. Returns None for any other text."""
     readings = [
         (kind, octets)
         for kind in ADDRESS_KINDS.values()
@@ -92,13 +92,13 @@ def read_hash(text: str) -> HashReading | None:
 
 
 _FEW = 2
-"""The most kinds for which a hash is named after the first of them; with more it is only "a
-transaction hash"."""
+"""If a hash fits at most so many kinds, it is named after the first of them. If it fits more, it is
+only called "a transaction hash"."""
 
 
 def _is_of_tezos(text: str) -> bool:
-    """Returns True for an operation hash of Tezos. No kind here covers Tezos, and its hashes would
-    be taken for order ids."""
+    """Returns True for an operation hash of Tezos. Tezos is not among the kinds, and without this
+    check its hashes would be mistaken for order ids."""
     payload = base58.payload(text) if len(text) == 51 and text[0] == "o" else None
     return payload is not None and len(payload) == 34 and payload[:2] == b"\x05\x74"
 
@@ -127,11 +127,11 @@ SEED_BYTES = 32
 
 
 def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str:
-    """Returns the address of a 32-byte seed on a kind of chain. The same seed always gives the same
-    address.
+    """Makes an address of a kind of chain from a seed of 32 bytes. The same seed always gives the
+    same address, and no private key for it exists.
 
-    ``chain_name`` chooses the network if the kind has several; the main one is the default. Raises
-    ValueError for an unknown kind or a seed of another length.
+    ``chain_name`` chooses the network if the kind has several; without it the main network is used.
+    Raises ValueError for an unknown kind or a seed of another length.
     """
     address_kind = _required(kind, seed)
     if not address_kind.networks:

@@ -149,7 +149,8 @@ def _check_text(text: str, rule: MemoRule) -> Verdict:
 
 
 def _is_id(text: str, largest: int) -> bool:
-    """Returns True for a whole number in its plain form up to ``largest``: ``007`` is text."""
+    """Returns True if the text is a whole number up to ``largest``, written without leading zeros.
+    ``007`` is not an id but text."""
     return set(text) <= _DIGITS and str(int(text)) == text and int(text) <= largest
 
 
@@ -188,16 +189,17 @@ _MADE_BY_PROGRAMS = tuple(
         (r".*\.\.\.", "a text that was cut short"),
     )
 )
-"""Patterns of what a spreadsheet, a data frame or a web page may leave in place of a memo, each
-with a description."""
+"""Patterns of texts that a spreadsheet, a data frame or a web page may put in place of a memo. Each
+pattern has a description of what happened."""
 
 _EXACT_DIGITS = 15
-"""Digits of a number that a spreadsheet keeps; it writes zeros for the rest. A double keeps two
-more."""
+"""The digits of a number that a spreadsheet keeps; it replaces all further digits by zeros.
+Programs that use doubles keep two digits more."""
 
 
 def _doubt(text: str, label: str) -> str:
-    """Returns why a valid text may not be the memo that was given out; else an empty text."""
+    """Returns a sentence that says why a valid text may not be the memo that was given out, for
+    example because a program changed it. Returns an empty text if there is no such reason."""
     made = next((what for form, what in _MADE_BY_PROGRAMS if form.fullmatch(text)), "")
     if not made and _is_rounded(text):
         made = "a number of which only the first digits are left"
@@ -302,8 +304,8 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 
     @property
     def chain_name(self) -> str:
-        """The chain in words, such as ``Base``, ``chain 4217`` or ``Bitcoin``; else the word of the
-        link."""
+        """The name of the chain in words, such as ``Base``, ``chain 4217`` or ``Bitcoin``. If the
+        chain has no known name, this is the word that the link has for it."""
         if self.chain_id is not None:
             return EVM_CHAINS.get(self.chain_id, (f"chain {self.chain_id}",))[0]
         address_kind = ADDRESS_KINDS.get(self.kind)
@@ -335,7 +337,9 @@ _CAIP_REFERENCE = re.compile(r"[-_a-zA-Z0-9]{1,32}")
 
 
 def is_link(text: str) -> bool:
-    """Returns True if a chain or a scheme precedes a colon, which no plain address has."""
+    """Returns True if the text begins with a scheme or a chain, followed by a colon. A beginning
+    that belongs to an address, such as ``bitcoincash:``, only counts if the rest of the text has
+    the form of a link."""
     scheme, colon, _ = text.partition(":")
     if not colon or _SCHEME.fullmatch(scheme) is None:
         return False
@@ -487,8 +491,8 @@ def _unused(parameters: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _amount(text: str) -> Decimal | None:
-    """Returns the amount; None for 0, which some wallets write to ask for no amount. Raises
-    AddressProblem."""
+    """Returns the amount that a link asks for. Returns None for 0, because some wallets write 0 if
+    no amount is asked for. Raises AddressProblem."""
     try:
         return parse_amount(text) or None
     except AmountError:

@@ -36,7 +36,8 @@ _SPECIAL = frozenset(
         "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh",
     }
 )
-"""Accounts zero, one, names, not-a-number and genesis, whose keys nobody has."""
+"""Special accounts of the XRP Ledger whose keys nobody has: the accounts zero, one, names,
+not-a-number and genesis."""
 
 
 def is_x_address(text: str) -> bool:

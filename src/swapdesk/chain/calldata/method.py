@@ -16,8 +16,8 @@ class CalldataError(ValueError):
 
 
 class Method(Struct, frozen=True, dict=True):
-    """A method of a contract. ``types`` are the argument types of its signature; ``names`` are the
-    keys of what :meth:`read` returns."""
+    """A method of a contract. ``types`` are the types of its arguments, as its signature states
+    them. ``names`` are the arguments' names, under which :meth:`read` returns the values."""
 
     name: str
     types: tuple[str, ...]
@@ -46,11 +46,9 @@ class Method(Struct, frozen=True, dict=True):
 
     def read(self, data: bytes) -> dict[str, Any]:
         """Returns the arguments of a call by name: addresses with their checksum, numbers as
-        integers.
-
-        Raises CalldataError unless :meth:`call` gives exactly this data, so that another layout,
-        unused bytes and nonzero padding are refused.
-        """
+        integers. Raises CalldataError unless the data is byte for byte what :meth:`call` gives for
+        these arguments. So another layout, unused bytes and padding that is not zero are
+        refused."""
         from eth_abi.abi import decode
         from eth_abi.exceptions import DecodingError
 
@@ -83,8 +81,8 @@ def text_in(data: bytes) -> bytes | None:
 
 
 def method(signature: str, names: str = "", *, payable: bool = False) -> Method:
-    """Returns the method of a signature, for example ``method("transfer(address,uint256)", "to
-    amount")``."""
+    """Returns the method with this signature. ``names`` are the names of its arguments, separated
+    by spaces, for example ``method("transfer(address,uint256)", "to amount")``."""
     name, _, rest = signature.partition("(")
     types = _split(rest.removesuffix(")"))
     return Method(name, types, tuple(names.split()), payable)

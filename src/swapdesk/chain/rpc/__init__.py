@@ -1,5 +1,3 @@
-"""Clients of nodes: EVM (``evm``), Solana (``solana``), and the sandbox's ledger (``ledger``).
-
-All use ``chain.node_http``: each sends a request once, within limits. An error says whether nothing
-happened or whether this is not known. Answers are read strictly.
-"""
+"""Clients of nodes: EVM (``evm``), Solana (``solana``), and the sandbox's ledger (``ledger``). All
+are based on ``chain.node_http``, which sends each request once, within limits. After an error, its
+class says whether it is certain that nothing happened. Answers are read strictly."""

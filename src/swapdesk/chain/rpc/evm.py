@@ -68,7 +68,8 @@ class EvmRefused(NodeRefused):
 
     @property
     def reverted(self) -> bool:
-        """True if the call itself failed, False if the node refused the request."""
+        """True if the call was executed and reverted; False if the node refused to execute the
+        request."""
         return self.code == REVERTED or bool(self.data)
 
 
@@ -95,7 +96,7 @@ class Fees(Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        """A fee per gas that is still enough if the base fee doubles, in wei."""
+        """The highest fee per gas to offer, in wei. It is still enough if the base fee doubles."""
         return 2 * self.base_fee + self.priority
 
 
@@ -159,7 +160,8 @@ def octets(value: object) -> bytes:
 
 
 def digest(value: object) -> str:
-    """Returns a hash of 32 bytes. Raises NodeUncertain for any other value."""
+    """Returns the value if it is the hash of 32 bytes in hexadecimal. Raises NodeUncertain for any
+    other value."""
     return _text_of(_HASH, value, "hash").lower()
 
 
@@ -295,8 +297,8 @@ class EvmClient(NodeHttp):
     """
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
-        """Returns the results in the order of the requests; in place of a refused one it returns
-        the EvmRefused."""
+        """Sends several reads in one request and returns their results in the order of the reads.
+        For a read that the node refused, the list contains an EvmRefused instead of a result."""
         results: list[Any] = []
         for start in range(0, len(requests), BATCH_LIMIT):
             asked = requests[start : start + BATCH_LIMIT]
@@ -327,27 +329,28 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_getBalance", address, "latest"))
 
     async def nonce(self, address: str, *, pending: bool = True) -> int:
-        """Returns the next nonce; ``pending`` also counts the transactions that wait in the node's
-        pool."""
+        """Returns the nonce that the account's next transaction must have. If ``pending`` is True,
+        transactions that wait in the node's pool are counted as well."""
         block = "pending" if pending else "latest"
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """Returns what the call would return now. Raises EvmRefused with ``words`` if the call
-        reverts."""
+        """Returns what a call would return if it were executed now. If the call reverts, raises
+        EvmRefused, whose ``words`` say why."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Returns the gas that the call needs. Raises EvmRefused with ``words`` if the call
-        reverts."""
+        """Returns the gas that a call needs. If the call reverts, raises EvmRefused, whose
+        ``words`` say why."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """Returns the outcomes of calls that are executed one after the other, with the logs of
-        each.
+        """Executes calls one after the other without changing the chain, and returns the outcome of
+        each, with its logs.
 
-        A node without ``eth_simulateV1`` executes a single call on the newest block and reports no
-        logs. It refuses several calls, because none would see the effects of the one before.
+        A node that lacks ``eth_simulateV1`` can only simulate a single call; it is executed on the
+        newest block and its logs are not reported. Several calls are refused on such a node,
+        because no call would see the effects of the calls before it.
         """
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
@@ -393,7 +396,8 @@ class EvmClient(NodeHttp):
         return None if answer is None else read_transaction(answer, transaction_hash)
 
     async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
-        """Returns a contract's events, oldest first; a topic of None matches everything."""
+        """Returns the events of a contract, oldest first. ``topics`` selects events by their
+        topics; a topic of None matches every value."""
         wanted = {
             "address": address,
             "topics": list(topics),
@@ -405,12 +409,9 @@ class EvmClient(NodeHttp):
     # Sending
 
     async def send_raw(self, raw: bytes) -> str:
-        """Sends a signed transaction to the node; returns its hash, also if the node already knows
-        the transaction.
-
-        After NodeUncertain the node may have accepted the transaction; the same bytes may be sent
-        again.
-        """
+        """Sends a signed transaction to the node. Returns its hash, even if the node already had
+        the transaction. If NodeUncertain is raised, the node may have accepted the transaction; it
+        is safe to send the same bytes again."""
         own = "0x" + keccak(raw).hex()
         try:
             answered = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))
@@ -424,7 +425,8 @@ class EvmClient(NodeHttp):
 
 
 def _whole(result: Any) -> Any:
-    """Returns a result of a batch; raises the refusal if there is one in its place."""
+    """Returns one result of a batch. If the read was refused, the result is an exception, which is
+    raised."""
     if isinstance(result, EvmRefused):
         raise result
     return result

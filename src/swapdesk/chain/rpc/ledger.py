@@ -57,7 +57,8 @@ LedgerMethod = Literal[
 
 
 class RpcCode(IntEnum):
-    """Codes of the refusals by any node of the sandbox. After a refusal nothing has happened."""
+    """Error codes with which the nodes of a sandbox refuse a request. After any of them nothing has
+    happened."""
 
     BAD_JSON = -32700
     BAD_REQUEST = -32600
@@ -68,7 +69,8 @@ class RpcCode(IntEnum):
     """The request was understood but not carried out: for example the token is unknown, there is
     too little money, or the key already has another leg."""
     NO_ADDRESS = -32001
-    """An open order waits at every static deposit address that the exchange has on this chain."""
+    """The exchange has no free deposit address on this chain: at each of its fixed addresses there,
+    an open order waits for its deposit."""
     DOWN = -32002
     """The node of a chain that the call needs does not answer."""
     LIMIT = -32005
@@ -78,8 +80,8 @@ class RpcCode(IntEnum):
 
 
 OPENING_SECONDS = 20.0
-"""Deadline of a transaction in seconds. It is long because the transaction may first have to open
-its chain."""
+"""Deadline of a transaction in seconds. It is long because the sandbox may first have to start the
+chain."""
 _OPENS = frozenset({"faucet_pay", "fund"})
 
 
@@ -99,9 +101,9 @@ class LedgerClient(NodeHttp):
         self._ids = (WireNumber(str(number)) for number in count(1))
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
-        """Returns the result as plain JSON values; numbers are WireNumber. Raises NodeError. If the
-        node of a chain that the call needs is down, this is NodeUnreachable and nothing
-        happened."""
+        """Calls a method of the ledger node and returns the result as plain JSON values, with
+        numbers as WireNumber. Raises NodeError. If the call needs the node of a chain and that node
+        is down, NodeUnreachable is raised and nothing has happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         return await self._ask(method, params, max(self._deadline, opening))
 

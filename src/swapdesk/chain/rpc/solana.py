@@ -68,9 +68,10 @@ class BalanceChanges(Struct, frozen=True):
 
 
 class SimulationResult(Struct, frozen=True):
-    """The result of a simulated transaction. ``error`` is Solana's JSON of why it would fail, None
-    for success; ``units`` are the compute units used. ``moves`` is None if the transaction would
-    not be executed at all, or if the node does not report balances."""
+    """The result of a simulated transaction. ``error`` is Solana's JSON for the reason why the
+    transaction would fail, or None if it would succeed. ``units`` are the compute units used.
+    ``moves`` is None if the transaction would not be executed at all, or if the node reports no
+    balances."""
 
     error: Any
     units: int | None
@@ -94,7 +95,8 @@ def read_holdings(value: Any) -> list[TokenHolding]:
 
 
 def read_delegations(value: Any) -> list[Delegation]:
-    """Returns the owner's token accounts that somebody else may take from."""
+    """Returns the delegations among the owner's token accounts in an answer. A delegation allows
+    somebody other than the owner to take tokens out of the account."""
     return [
         Delegation(
             address,
@@ -114,14 +116,14 @@ def _token_accounts(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _counted(value: Any) -> tuple[int, int]:
-    """Returns the base units, and the decimals of the token."""
+    """Returns an amount as two values: its base units, and the number of decimals of its token."""
     amount = _of(dict, value)
     return _units(amount.get("amount")), require_int(amount.get("decimals"))
 
 
 def require_value(given: Any) -> Any:
-    """Returns the value of an answer that also states its slot. Raises NodeUncertain if there is
-    none."""
+    """Returns the value in an answer that contains a slot and a value. Raises NodeUncertain if the
+    answer has another form."""
     answer = _of(dict, given)
     if "value" not in answer:
         raise NodeUncertain("the node answered without a value")
@@ -225,8 +227,8 @@ class SolanaClient(NodeHttp):
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
-        """Returns what a transaction would do, signed or not; ``keys`` are the accounts of its
-        message in their order."""
+        """Returns what a transaction would do; the transaction need not be signed. ``keys`` are the
+        accounts of its message, in the order of the message."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
         value = _of(dict, require_value(await self.ask("simulateTransaction", text, options)))
@@ -238,12 +240,10 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Sends a signed transaction; returns its signature, which does not prove that the
-        transaction was executed.
-
-        A transaction that was already executed counts as sent. Raises NodeRefused if nothing was
-        sent, NodeUncertain if that is not known.
-        """
+        """Sends a signed transaction and returns its signature. The signature does not prove that
+        the transaction was executed. A transaction that had already been executed counts as sent.
+        Raises NodeRefused if nothing was sent, and NodeUncertain if it is not known whether it
+        was."""
         signature = first_signature(transaction)
         options = {
             "encoding": "base64",
@@ -262,8 +262,8 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """Returns the state of a transaction; None if this node has not executed it. Whether it can
-        still be executed depends on its blockhash."""
+        """Returns the state of a transaction, or None if this node has not executed it. After None
+        the transaction may still be executed later, as long as its blockhash is valid."""
         options = {"searchTransactionHistory": True}
         statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, statuses)

@@ -1,9 +1,8 @@
-"""The content of the account page, read from the service and kept for a minute; and the same as
-CSV.
+"""Reads what the account page shows, keeps it for a minute, and writes it as CSV.
 
-For each limit: how much is used, when the next window begins, and whether the limit lasts until
-then. For the volume by day: the months to ask for (a month is a text such as ``2026-11``, in UTC),
-a round scale, and bars that a terminal can draw.
+For each limit, this module says how much is used, when the next window begins, and whether the
+limit lasts until then. For the chart of the volume by day, it has the months to ask for (a month is
+a text such as ``2026-11``, in UTC), a round scale, and bars that a terminal can draw.
 """
 
 from __future__ import annotations
@@ -45,14 +44,16 @@ OF_PAYER = (
 """The sentence beside the gauges for a profile that pays each call (contract 14.6)."""
 
 _TELLING = 0.1
-"""The share of a window that has to pass before a forecast is made from its pace."""
+"""The share of a window (a minute, an hour or a day) that has to pass before the use so far allows
+a forecast for the rest of the window."""
 
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _EARLIEST = "1970-01"
 LONGEST_DATE = len("2026-11-01")
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 HALVES = " ____####"
-"""The bars' characters in ASCII; a cell is empty, low or full."""
+"""The characters of an ASCII bar, by how many eighths of a character cell are filled: a space for
+none, ``_`` for one to four, ``#`` for five to eight."""
 _TOPS = (1, 2, 4, 6, 8, 10)
 """Round numbers for the top of a scale; half of each is round as well."""
 KEPT = timedelta(seconds=60)
@@ -61,9 +62,10 @@ COLUMNS = ("date", "orders", "volumeUsd")
 
 
 class LimitGauge(Allowance, frozen=True):
-    """One window of one class of calls. ``used`` counts the calls of this profile, and those of the
-    partner's other programs if an answer reported them. ``endsAt`` is when the limit is used up at
-    the present pace. ``exceeded`` is True if more is used than the caller allowed."""
+    """How much of one limit is used: the limit of quotes or exchanges within a minute, an hour or a
+    day. ``used`` counts the calls of this profile, and those of the partner's other programs if an
+    answer reported them. ``endsAt`` is when the limit will be used up at the present pace.
+    ``exceeded`` is True if a larger share of the limit is used than the caller allowed."""
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
@@ -125,7 +127,7 @@ def _window_end(now: datetime, window: Window) -> datetime:
 
 
 def over(gauges: tuple[LimitGauge, ...], percent: int) -> tuple[LimitGauge, ...]:
-    """Returns the gauges of which more than ``percent`` percent is used."""
+    """Returns the gauges of the limits of which more than ``percent`` percent is used."""
     return tuple(gauge for gauge in gauges if gauge.used * 100 > gauge.limit * percent)
 
 
@@ -244,7 +246,9 @@ def text_chart(
 
 
 def _parts(bars: int, most: int) -> list[tuple[int, int]]:
-    """Returns ranges of bars of about equal length, each wide enough for two dates below."""
+    """Splits the bars of a chart into parts of about equal length, which are drawn one below
+    another, and returns each part's range of bars. A part has at most ``most`` bars, or the number
+    that two dates below it need if that is larger."""
     count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
     ends = [bars * part // count for part in range(count + 1)]
     return list(pairwise(ends))

@@ -1,12 +1,14 @@
-"""Batches in the ledger: a file, its groups below it, and the rows of each group below that.
+"""Batches in the ledger. A batch is one file; its groups are its parts, and the rows of a group are
+the group's parts.
 
-A group is one create request. It is committed before it leaves; the group and its rows then move
-together in one commit. Every mover is told whether the group moved: if not, an earlier decision
-stands and counts. Nothing depends on this process's memory: batch id and row number identify a row
-for good.
+A group is one create request. It is committed before the request is sent. Later, the states of the
+group and of its rows change in one commit. Each function that changes a state returns whether it
+changed; if not, an earlier decision is in the ledger and is the valid one. Nothing depends on the
+memory of a process, because the batch id and the row number identify a row for good.
 
-The batch holds the claim on its rows until all of its groups are refused. A batch asked for
-``again`` takes over the claim of one that is over.
+A batch claims its rows, so that no other batch of the same rows can begin, until all its groups are
+refused. If the user asks for the same rows ``again`` after the batch is done, the new batch takes
+the claim.
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ class Batch(Struct, frozen=True):
 
     @property
     def payer(self) -> str | None:
-        """The account that pays every group; empty for the first account of each chain, None if the
-        batch was not to be paid at once."""
+        """The name or address of the account that pays every group. Empty means the first account
+        of each chain; None means that the batch is not to be paid directly after its creation."""
         return self.operation.body.get("payer")
 
     @property
@@ -75,7 +77,8 @@ def newest_batches(ledger: Ledger, limit: int) -> list[Batch]:
 
 
 def find_group(ledger: Ledger, multi_id: str) -> Group | None:
-    """Finds a group of this home by the id the service gave it."""
+    """Returns the group of this home that has the id ``multi_id`` at the service; None if there is
+    none."""
     acts = ledger.where("subject = ? AND kind = 'create_group'", multi_id)
     return _group(acts[0], ledger.parts(acts[0].id, "row")) if acts else None
 
@@ -121,9 +124,10 @@ def begin_batch(
     again: bool = False,
     payer: str | None = None,
 ) -> None:
-    """Commits a batch before anything of it leaves: each group with the exact bytes of its request.
-    ``payer`` as :attr:`Batch.payer`. Raises ClaimTaken if the same rows are under way, or became
-    orders before and ``again`` is not set."""
+    """Commits a batch before any of its requests is sent; ``groups`` has each group with the exact
+    text of its request. ``payer`` is kept as :attr:`Batch.payer`. Raises ClaimTaken if the same
+    rows are in a batch that is under way. Raises it also if they became orders before and ``again``
+    is False."""
     claim = f"batch:{digest}"
     body: dict[str, Any] = {"file": file, "digest": digest}
     if payer is not None:
@@ -148,8 +152,8 @@ def begin_batch(
 
 
 def _created_before(ledger: Ledger, digest: str) -> Operation | None:
-    """The newest batch of these rows that became orders, even if a later, refused batch took its
-    claim."""
+    """Returns the newest batch of the same rows that became orders, also if a later batch of them
+    was refused meanwhile; None if there is none."""
     same = "kind = 'batch' AND state = ? AND json_extract(body, '$.digest') = ?"
     acts = ledger.where(same, State.DONE, digest)
     return acts[-1] if acts else None
@@ -167,14 +171,16 @@ def move_group(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commits the state of a group's request together with its rows; returns whether it moved.
+    """Commits the state of a group's request together with its rows; returns whether the state
+    changed. Returns False too if another group of this home has ``multi_id``.
 
-    Sent: the request leaves now. If it did not move, it left before or was decided, and must not
-    leave. Prepared: certainly nothing was created, so it may leave again. Unknown: ``code`` says
-    why. Refused: none of its orders exists; each row has its reason in a sentence. Done:
-    ``multi_id`` is the service's id and :func:`move_row` commits every row in the same transaction;
-    ``code`` says how the answer was lost if a look found the group. Refuses an id that another
-    group of this home has.
+    SENT: the request may be sent now, but only if True is returned; otherwise it was sent or
+    decided before. PREPARED: nothing was created, so the request may be sent again. UNKNOWN:
+    ``code`` says why the outcome is not known.
+
+    REFUSED: none of its orders exists, and ``reasons`` has a sentence for each row. DONE: the group
+    has the id ``multi_id`` at the service, and :func:`move_row` commits every row in the same
+    transaction. If a search found the group, ``code`` says how the answer was lost.
     """
     over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():
@@ -213,14 +219,15 @@ def move_row(
     code: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Commits the outcome of one row, in the transaction that moves its group; ``reason`` is a
-    sentence."""
+    """Commits the outcome of one row. Called in the transaction that changes the state of the row's
+    group. ``reason`` is a sentence."""
     ledger.move(row.act.id, state, among=LEFT, subject=service_id, code=code, reason=reason)
 
 
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
-    """Commits that a row's order differs from what was asked for; ``reason`` has no final point.
-    False if that is known already or there is no order."""
+    """Commits that a row's order differs from what was asked for. ``reason`` is a sentence without
+    its full stop. Returns False if a problem of the row is recorded already, or if the row has no
+    order."""
     sentence = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
     with ledger.transaction():
         act = ledger.get(row.act.id)
@@ -230,8 +237,8 @@ def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:
-    """Ends the batch with its last group: refused if all groups are, which frees the claim on the
-    rows."""
+    """Ends the batch if all its groups have ended. The batch is refused if every group is, and then
+    loses its claim on the rows; otherwise it is done."""
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(

@@ -1,14 +1,13 @@
-"""Which rows of a group await a deposit, and the bundle that pays them, compared before it counts.
+"""Finds the rows of a group that await a deposit, has the service build the bundle that pays them,
+and checks that bundle.
 
-An order is compared with what was asked for. The service sets orders up after it answered the
-create, so their addresses arrive with a later look; every look must repeat the earlier ones, and
-each step compares the orders with what was built.
+Each order is compared with what was asked for. The service adds the deposit addresses some time
+after it answered the create, so the orders are read again. Every later answer must repeat the
+earlier ones, and before each step the orders are compared with the bundle.
 
-A bundle built by the service may contain these deposits alone, and may ask for no more than they
-need. The wallet judges the bytes once more against a promise made from the journaled bundle, whose
-amounts are bounded by the confirmed rows and never by the answer.
-
-Source: contract 9.10 to 9.16.
+A bundle must contain only these deposits and may ask for no more than they need. The wallet then
+checks the bytes against a promise, whose amounts are limited by the confirmed rows and never taken
+from the answer. Source: contract 9.10 to 9.16.
 """
 
 from __future__ import annotations
@@ -59,15 +58,16 @@ from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 LEAST_LEFT = timedelta(seconds=30)
-"""An order that waits for less than this is not paid any more."""
+"""An order whose deadline is nearer than this is not paid any more."""
 EVM, SOLANA = "evm", "solana"
 _TRANSFER = "0xa9059cbb"
-"""Selector of ``transfer(address,uint256)``; the agent decodes the call itself."""
+"""The first bytes of a call to ``transfer(address,uint256)`` of a token contract. The wallet agent
+decodes the call itself."""
 
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
-    """Names the first field in which the order differs from the request; None if none does. A field
-    the service leaves out is ignored, except the recipient."""
+    """Returns the name of the first field in which the order differs from the request ``asked``;
+    None if none does. A field that the service leaves out is ignored, except the recipient."""
     for wanted, token_id, token, word in (
         (asked.from_, order.in_token_id, order.in_token, "token sold"),
         (asked.to, order.out_token_id, order.out_token, "token bought"),
@@ -93,8 +93,8 @@ def _same(left: str, other: str) -> bool:
 
 
 class PayableRow(Struct, frozen=True):
-    """One row to pay: ``confirmed`` is what was asked for in base units, ``deposit`` what the order
-    wants."""
+    """One row to pay. ``confirmed`` is the amount that was asked for, in base units; ``deposit`` is
+    the deposit that the order asks for."""
 
     token: Token
     confirmed: int
@@ -111,8 +111,8 @@ class Unpayable(Exception):
 
 
 class Payables(Struct, frozen=True):
-    """The payable and unpayable rows of a group; ``pending`` counts orders that are still being set
-    up."""
+    """The rows of a group that can be paid now, and those that cannot, each with the reason.
+    ``pending`` is the number of orders that have no deposit address yet."""
 
     rows: tuple[PayableRow, ...]
     unpayable: tuple[tuple[Row, Unpayable], ...]
@@ -126,8 +126,9 @@ def payables(
     now: datetime,
     paid: Collection[str] = (),
 ) -> Payables:
-    """Sorts the rows of a group by the orders the service has for them. ``paid`` are orders whose
-    deposit left, or may have left."""
+    """Divides the rows of a group into payable and unpayable ones, by the orders in ``status``.
+    ``paid`` are the ids of orders whose deposit was sent or may have been sent; they are left
+    out."""
     orders = {order.service_id: order for order in status.orders}
     rows: list[PayableRow] = []
     unpayable: list[tuple[Row, Unpayable]] = []
@@ -150,8 +151,8 @@ def payables(
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
-    """Names the first difference between two looks, in a sentence without a full stop; None if they
-    agree."""
+    """Compares the deposits of a bundle with a later answer about the orders. Returns the first
+    difference, as a sentence without a full stop; None if there is none."""
     deposits = {one.deposit.service_id: one.deposit for one in now.rows}
     reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
     for one in before:
@@ -210,13 +211,14 @@ def _row(
 
 
 def _not_built(differs: str) -> Stopped:
-    """The failure of an answer that is not a bundle of these deposits."""
+    """Returns the failure for an answer of the service that is not a bundle of exactly these
+    deposits."""
     return Stopped("BUILD_DIFFERS", differs=differs)
 
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
-    """Most gas a bundle may cost, in base units of the coin: one transaction per deposit, and one
-    for the smart account."""
+    """Returns the most that a bundle may cost for gas, in base units of the coin: the gas of one
+    transaction for each deposit, and of one more for the smart account itself."""
     return gas_bound(price, kind) * (payments + 1)
 
 
@@ -269,9 +271,9 @@ async def partition(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """Has the service split the deposits of a Solana group into transactions of one token each.
-    Their bytes are fetched just before signing, since a blockhash lives for a minute. Raises
-    Stopped and ClientError."""
+    """Has the service divide the deposits of a Solana group into transactions of one token each.
+    The bytes of the transactions are fetched only just before signing, because the block that they
+    name is valid for a minute. Raises Stopped and ClientError."""
     items: list[BundleItem] = []
     for token_id in dict.fromkeys(row.token.id for row in rows):
         own = [row for row in rows if row.token.id == token_id]
@@ -284,8 +286,8 @@ async def partition(
 
 
 async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem) -> str:
-    """Fetches the base64 transaction that pays exactly the deposits of ``item``. Raises Stopped and
-    ClientError."""
+    """Returns the transaction, in base64, that pays exactly the deposits of ``item``. Raises
+    Stopped and ClientError."""
     ids = item.service_ids
     transactions = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
     if len(transactions) != 1:
@@ -310,8 +312,8 @@ async def _asked(
 def _partition(
     answer: MultiTransactions, rows: Sequence[PayableRow]
 ) -> list[tuple[MultiTransaction, list[PayableRow]]]:
-    """Pairs each transaction with its rows; raises unless every row is in exactly one and nothing
-    else is in any."""
+    """Pairs each transaction of the answer with the rows that it pays. Raises Stopped unless every
+    row is in exactly one transaction and no transaction pays anything else."""
     left = {row.deposit.service_id: row for row in rows}
     parts: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for transaction in answer.transactions:
@@ -325,7 +327,8 @@ def _partition(
 
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
-    """The operation to sign. An answer without it is refused: the signature would be blind."""
+    """Returns the operation to sign. An answer without the operation is refused, because the user
+    would sign something unseen."""
     if data.user_operation is None or data.entry_point is None or data.entry_point_version is None:
         raise _not_built(
             "the service does not tell what its bundle does, and this desk signs nothing blindly"
@@ -369,7 +372,7 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 
 
 def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
-    """The promise for one signature: pay exactly these deposits."""
+    """Returns the promise for the signature of ``item``: it pays exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
         DepositPromise(deposit.service_id, deposit.address, None, deposit.units, deposit.expires)
@@ -387,8 +390,8 @@ def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -
 
 
 def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
-    """The promise for a funding: send the smart account no more than its deposits and their gas can
-    need."""
+    """Returns the promise for the transaction that funds the smart account: it sends no more than
+    the deposits and their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000
@@ -411,7 +414,7 @@ def operation_payload(item: BundleItem) -> OperationPayload:
 
 
 def funding_payload(bundle: Bundle, need: Sum) -> TransactionPayload:
-    """A plain transfer to the smart account."""
+    """Returns the transaction that sends the missing amount ``need`` to the smart account."""
     if need.contract is None:
         return TransactionPayload(Purpose.FUND, bundle.sender, "0x", need.units)
     payee = bundle.sender[2:].lower().rjust(64, "0")

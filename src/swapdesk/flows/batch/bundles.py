@@ -1,9 +1,10 @@
-"""What pays the deposits of a group, as operations of the ledger: bundles, wallet transactions that
-fund a smart account or pay a part, and withdrawals from the smart account.
+"""Keeps in the ledger what pays the deposits of a group: bundles, wallet transactions that fund the
+smart account or pay a part of the deposits, and withdrawals from the smart account.
 
-The newest bundle of a group counts; each was built from one answer of the service. On an EVM chain
-a bundle is signed as a whole and submitted once. On Solana it is a fixed partition of the deposits,
-and each part is a transaction of the wallet. Deposits move in the same commit as what pays them.
+Each bundle of a group is built from one answer of the service, and only the newest is used. On an
+EVM chain a bundle is signed as a whole and submitted once. On Solana a bundle is a fixed division
+of the deposits into parts, and each part is a transaction of the wallet. A payment and the deposits
+that it pays change their states in the same commit.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
 class BundleDeposit(Struct, frozen=True):
-    """One deposit; ``units`` is the order's ``inAmount`` in base units, ``row`` the number in the
-    file."""
+    """One deposit of a bundle. ``units`` is the order's ``inAmount`` in base units; ``row`` is the
+    number of the row in the file."""
 
     row: int
     service_id: str
@@ -37,12 +38,13 @@ class BundleDeposit(Struct, frozen=True):
 
 
 class BundleItem(Struct, frozen=True):
-    """Deposits of one token that one signature pays, in paying order.
+    """The deposits of one token that one signature pays, in the order of payment. ``contract`` is
+    the token's contract (on Solana its mint), None for the chain's coin. ``part`` numbers the items
+    of a token from 0. ``confirmed`` is the total that the rows asked to pay, in base units; the
+    orders may ask for up to 0.01 % more.
 
-    ``contract`` (the mint on Solana) is None for the chain's coin. ``part`` counts the items of a
-    token from 0. ``confirmed`` is what the rows asked to pay, in base units; orders may ask for up
-    to 0.01 % more. ``document`` is the service's operation with EntryPoint, release and chain id;
-    empty on Solana, where it is fetched anew each time.
+    ``document`` is the operation that the service built, with EntryPoint, release and chain id. It
+    is empty on Solana, where the transaction is fetched each time it is shown.
     """
 
     PRINTED: ClassVar = {
@@ -88,7 +90,7 @@ class Bundle(Struct, frozen=True):
 
     kind: Literal["evm", "solana"]
     chain: str
-    """Its short name."""
+    """The short name of the chain."""
     account: str
     """Address of the wallet's account."""
     sender: str
@@ -97,13 +99,13 @@ class Bundle(Struct, frozen=True):
     needs: tuple[Sum, ...] = ()
     """The amounts that the smart account still needs."""
     gas_units: int = 0
-    """Most that gas may cost, in base units."""
+    """The most that gas may cost, in base units of the coin."""
     held: int = 0
     """The smart account's balance of the coin, in base units."""
     number: int = 0
-    """Counts the bundles of a group from 1."""
+    """The number of the bundle among those of its group, from 1."""
     act: Operation | None = None
-    """None until it is committed."""
+    """The bundle's operation in the ledger; None until it is committed."""
 
     @classmethod
     def of(cls, act: Operation) -> Bundle:
@@ -133,7 +135,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def gas_at_most(self) -> Decimal:
-        """In the coin of the chain."""
+        """The most that gas may cost, in the coin of the chain."""
         return short(from_base_units(self.gas_units, COIN_DECIMALS[Kind(self.kind)]))
 
     @property
@@ -142,12 +144,13 @@ class Bundle(Struct, frozen=True):
 
     @property
     def code(self) -> str | None:
-        """Returns why it ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED."""
+        """Returns why the bundle ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED. None
+        if it has not ended or has paid."""
         return self.operation.code if self.state is State.REFUSED else None
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        """In the order of the items; empty until all are there."""
+        """The signatures, in the order of the items; empty until all items are signed."""
         return tuple(self.operation.result.get("signatures", ()))
 
     @property
@@ -156,27 +159,28 @@ class Bundle(Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """The service's words for why it ended."""
+        """What the service gave as the reason for which the bundle ended; None if it gave none."""
         return self.operation.result.get("reason")
 
     @property
     def unsigned(self) -> bool:
-        """True if no operation is signed; on Solana a part may have left."""
+        """True if the bundle is built and not signed. On Solana, parts of it may have been signed
+        and sent nevertheless."""
         return self.state is State.PREPARED and "signatures" not in self.operation.result
 
     @property
     def signed(self) -> bool:
-        """True if every operation is signed and the signatures have not left."""
+        """True if every operation is signed and the signatures were not sent."""
         return self.state is State.PREPARED and not self.unsigned
 
     @property
     def accepted(self) -> bool:
-        """True if the service certainly has the signatures and the bundle is not over."""
+        """True if the service is known to have the signatures and the bundle has not ended."""
         return self.under_way and bool(self.operation.result.get("accepted"))
 
     @property
     def under_way(self) -> bool:
-        """True if the service has the signatures or may have them."""
+        """True if the service has the signatures or may have them, and the bundle has not ended."""
         return self.state in LEFT
 
     @property
@@ -189,12 +193,13 @@ class Bundle(Struct, frozen=True):
 
     @property
     def said(self) -> str | None:
-        """The service's newest code; None once it is decided."""
+        """The code of the service's newest answer about the bundle; None if there is none, or once
+        the outcome is known."""
         return self.operation.result.get("said") or None
 
     @property
     def word(self) -> BundleWord:
-        """The state as a word of the JSON."""
+        """The state of the bundle, in the word that the JSON uses."""
         match self.state:
             case State.PREPARED:
                 return "built" if self.unsigned else "signed"
@@ -213,8 +218,8 @@ _WORDS: Mapping[str, BundleWord] = {
 
 
 def add_bundle(ledger: Ledger, group: str, built: Bundle) -> Bundle:
-    """Commits a new bundle, which replaces an earlier unsent one. Raises ValueError if an earlier
-    bundle was sent and has not ended."""
+    """Commits a new bundle, which replaces an earlier one that was not sent. Raises ValueError if
+    the earlier bundle was sent and its outcome is not known."""
     claim = f"bundle:{group}"
     with ledger.transaction():
         last = newest_bundle(ledger, group)
@@ -241,19 +246,20 @@ def bundles(ledger: Ledger, condition: str, *values: object) -> list[Bundle]:
 
 
 def open_bundles(ledger: Ledger) -> list[Bundle]:
-    """Those that are not over, oldest first."""
+    """Returns the bundles that have not ended, oldest first."""
     return bundles(ledger, "state IN ('prepared', 'sent', 'unknown')")
 
 
 def sign_bundle(ledger: Ledger, bundle: Bundle, signatures: Sequence[str]) -> bool:
-    """Commits all signatures before any leaves this process; returns whether the bundle may still
-    leave."""
+    """Commits all signatures before any of them is sent. Returns False if the bundle must not be
+    sent, because it was sent or has ended meanwhile."""
     id_ = bundle.operation.id
     return ledger.tell(id_, among=(State.PREPARED,), signatures=list(signatures))
 
 
 def accept_bundle(ledger: Ledger, bundle: Bundle) -> bool:
-    """Commits that the service has the signatures, even after an earlier answer said otherwise."""
+    """Commits that the service has the signatures, even if an earlier answer stated the opposite.
+    Returns whether the bundle is under way now."""
     id_ = bundle.operation.id
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -277,13 +283,16 @@ def move_bundle(
     server_at: datetime | None = None,
     **result: Any,
 ) -> bool:
-    """Commits the state of a bundle together with its deposits; returns whether it moved.
+    """Commits the state of a bundle together with its deposits; returns whether the state changed.
 
-    Sent: its signatures leave now; if False, another run sent them or they left before, and they
-    must not leave. Raises ClaimTaken if something else paid one of the orders, or may have.
-    Prepared: the service certainly does not have them, and the same ones may leave again. Refused
-    with code FAILED: one of several operations may have paid, so nothing else pays. Done: the
-    executed operations paid, even if the bundle was over before.
+    SENT: the signatures may be sent now, but only if True is returned; otherwise they were sent
+    before, perhaps by another run. Raises ClaimTaken if one of the orders is paid in another way,
+    or may be. PREPARED: the service does not have the signatures, so the same ones may be sent
+    again.
+
+    REFUSED with code FAILED: if there are several operations, one of them may have paid, so the
+    deposits become unknown and nothing else pays them. DONE: the operations were executed and the
+    deposits are paid, even if the bundle counted as ended before.
     """
     id_, own = bundle.operation.id, bundle.kind == "evm"
     with ledger.transaction():
@@ -317,8 +326,8 @@ def begin_transaction(
     service_ids: Sequence[str] = (),
 ) -> Operation:
     """Commits a transaction before it is signed: one that funds the group's smart account, or one
-    that pays the deposits of ``service_ids``. Raises ClaimTaken if another funding is under way or
-    something else paid one of the orders, or may have."""
+    that pays the deposits of ``service_ids``. Raises ClaimTaken if another funding of the same
+    token is under way, or if one of the orders is paid in another way or may be."""
     body = {
         **to_builtins(paid),
         "units": str(paid.units),
@@ -338,13 +347,13 @@ def transactions_of(ledger: Ledger, group: str) -> tuple[Operation, ...]:
 
 
 def sum_of(act: Operation) -> Sum:
-    """The amount that a wallet transaction moves."""
+    """Returns the amount that a wallet transaction moves."""
     body = act.body
     return Sum(body["symbol"], body["decimals"], body["contract"], int(body["units"]))
 
 
 def signed_under(act: Operation) -> str:
-    """The intent under which the wallet's own records have the operation."""
+    """Returns the intent id by which the wallet's records name the operation."""
     return str(act.body.get("intent", act.id))
 
 
@@ -354,9 +363,9 @@ def signed_under(act: Operation) -> str:
 def begin_withdrawal(
     ledger: Ledger, intent_id: str, account: str, sender: str, chain: str, taken: Sequence[Sum]
 ) -> Operation:
-    """Commits a withdrawal from the smart account ``sender`` before it is signed; a prepared one of
-    the same intent that was never signed gives way. Raises ClaimTaken while another withdrawal from
-    it is under way."""
+    """Commits a withdrawal from the smart account ``sender`` before it is signed. An earlier
+    withdrawal of the same intent that was prepared and never signed is replaced. Raises ClaimTaken
+    while another withdrawal from this smart account is under way."""
     claim = f"withdraw:{chain}:{sender}"
     with ledger.transaction():
         holder = ledger.holder(claim)
@@ -403,7 +412,7 @@ def withdrawal_of(ledger: Ledger, intent_id: str) -> Operation | None:
 
 
 def taken_of(act: Operation) -> tuple[Sum, ...]:
-    """The amounts that a withdrawal takes out."""
+    """Returns the amounts that a withdrawal takes out of the smart account."""
     return convert(act.body["taken"], tuple[Sum, ...])
 
 
@@ -411,19 +420,21 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
 
 
 def item_intent(multi_id: str, bundle: Bundle, item: BundleItem) -> str:
-    """The intent of an item. It is the same however often the item is built, so that one signature
-    under it pays these deposits once. On Solana it belongs to one bundle's partition."""
+    """Returns the intent id under which an item is signed. It stays the same if the item is built
+    again, so that the wallet pays these deposits only once. On Solana the id also names the bundle,
+    because each bundle divides the deposits in its own way."""
     name = f"{multi_id} {item.contract or 'coin'} {item.part}"
     return f"{name} {bundle.number}" if bundle.kind == "solana" else name
 
 
 def funding_intent(multi_id: str, bundle: Bundle, need: Sum) -> str:
-    """The intent of a funding, which is sent once."""
+    """Returns the intent id of the transaction that funds the smart account with ``need``; that
+    transaction is sent only once."""
     return f"{multi_id} fund {bundle.number} {need.contract or 'coin'}"
 
 
 def funded_bundle(payment: Operation) -> int:
-    """The number of the bundle that a funding is for."""
+    """Returns the number of the bundle that a funding transaction was made for."""
     return int(signed_under(payment).split(" ")[2])
 
 
@@ -447,8 +458,8 @@ def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
 def relying(
     journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
 ) -> Bundle | None:
-    """A bundle that counts on what a smart account holds, of another group than ``beside``; None if
-    there is none."""
+    """Returns a signed bundle, of a group other than ``beside``, that needs the present balance of
+    the smart account of ``account``. None if there is none."""
     for bundle in open_bundles(journal.ledger):
         own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
         # What is built only may be overtaken: then it is built again before it is signed.
@@ -459,7 +470,7 @@ def relying(
 
 
 def group_name(ledger: Ledger, bundle: Bundle) -> str:
-    """``group 1 of batch 3f0c9a12``."""
+    """Returns the name of the bundle's group: ``group 1 of batch 3f0c9a12``."""
     group = ledger.get(str(bundle.operation.parent))
     assert group is not None  # none is ever deleted
     return f"group {group.body['number']} of batch {str(group.parent)[:8]}"
@@ -469,8 +480,8 @@ _PAID_FROM = "json_extract(body, '$.account') = ? AND json_extract(body, '$.chai
 
 
 def overtaken(journal: Journal, bundle: Bundle) -> bool:
-    """True if another bundle or a withdrawal took money out of the smart account after this bundle
-    was built, so that its balance is stale."""
+    """True if a withdrawal or another bundle took money out of the smart account after this bundle
+    was built, so that the balance it was built for is out of date."""
     since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
     taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
     if any(act.moved_at > since for act in taken):
@@ -484,8 +495,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns the withdrawal, made since the bundle was built, of everything it was to pay; and the
-    number of the first bundle of its group built after the last withdrawal."""
+    """Returns a transaction hash and a bundle number. The hash is of a withdrawal made after the
+    bundle was built that took out all its tokens; None if there is none. The number is of the first
+    bundle of the group that was built after the last such withdrawal; 0 without one."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

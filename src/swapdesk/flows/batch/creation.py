@@ -1,8 +1,9 @@
-"""Creates the groups of a plan: journal first, one POST per group, never a second one for it.
+"""Creates the groups of a plan. Each group is journaled first and gets one POST, never a second
+one.
 
-A group whose answer was lost is looked for among the service's orders, and adopted only if exactly
-one group there is made of its rows. What was certainly refused may be asked for again, each failed
-row by itself; what is unknown may not.
+If the answer was lost, the group is searched for among the service's orders. It is adopted only if
+exactly one group there consists of its rows. Rows that were certainly refused may be asked for
+again one by one; rows with an unknown outcome may not.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ from swapdesk.wire.orders import Order
 
 
 class NotCreatable(Exception):
-    """The plan has problems or unknown limits, or nobody agreed to its doubts; nothing was
-    written."""
+    """Raised if nothing was written: the plan has problems, limits are unknown, or nobody agreed to
+    its doubts."""
 
 
 class BatchCreation:
-    """Creates batches for one journal. ``looks`` are the seconds before each search for a group
-    whose answer was lost."""
+    """Creates batches in one journal. ``looks`` are the seconds to wait before each search for a
+    group whose answer was lost."""
 
     def __init__(
         self,
@@ -72,9 +73,10 @@ class BatchCreation:
         again: bool = False,
         payer: str | None = None,
     ) -> str:
-        """Journals the plan as confirmed and returns the batch id. ``payer`` as
-        :attr:`Batch.payer`; ``agreed``: a person said yes to every doubt of the plan. Raises
-        NotCreatable, ClaimTaken if these rows are a batch already, and JournalUnavailable."""
+        """Journals the plan as it was confirmed and returns the batch id. ``payer`` is kept as
+        :attr:`Batch.payer`. ``agreed`` is True if a person agreed to every doubt of the plan.
+        Raises NotCreatable, JournalUnavailable, and ClaimTaken if these rows are in another batch
+        already."""
         if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
         groups = [(group, _request(group)) for group in plan.groups]
@@ -85,12 +87,12 @@ class BatchCreation:
         return batch_id
 
     async def run(self, batch_id: str) -> AsyncIterator[tuple[Group, ClientError | None]]:
-        """Creates the remaining groups one after another; yields each as it then stands, with what
-        stopped it.
+        """Creates the groups that are left, one after another. Yields each group in its new state,
+        with the error that stopped it or None.
 
-        Ends early at an unknown outcome, at a limit of calls and when the service does not answer;
-        the rest is left for another call. Raises KeyError for no such batch, and
-        JournalUnavailable; nothing leaves without the journal.
+        Ends early if an outcome is unknown, if a limit of calls is reached, or if the service does
+        not answer; a later call continues. Raises KeyError if there is no such batch, and
+        JournalUnavailable, after which nothing is sent.
         """
         if not self._ledger.take_over(batch_id):
             return
@@ -151,8 +153,9 @@ class BatchCreation:
         return AnswerRefused(warning, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
-        """Commits the outcome of every row by its place; a place missing in the answer is unknown.
-        ``known`` are orders that existed before."""
+        """Commits the outcome of every row, by its place in the request. A row whose place is
+        missing in the answer is unknown. ``known`` are the ids of orders that existed before the
+        request."""
         taken = set(known)
         for place, (row, request) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
@@ -178,7 +181,8 @@ class BatchCreation:
                 end(State.UNKNOWN, code="NO_RESULT", reason="The answer says nothing of this row.")
 
     async def resolve(self, group: Group) -> ClientError | None:
-        """Finds out what became of a group whose outcome is unknown."""
+        """Searches for a group whose outcome is unknown and commits what is found. Returns the
+        error that stopped the search; None if there was none."""
         act = group.act
         if act.server_at is None or not act.left:
             return None
@@ -219,8 +223,9 @@ class BatchCreation:
     async def _groups_since(
         self, group: Group, sent_at: datetime
     ) -> tuple[dict[str, dict[int, str]], bool]:
-        """Finds groups made of rows of ``group`` alone: by id, each with its orders by place; and
-        whether every order since ``sent_at`` was seen. Raises ClientError."""
+        """Searches the service for groups that consist only of rows of ``group``. Returns them by
+        id, each with its order ids by place in the request, and whether every order since
+        ``sent_at`` was seen. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         own = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)
@@ -242,11 +247,12 @@ def _request(group: Group) -> str:
 
 
 _PLACE = re.compile(r"orders[.\[]([0-9]{1,4})\b")
-"""``orders.3.amount`` speaks of place 3."""
+"""Finds the place of an order in the name of a field: ``orders.3.amount`` is about place 3."""
 
 
 def _reasons(error: ApiError, count: int) -> list[str]:
-    """Returns why each of ``count`` rows was refused: its own reason, else the common one."""
+    """Returns a reason for each of the ``count`` refused rows: the one that the service gave for
+    the row, else the one it gave for the request."""
     reasons = {
         int(place[1]): problem.message
         for name, problem in error.fields.items()
@@ -256,8 +262,8 @@ def _reasons(error: ApiError, count: int) -> list[str]:
 
 
 def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:
-    """Matches each order of a group to a row of its own, in the order of the rows; empty if one
-    fits no free row."""
+    """Pairs each order in ``members`` with a row of the group, each row at most once. Returns the
+    order ids by place in the request; empty if an order fits no row that is left."""
     requests = group.request.orders
     names: dict[int, str] = {}
     for order in members:

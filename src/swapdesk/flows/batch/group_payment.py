@@ -1,19 +1,20 @@
-"""The payment of one group, from wherever it stands to where it is asked to go.
+"""Pays one group: continues from the step it has reached up to the step asked for.
 
-Build, fund the smart account, wait for that, sign every operation, submit once, follow to the
-outcome; on Solana each part is signed and sent by itself. Every step is journaled before it is
-done, so :meth:`GroupPayment.advance` goes on after any crash: what may have left is looked for,
-never made anew.
+The steps are: build the bundle, fund the smart account and wait for that, sign every operation,
+submit once, wait for the outcome. On Solana each part is signed and sent by itself. Every step is
+journaled before it is done, so :meth:`GroupPayment.advance` can continue after a crash: what may
+have been sent is searched for and never made anew.
 
-The wallet's own records have every signed transaction by its intent before a byte leaves, and they
-decide: a transaction found there is sent on as it is, and no other is signed beside it.
+The wallet's records have every signed transaction before it is sent. A transaction found there is
+sent again unchanged, and no other is signed for the same purpose.
 
-All signatures leave in one journaled request. After a lost answer, or one that says somebody was
-first, nothing is sent and the group's status at the service decides. What the service does not have
-after a minute may leave again unchanged: same hashes and nonces, so each operation is executed at
-most once (contract 9.8, 9.16).
+All signatures are sent in one journaled request. After a lost answer, or an answer that the request
+came before, nothing is sent, and the group's status at the service decides. If the service has
+nothing after a minute, the same signatures may be sent again. Hashes and nonces are the same, so
+each operation is executed at most once (contract 9.8, 9.16).
 
-Screens get the work as a session (:data:`GROUP`), for new groups and those left open.
+Screens use this as a session (:data:`GROUP`), for new groups and for those that an earlier run left
+open.
 """
 
 from __future__ import annotations
@@ -129,9 +130,10 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 ARRIVES_WITHIN = timedelta(seconds=60)
-"""Longest time that a request may be on its way."""
+"""Longest time that a request may take to reach the service. If the service does not have it then,
+it was lost."""
 SET_UP_SECONDS = 60.0
-"""Longest time that the service may take to set up the orders' addresses."""
+"""Seconds to wait at most until the service has set up the deposit addresses of the orders."""
 
 _ENDS: dict[str, tuple[State, str | None]] = {
     BundleStatus.CONFIRMED: (State.DONE, None),
@@ -143,9 +145,10 @@ _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
 class GroupPayment:
-    """Pays one group on the chain of ``coin`` from ``account``. ``token_of`` finds a token of the
-    desk's list; ``look`` shows each review and returns the trader's answer; ``watch`` hears the
-    progress. A request sent longer ago than ``arrives`` is taken as lost."""
+    """Pays one group from ``account`` on the chain whose coin is ``coin``. ``token_of`` returns a
+    token of the desk's list by its id. ``look`` shows each review and returns the trader's answer;
+    ``watch`` is notified of progress. A request that was sent longer ago than ``arrives`` and that
+    the service does not have counts as lost."""
 
     def __init__(
         self,
@@ -184,12 +187,12 @@ class GroupPayment:
 
     @property
     def standing(self) -> GroupStanding:
-        """Raises JournalUnavailable."""
+        """How far the payment of the group is, as the journal has it. Raises JournalUnavailable."""
         return group_standing(self._journal, self._group)
 
     async def advance(self, until: Until) -> Outcome:
-        """Continues the payment up to the step ``until``; an outcome without a failure means that
-        it got there. Builds anew if asked to build after a bundle ended without paying. Raises
+        """Continues the payment up to the step ``until``. The outcome has no failure if that step
+        was reached. If asked to build after a bundle ended without paying, builds a new one. Raises
         JournalUnavailable; nothing is sent without the journal."""
         try:
             await self._advance(until)
@@ -235,7 +238,8 @@ class GroupPayment:
             self._moved()
 
     def _moved(self) -> Bundle:
-        """Reads the bundle again after it moved."""
+        """Reports that the bundle's state changed, and returns the bundle as the journal has it
+        now."""
         self._watch.moved()
         bundle = newest_bundle(self._ledger, self._act)
         assert bundle is not None  # none is ever deleted
@@ -263,7 +267,8 @@ class GroupPayment:
         return self._moved()
 
     async def _to_pay(self) -> Payables:
-        """The rows to pay, once every order is set up."""
+        """Returns the rows to pay, after waiting until every order has been set up or the time for
+        it is over."""
         ends = self._clock.monotonic() + SET_UP_SECONDS
         while True:
             payable = await self._payable()
@@ -272,14 +277,15 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     async def _require_same(self, bundle: Bundle) -> None:
-        """Raises Stopped if the orders differ from the first look: what is paid must be told
-        twice."""
+        """Raises Stopped if the orders differ from those that the bundle was built for, because
+        only what the service stated twice is paid."""
         differs = changed(bundle.deposits, await self._payable())
         if differs is not None:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """The rows to pay without orders that something else paid, or may have paid."""
+        """Returns the rows to pay, without orders that were paid in another way or may have
+        been."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:
@@ -289,7 +295,7 @@ class GroupPayment:
         return payables(self._group, status, self._token_of, self._clock.now(), paid)
 
     def _refuse_beside_another(self) -> None:
-        """Raises Stopped if another group counts on what the smart account holds."""
+        """Raises Stopped if another group's bundle needs what the smart account holds."""
         address, now = self._account.address, self._clock.now()
         other = relying(self._journal, address, self._chain, now, beside=self._act)
         if other is not None:
@@ -297,7 +303,8 @@ class GroupPayment:
             raise Stopped("OTHER_UNDER_WAY", name=name, word=other.word)
 
     def _require_in_time(self, expires: datetime, what: str = "bundle") -> None:
-        """Raises Stopped if an order expires before its deposit could arrive."""
+        """Raises Stopped if the deadline ``expires`` is too near for a deposit to arrive. ``what``
+        is the word for what would be late."""
         if expires - self._clock.now() <= LEAST_LEFT:
             raise Stopped("ORDERS_EXPIRED", what=what)
 
@@ -309,8 +316,8 @@ class GroupPayment:
     # Filling the smart account and signing
 
     async def _sign(self, bundle: Bundle) -> None:
-        """Funds the smart account, waits for that, and has all operations signed. Raises Stopped,
-        and what the wallet raises."""
+        """Sends the missing amounts to the smart account, waits until they arrived, and has all
+        operations signed. Raises Stopped, and what the wallet raises."""
         self._require_in_time(bundle.expires)
         await self._require_same(bundle)
         self._refuse_beside_another()
@@ -352,7 +359,7 @@ class GroupPayment:
         self._watch.moved()
 
     def _require_funded(self, bundle: Bundle) -> None:
-        """Raises Stopped if a funding failed."""
+        """Raises Stopped unless every transaction that funds the bundle was executed."""
         for need in bundle.needs:
             act = self._transaction(funding_intent(self._multi_id, bundle, need))
             if act is None or act.state is not State.DONE:
@@ -362,9 +369,9 @@ class GroupPayment:
     # Submitting and following
 
     async def _submit(self, bundle: Bundle) -> None:
-        """Sends the signatures. Raises Stopped, ClientError if nothing left, and
-        JournalUnavailable; the journal then has the state. If the bundle does not move, its outcome
-        was known before and the answer counts for nothing."""
+        """Sends the signatures. Raises Stopped, ClientError if nothing was sent, and
+        JournalUnavailable. The journal has the new state then. If the outcome of the bundle was
+        known before the answer came, the answer is ignored."""
         self._require_in_time(bundle.expires)
         self._require_untouched(bundle)
         await self._require_same(bundle)
@@ -394,8 +401,8 @@ class GroupPayment:
             accept_bundle(self._ledger, bundle)
 
     async def _look_for(self, bundle: Bundle) -> None:
-        """Asks the service for a bundle whose answer was lost, once or until it is decided. Raises
-        Stopped and ClientError."""
+        """Asks the service whether it has a bundle whose answer was lost, until it has it or the
+        request counts as lost. Raises Stopped and ClientError."""
         left = bundle.operation.server_at or self._api.server_now()
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -418,7 +425,8 @@ class GroupPayment:
             raise Stopped("NOT_SUBMITTED")
 
     async def _follow(self, bundle: Bundle) -> None:
-        """Waits for the outcome. Raises Stopped if there is none in time, and ClientError."""
+        """Waits for the outcome of the bundle and commits it. Raises ClientError, and Stopped if
+        there is no outcome in time."""
         ends = self._clock.monotonic() + self._pace.patience
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -431,7 +439,7 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
-        """Commits the outcome if the service reports one; returns True then."""
+        """Commits the outcome if the service reports one; returns whether it does."""
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
@@ -444,8 +452,8 @@ class GroupPayment:
         move_bundle(self._ledger, bundle, State.UNKNOWN, code=code, said=code)
 
     def _not_there(self, bundle: Bundle) -> bool:
-        """True if the service certainly does not have the signatures, so that they may leave
-        again."""
+        """Commits that the service does not have the signatures, so that they may be sent again.
+        Returns False if the service is known to have them."""
         return move_bundle(self._ledger, bundle, State.PREPARED)
 
     def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
@@ -489,7 +497,8 @@ class GroupPayment:
         promise = item_promise(self._multi_id, self._coin, bundle, item)
 
         async def make() -> Payload:
-            """Fetched when it is shown: its blockhash lives for a minute."""
+            """Returns the transaction, fetched when it is shown, because the block that it names is
+            valid for a minute only."""
             transaction = await part_of(self._api, self._multi_id, bundle.account, item)
             return SolanaPayload(Purpose.BUNDLE, transaction)
 
@@ -502,7 +511,7 @@ class GroupPayment:
         return transactions_of(self._ledger, self._act)
 
     def _transaction(self, intent_id: str) -> Operation | None:
-        """The newest transaction under an intent."""
+        """Returns the newest transaction with this intent id; None if there is none."""
         acts = reversed(self._transactions)
         return next((act for act in acts if signed_under(act) == intent_id), None)
 
@@ -514,10 +523,11 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Signs and sends the transaction of an intent, or sends again what was signed before.
-        ``make`` builds it. Waits here if it did not leave, since nothing else may be signed before
-        it; :meth:`_follow_transactions` sees to the outcome. Raises NotAgreed and NotSignable,
-        after which nothing was signed."""
+        """Signs and sends a transaction that funds or pays. If the wallet has signed one under this
+        intent id before, sends that one. ``make`` returns what is to be signed. If the transaction
+        could not be sent, waits for its outcome here, because nothing else may be signed before it;
+        otherwise :meth:`_follow_transactions` waits for it. Raises NotAgreed and NotSignable;
+        nothing was signed then."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -541,9 +551,9 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Follows every transaction that was begun, signing nothing, until each has ended; commits
-        those that were never signed. What is sent later than ``until`` pays no order. Raises
-        WalletError and StillOpen."""
+        """Waits until every transaction that was begun has ended. Signs nothing, and commits those
+        that were never signed as refused. ``until`` is the time after which a transaction would pay
+        no order any more. Raises WalletError and StillOpen."""
         for act in self._transactions:
             if not act.open:
                 continue
@@ -568,14 +578,15 @@ class GroupPayment:
 
 
 def _taken(holder: Operation) -> Stopped:
-    """The failure of a group whose order something else pays."""
+    """Returns the failure of a group one of whose orders is paid by the operation ``holder``."""
     if holder.kind == "deposit":
         return Stopped("PAID_BEFORE", order=holder.subject)
     return Stopped("OTHER_UNDER_WAY", row="other run")
 
 
 def _signed_anew(part: Operation) -> bool:
-    """True if the part certainly cannot pay: it was never signed, or not executed in time."""
+    """True if the part has to be signed anew, because it certainly did not pay: it was never
+    signed, or not executed in time."""
     if part.state is not State.REFUSED:
         return False
     return part.hash is None or part.code in ("LOST", "ABANDONED")
@@ -584,8 +595,8 @@ def _signed_anew(part: Operation) -> bool:
 async def require_held(
     client: WalletClient, account: Account, chain: str, needs: Sequence[Sum]
 ) -> None:
-    """Raises Stopped if the account has too little of a token. An unreadable balance is ignored,
-    since the gate simulates what is signed. Raises WalletError."""
+    """Raises Stopped if the account has too little of a token in ``needs``. A balance that cannot
+    be read is ignored, because the wallet simulates what it signs. Raises WalletError."""
     sums: dict[str | None, Sum] = {}
     for need in needs:
         before = sums.get(need.contract)
@@ -617,7 +628,8 @@ async def require_held(
 
 
 def first_token(desk: Desk, group: Group) -> Token:
-    """The token that the first row of a group sells. Raises Stopped if the group is not created."""
+    """Returns the token that the first row of a group sells. Raises Stopped if the group was not
+    created."""
     if group.multi_id is None:
         raise Stopped("NOT_CREATED")
     token = desk.catalog.token(group.request.orders[0].from_)
@@ -634,8 +646,9 @@ async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
 
 
 async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = False) -> Account:
-    """The account to pay from. ``begun``: something of the group is signed, so that any account may
-    look at it."""
+    """Returns the account to pay from: the one called ``wanted``, else the first of the chain. If
+    ``begun`` is True, something of the group is signed, so an account that cannot sign is returned
+    too. Raises Stopped."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
         raise Stopped("NO_NODES", chain=chain.name)
@@ -659,12 +672,11 @@ async def pay_group(
     look: Look,
     watch: Watch,
 ) -> Outcome | None:
-    """Takes a group on to ``until``; returns None while another desk works on its batch.
-
-    Pays from the account of its bundle once that is partly signed, else from ``named`` (name or
-    address), else from the first of the chain. ``begin`` is told the account and whether its keys
-    are needed before the service is asked. Raises Stopped, WalletError and JournalUnavailable.
-    """
+    """Continues the payment of a group up to ``until``. Returns None while another desk works on
+    the batch. The account is the one of the bundle once something of it is signed, else the one
+    that ``named`` names, else the first of the chain. ``begin`` is called before the service is
+    asked, with the account and whether its keys are needed. Raises Stopped, WalletError and
+    JournalUnavailable."""
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)
@@ -695,8 +707,9 @@ async def pay_group(
 
 
 class GroupRun(Struct):
-    """``account`` is the one an earlier run paid from, empty for the first of the chain. ``until``
-    is how far the current or last run was asked to go."""
+    """A group in a signing session. ``account`` is the account that an earlier run paid from; empty
+    for the first of the chain. ``until`` is the step that the current or last run was asked to
+    reach."""
 
     group: Group
     account: str = ""
@@ -704,17 +717,18 @@ class GroupRun(Struct):
 
 
 GroupSession = SigningSession[GroupRun]
-"""Its token is the one the open review pays with; before any review, the one the group sells
-first."""
+"""The session of a group. Its ``token`` is the one that the open review pays with; before any
+review, the one that the first row sells."""
 
 
 def standing_of(session: GroupSession) -> GroupStanding:
-    """Raises JournalUnavailable."""
+    """Returns how far the payment of the session's group is. Raises JournalUnavailable."""
     return group_standing(session.journal, session.about.group)
 
 
 def _pays(session: GroupSession) -> tuple[Decimal, str]:
-    """The amount of the first token that the group sells, and the number of deposits."""
+    """Returns the amount to pay of the first token that the group sells, and the number of deposits
+    in words."""
     standing = standing_of(session)
     items = standing.bundle.items if standing.bundle is not None else ()
     amounts = [item.sum.amount for item in items if item.token_id == items[0].token_id]
@@ -723,7 +737,8 @@ def _pays(session: GroupSession) -> tuple[Decimal, str]:
 
 
 def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
-    """The steps by the journal. Solana has no funding, and its signing sends."""
+    """Returns the steps of the payment, with their states by the journal. On Solana no smart
+    account is funded, and each part is sent as soon as it is signed."""
     standing = standing_of(session)
     names = (
         ("build", "sign and send", "paid")
@@ -734,7 +749,7 @@ def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
 
 
 def _at(session: GroupSession, standing: GroupStanding) -> int:
-    """The step in progress, or the one it ended in."""
+    """Returns the index of the step in progress, or of the step that the payment ended in."""
     bundle, turn = standing.bundle, session.turn
     if bundle is None or bundle.code == "REPLACED":
         return _BUILD
@@ -810,8 +825,9 @@ GROUP = SigningKind[GroupRun](
 
 
 def begin_group(running: RunningSignings, group_id: str, account: str = "") -> GroupSession:
-    """Begins the session of a created group, by the id of its operation; ``account`` as of
-    :class:`GroupRun`. Raises Stopped, KeyError for no such group, and JournalUnavailable."""
+    """Begins the session of a created group and returns it. ``group_id`` is the id of the group's
+    operation; ``account`` is that of :class:`GroupRun`. Raises Stopped, JournalUnavailable, and
+    KeyError if there is no such group."""
     session = running.get(group_id)
     if session is not None:
         return session
@@ -822,8 +838,8 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
 
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
-    """Begins sessions for partly signed groups that nobody here works on. Raises Stopped and
-    JournalUnavailable."""
+    """Begins sessions for the partly signed groups that this process is not working on, and returns
+    them. Raises Stopped and JournalUnavailable."""
     sessions = []
     journal = running.desk.journal
     for bundle in open_bundles(journal.ledger):

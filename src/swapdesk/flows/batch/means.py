@@ -1,7 +1,9 @@
-"""The wallet's means for a plan: on each chain the account that pays, its tokens and its coin.
+"""Finds what the wallet can pay a plan with: on each chain the paying account, its tokens and its
+coin.
 
-Read from the wallet's process once a plan is known. Too little is a problem of the plan
-(:func:`~swapdesk.flows.batch.plan.against_means`); an unknown balance is shown as unknown.
+This is read from the wallet's process once a plan is known. If a balance is too small, the plan has
+a problem (:func:`~swapdesk.flows.batch.plan.against_means`). A balance that cannot be read is shown
+as unknown.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 
 
 async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ...]]:
-    """Yields the means on all chains of a plan, in its order, again whenever more is known. Raises
-    no WalletError: a chain that cannot be read has its reason."""
+    """Yields what the wallet can pay with on all chains of a plan, again whenever more is known.
+    Raises no WalletError: if a chain cannot be read, its ``problem`` says why."""
     means: dict[str, Means] = {}
     for chain, totals in _by_chain(plan.totals).items():
         async for read in _on_chain(desk, chain, totals):
@@ -38,9 +40,9 @@ async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ..
 
 
 async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tuple[Means, ...]:
-    """The means for a plan now; the faucet is not used. Without a named ``payer``, the first
-    account of several that has enough, else the first. Raises no WalletError, and starts no process
-    if there are no keys."""
+    """Returns what the wallet can pay a plan with now, without using the faucet. If ``payer`` names
+    no account, the first account that has enough is taken, else the first. Raises no WalletError,
+    and starts no process if there are no keys."""
     keys = desk.settings.places.keys
     found: list[Means] = []
     for chain, totals in _by_chain(plan.totals).items():
@@ -63,8 +65,8 @@ async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tupl
 
 
 async def _own(desk: Desk, token: Token) -> list[str]:
-    """Accounts that can pay a token; empty if the wallet refuses, which the next request
-    reports."""
+    """Returns the accounts that can pay a token. Empty if the wallet refuses to answer; the next
+    request reports the reason."""
     try:
         accounts = (await desk.wallet.accounts()).accounts
     except WalletError:

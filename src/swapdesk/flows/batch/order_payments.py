@@ -1,7 +1,7 @@
-"""How each order of a group is paid: where its money is and who acts next.
+"""Says how each order of a group is paid: where its money is and who acts next.
 
-Read from the journal alone, in the words of the group (``standing``), so that an order says the
-same as its batch.
+This is read from the journal alone. The texts are those of the group's payment, so that an order
+and its batch say the same.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ class OrderPayments:
         self._read: dict[str, tuple[str, GroupStanding]] = {}
 
     def mark(self, multi_id: str) -> str | None:
-        """A mark that changes whenever a bundle, wallet transaction or withdrawal of the group
-        moves; None if the journal has no such group. Raises JournalUnavailable."""
+        """Returns a text that changes whenever a bundle, a wallet transaction or a withdrawal of
+        the group changes its state. None if the journal has no such group. Raises
+        JournalUnavailable."""
         return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:

@@ -35,7 +35,8 @@ from swapdesk.wire.tokens import Token
 
 
 class Arrival(Struct, frozen=True):
-    """Approximate sum of a token that all recipients get; None if one of them is unknown."""
+    """The approximate amount of a token that all recipients together get; None if one of the
+    amounts is unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol",
@@ -52,12 +53,13 @@ class Arrival(Struct, frozen=True):
 
 
 class Means(Struct, frozen=True):
-    """The paying account of one chain, by the chain's short name.
+    """The account that pays on one chain, named by its short name.
 
-    ``held`` has amounts in whole tokens by token id: None if unreadable, no entry if not read yet.
-    ``in_smart_account`` is what its smart account has besides, read only if the account has too
-    little. ``coin`` pays the gas. ``filling``: the sandbox's faucet sends money there. ``problem``
-    is a sentence saying why nothing can be paid there.
+    ``held`` has the amounts in whole tokens by token id; an amount that cannot be read is None, and
+    one that was not read yet is missing. ``in_smart_account`` is what the account's smart account
+    holds, which is read only if the account has too little. ``coin`` is the amount for gas.
+    ``filling`` is True while the sandbox's faucet sends money. ``problem`` is a sentence that says
+    why nothing can be paid there; empty if it can.
     """
 
     chain: str
@@ -71,15 +73,16 @@ class Means(Struct, frozen=True):
     problem: str = ""
 
     def has(self, token: Token) -> Decimal | None:
-        """Returns what can pay deposits of a token; None if not known yet."""
+        """Returns the amount of a token that can pay deposits, with that in the smart account; None
+        if it is not known yet."""
         has = self.held.get(token.id)
         if has is None or self.filling:
             return None
         return MONEY.add(has, self.in_smart_account.get(token.id, Decimal(0)))
 
     def missing(self, total: Total) -> Decimal | None:
-        """The missing part of a total, in whole tokens; None if nothing is missing or the balance
-        is unknown."""
+        """Returns how much of a token is missing to pay ``total``, in whole tokens; None if nothing
+        is missing or the balance is unknown."""
         has = self.has(total.token)
         if has is None or has >= total.amount:
             return None
@@ -110,7 +113,7 @@ class Total(Struct, frozen=True):
 
     @property
     def held(self) -> Decimal | None:
-        """The balance that can pay its deposits."""
+        """The balance that can pay the deposits of this total; None if it is unknown."""
         return self.payer.has(self.token) if self.payer is not None else None
 
 
@@ -123,8 +126,9 @@ class Calls(Struct, frozen=True):
 
 
 class BatchPlan(Struct, frozen=True):
-    """``limits_known`` is False until amounts are checked against the limits of their pairs.
-    ``unasked`` says why the service could not be asked for some limits."""
+    """A batch before it is created. ``limits_known`` is False until the amounts have been compared
+    with the limits of their pairs. ``unasked`` is the error for which the service could not be
+    asked for some limits."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -164,8 +168,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def comma_problem(self) -> Row | None:
-        """The first row with a problem if every problem of the file is a decimal comma and no
-        amount has a point; else None."""
+        """Returns the first row with a problem if decimal commas are the only problems of the file,
+        and no amount has a point; None otherwise."""
         rows = self.problems
         only_commas = all(
             has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)
@@ -178,7 +182,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def heads_note(self) -> str | None:
-        """Returns how amounts are read, shown by one row, if the file's head does not say it."""
+        """Returns a sentence that says that amounts are those sold, with one row as an example;
+        None if the headings of the file say so."""
         if self.sheet.plain:
             return None
         note = "The amount counts what is sold"
@@ -199,7 +204,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
-        """The findings that a person must agree to before any row is created, with row numbers."""
+        """The findings that a person must agree to before any row is created, each with the number
+        of its row."""
         return tuple(
             (row.number, finding)
             for row in self.rows
@@ -214,7 +220,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def calls(self) -> Calls:
-        """One create and one build for each group."""
+        """The calls to create and pay the batch: one create for each group, and one build."""
         bundles = sum(group.paid == "bundle" for group in self.groups)
         return Calls(len(self.groups), len(self.groups), bundles)
 
@@ -225,8 +231,9 @@ class BatchPlan(Struct, frozen=True):
 
 
 def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPlan:
-    """The plan of judged rows: twins are flagged and kept, rows without a problem are grouped.
-    What was found by comparing rows is found anew."""
+    """Returns the plan of rows that were judged. Rows that pay the same are marked and stay in the
+    plan; rows without a problem are put into groups. Findings that come from comparing rows are
+    made anew."""
     judged = (
         replace(
             row,
@@ -243,8 +250,9 @@ _COMPARED = frozenset({_DUPLICATE, NOT_IN_WALLET})
 
 
 def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> BatchPlan:
-    """Rows that are skipped or have a problem are in no group. What the wallet lacks is a problem
-    of what all rows sell together, so the totals count those rows too."""
+    """Returns the plan. Rows that are skipped or have a problem are in no group. The totals
+    nevertheless count rows whose only problem is a too small balance, because that problem depends
+    on what all rows sell together."""
     wanted = [row for row in rows if not row.skipped]
     sound = [row for row in wanted if row.order is not None and not row.problems]
     sold = orders_of(
@@ -254,9 +262,9 @@ def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> Batc
 
 
 def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
-    """The plan with every row a problem for which the paying account has too little beside the
-    rows before it; the same plan where that changes nothing. What is not known is no problem, and
-    nothing is promised by it."""
+    """Returns the plan with a problem on each row for which the paying account has too little after
+    the rows before it. Returns the same plan if that changes nothing. An unknown balance makes no
+    problem, so a plan without problems does not promise that the money suffices."""
     by_chain = {account.chain: account for account in means}
     left: dict[str, Decimal] = {}
     rows = tuple(_against(row, by_chain, left) for row in plan.rows)
@@ -274,7 +282,7 @@ def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
-    """Checks one row against what is ``left`` of each token and takes its share."""
+    """Compares one row with what is ``left`` of each token, and subtracts the row's amount."""
     findings = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
     kept = row if len(findings) == len(row.findings) else replace(row, findings=findings)
     order = row.order
@@ -309,7 +317,7 @@ def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) 
 
 
 def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
-    """Reduces the plan to the rows that became orders, by number."""
+    """Returns the plan with only those rows that became orders; ``created`` are their numbers."""
     if len(created) == len(plan.rows):
         return plan
     rows = [row for row in plan.rows if row.number in created]
@@ -317,8 +325,8 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
-    """Finds rows that would pay the same. Rows with a problem are left out: a wrong memo may be all
-    that makes them differ."""
+    """Marks rows that would pay the same as an earlier row. Rows with a problem are left out,
+    because they may differ only in what is wrong with them, such as a memo."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order, before = row.order, row.number
@@ -342,7 +350,8 @@ def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
 
 
 def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
-    """In the order of the file; chains in the order of their first rows."""
+    """Returns the groups: rows in the order of the file, chains in the order of their first
+    rows."""
     kinds: dict[tuple[str, Paid], list[Row]] = {}
     for row in rows:
         paid = paid_by(row.order.token_in) if row.order is not None else None

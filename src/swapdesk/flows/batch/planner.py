@@ -1,13 +1,14 @@
-"""Plans a file in steps that never block the screen: reads and judges rows, then checks limits.
+"""Plans a file in steps, so that the screen never waits: reads and judges the rows, then checks
+limits.
 
-Every cell is judged by the rules for a single swap, and all cells of a row at once, so that a
-person corrects a row once. A token is looked up and judged once for all rows; amounts go by
-``quoting``, addresses by ``recipients``, memos by ``check_memo_of``. Rows are reported as they are
-judged, so the first problem shows long before the last row is read.
+Every cell is judged by the rules for a single swap. All cells of a row are judged at once, so that
+a person corrects a row once. A token is looked up and judged once for all rows. Amounts are judged
+by ``quoting``, addresses by ``recipients``, and memos by ``check_memo_of``. Rows are reported as
+they are judged, so the first problem is shown long before the last row is read.
 
-Limits (contract 6.1) are asked once per pair. A pair without an answer blocks its rows, because a
-plan promises that limits were checked. Limits also estimate what an amount buys, since no quote is
-asked before a group is created.
+Limits (contract 6.1) are asked for once per pair. A pair whose limits are not known blocks its
+rows, because a plan promises that limits were checked. Limits also serve to estimate what an amount
+buys, since no quote is asked for before a group is created.
 """
 
 from __future__ import annotations
@@ -71,17 +72,18 @@ _MOST_NAMED = 8
 
 
 Named = tuple[Token | None, tuple[RowFinding, ...]]
-"""A token, None if none is named, and its findings."""
+"""The token that a row names and the findings about it. The token is None if the row names none, or
+none that is known."""
 
 
 LONGEST_CELL = 500
-"""Longer than any address, memo or amount."""
+"""Largest number of characters of a cell, which is more than any address, memo or amount has."""
 
 
 class RowJudge(Struct):
-    """Judges the rows of one sheet. ``paid`` counts payments by address; ``smart_accounts``: the
-    profile has one to pay bundles from. ``asked`` has rows of earlier batches with their batch id,
-    by :attr:`PlannedOrder.asks`."""
+    """Judges the rows of one sheet. ``paid`` counts payments by address. ``smart_accounts`` is True
+    if the profile has a smart account that can pay bundles. ``asked`` has the rows of earlier
+    batches, each with its batch id, by what the row pays (:attr:`PlannedOrder.asks`)."""
 
     catalog: Catalog
     now: datetime
@@ -144,7 +146,8 @@ class RowJudge(Struct):
         token: Token | None,
         findings: list[RowFinding],
     ) -> RecipientCheck | None:
-        """The recipient or refund address of a row; None if unreadable."""
+        """Returns the recipient or refund address of a row with its checks; None if the cell cannot
+        be read."""
         text, pays = row.cell(column), column == "to"
         if pays and not text:
             findings.append(problem("NO_RECIPIENT", column, "No recipient is named."))
@@ -203,7 +206,8 @@ class RowJudge(Struct):
         return token, ()
 
     def _contracts_on_chain_of(self, token: Token) -> frozenset[str]:
-        """Contracts of all tokens on the chain; none of them may be a recipient."""
+        """Returns the contracts of all tokens on the chain of ``token``. None of them may be a
+        recipient."""
         chain = token.chain_data.short_name
         if chain not in self._contracts:
             self._contracts[chain] = self.catalog.rows.contracts_on(chain)
@@ -258,7 +262,8 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 
 def _shape(row: Row) -> list[RowFinding]:
-    """Findings on cells that are too long, too many, or a formula to a spreadsheet."""
+    """Returns findings about cells that are too long or too many, or that a spreadsheet would take
+    for a formula."""
     findings: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
@@ -344,15 +349,15 @@ def _memo(
 
 
 Pair = tuple[str, str]
-"""Ids of what is sold and what is bought."""
+"""The ids of the token sold and of the token bought."""
 
 LIMITS = "LIMITS"
 _SIX = Context(prec=6)
 
 
 def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowFinding | None:
-    """The finding if no exchange takes the amount of this order; None if one does or limits are
-    unknown."""
+    """Returns the finding if no exchange takes the amount of this order. Returns None if one does,
+    or if the limits are not known."""
     limits = known.get(order.pair)
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
@@ -372,12 +377,13 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
 
 
 def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
-    """Estimates what the recipient gets, in units of the bought token, to six digits; None if
-    unknown.
+    """Returns an estimate of what the recipient gets, in units of the token bought, to six digits;
+    None if it cannot be estimated.
 
-    Uses the prices of the token list less the fixed costs of a route, else interpolates between
-    what the two limits buy. Within the limits the estimate stays within ``minOut`` and ``maxOut``.
-    Proportional fees are left out.
+    It is computed from the prices of the token list and the fixed costs of a route. Without prices
+    it is interpolated between what the smallest and the largest amount buy. For an amount within
+    the limits, the estimate is within ``minOut`` and ``maxOut``. Fees that are proportional to the
+    amount are left out.
     """
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
@@ -395,9 +401,10 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
 
 
 def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
-    """The fixed costs of a route, such as network fees, taken from what the smallest amount loses
-    of its value: a fifth of ten dollars, nothing of ten thousand. Zero if the amount is outside the
-    limits or the pair states no output."""
+    """Returns the fixed costs of a route, such as network fees, in the token bought. They are
+    estimated from the share of its value that the smallest amount loses. They matter for small
+    amounts only: they may be a fifth of ten dollars and are next to nothing of ten thousand. Zero
+    if the amount is outside the limits or the pair states no output."""
     taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
     if not taken or not bucket.min_out:
         return Decimal(0)
@@ -429,10 +436,10 @@ def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
 
 
 STEP = 10
-"""Rows judged before yielding to the event loop."""
+"""Number of rows that are judged before the event loop runs again."""
 
 AT_ONCE = 4
-"""Concurrent requests for limits."""
+"""Number of requests for limits that are made at the same time."""
 
 UNKNOWN_LIMITS = "LIMITS_UNKNOWN"
 
@@ -442,8 +449,9 @@ _RECENT = 20
 
 
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
-    """Rows of recent batches that are orders or may be, by :attr:`PlannedOrder.asks`. A file with
-    one changed row is another file, and its other rows would be paid twice."""
+    """Returns the rows of recent batches that are orders or may be, each with its batch id, by what
+    the row pays (:attr:`PlannedOrder.asks`). They are compared row by row, because a file with one
+    changed row counts as another file, and its other rows would be paid twice."""
     rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
@@ -468,7 +476,8 @@ def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
 
 
 class BatchPlanner:
-    """Plans files. ``live``: of a live profile, whose wallet pays no bundles."""
+    """Plans files. ``live`` is True for a live profile, whose wallet has no smart account to pay
+    bundles from."""
 
     def __init__(
         self,
@@ -493,8 +502,9 @@ class BatchPlanner:
         *,
         made: bool = False,
     ) -> BatchPlan:
-        """Judges a sheet without limits; ``on_rows`` gets the rows so far at every pause. ``made``:
-        the sheet is that of a batch, so its rows were asked for before."""
+        """Judges a sheet without asking for limits. ``on_rows`` is called at every pause with the
+        rows judged so far. ``made`` is True if the sheet was made of a batch; its rows are then not
+        reported as asked for before."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),
@@ -532,8 +542,8 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """Asks for the limits of pairs; returns the finding of each pair that failed, and the first
-        error that is not about its pair."""
+        """Asks for the limits of pairs. Returns the finding of each pair whose request failed, and
+        the first error that is not about its pair; None if there is no such error."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))

@@ -1,10 +1,9 @@
-"""The progress of a batch: each group, the whole, and its results.
+"""Says how far a batch is: each group, the whole, and its results.
 
-Everything is read from the journal, so that a restarted desk shows the same: where a group's money
-is, what comes next, and why its payment stopped. Payouts are read from the orders.
-
-Rows that became no order form a new sheet, which is judged and created like any other, so that
-nothing is asked for twice. A batch from the journal opens as the file it was made from.
+Everything is read from the journal, so that a restarted desk shows the same: where the money of a
+group is, what comes next, and why its payment stopped. Payouts are read from the orders. Rows that
+became no order can be made into a new sheet, which is judged and created like any other, so that
+nothing is asked for twice. A batch of the journal can be shown like the file that it was made from.
 """
 
 from __future__ import annotations
@@ -91,11 +90,12 @@ _WORDS = {
 
 
 class GroupStanding(Struct, frozen=True):
-    """One group of a batch. ``bundle`` is its newest, None before it is built; ``payments`` are the
-    wallet's transactions for it, oldest first.
+    """How far the payment of one group is. ``bundle`` is its newest bundle, None before one is
+    built. ``payments`` are the wallet's transactions for the group, oldest first.
 
     ``withdrawn`` is the hash of the transaction that took the bundle's money out of the smart
-    account; fundings of bundles before number ``since`` came back with it or an earlier one.
+    account; None if there is none. ``since`` is the number of the first bundle built after the last
+    such withdrawal: what funded earlier bundles is back with the owner.
     """
 
     group: Group
@@ -110,7 +110,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def created(self) -> int:
-        """Number of rows that became orders as asked for."""
+        """Number of rows that became orders and whose orders are as asked for."""
         return sum(row.became == "created" for row in self.group.rows)
 
     @property
@@ -132,7 +132,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def next(self) -> Until | None:
-        """The trader's next step; None if the group ended or continues by itself."""
+        """The step up to which the trader can ask to go next. None if the group is not created, has
+        ended, or has nothing to pay."""
         if self.group.multi_id is None or not self.created or self.over:
             return None
         if self.bundle is None or self.bundle.over:
@@ -145,7 +146,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if something is signed and not over, so that an earlier run is continued."""
+        """True if something of the group is signed or paid in part and the group has not ended, so
+        that an earlier run has to be continued."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -157,14 +159,15 @@ class GroupStanding(Struct, frozen=True):
         )
 
     def signs(self, until: Until) -> bool:
-        """True if going as far as ``until`` needs keys."""
+        """True if keys are needed to reach the step ``until``."""
         if until is Until.BUILT or self.over:
             return False
         return self.bundle is None or self.bundle.unsigned or self.next is Until.BUILT
 
     @property
     def paid(self) -> frozenset[str]:
-        """Orders whose deposit left the wallet directly (on Solana), or may have."""
+        """Ids of the orders whose deposit the wallet sent directly (on Solana), or may have
+        sent."""
         return frozenset(
             service_id
             for part in self.parts
@@ -179,12 +182,14 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def service_ids(self) -> frozenset[str]:
-        """Orders whose deposits are paid together, or were."""
+        """Ids of the orders whose deposits are, or were, paid by this group's newest bundle or by
+        its transactions."""
         return self.paid.union(self.bundle.service_ids if self.bundle is not None else ())
 
     @property
     def left_out(self) -> int:
-        """Number of created rows in no bundle, because their orders await no deposit."""
+        """Number of created rows that are in no bundle, because their orders did not await a
+        deposit when it was built."""
         return max(0, self.created - len(self.service_ids)) if self.bundle is not None else 0
 
     @property
@@ -193,7 +198,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def funded(self) -> bool:
-        """True if the smart account was funded for the group and not emptied since."""
+        """True if the smart account was funded for the group, and the money was not taken out
+        since."""
         return any(
             act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
         )
@@ -248,7 +254,8 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """Returns where the money is on Solana, where wallet transactions pay deposits directly."""
+        """Returns where the money is on Solana, where transactions of the wallet pay the deposits
+        directly."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")
@@ -278,8 +285,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """Returns how the owner takes back what stays in the smart account; empty if nothing does,
-        or a bundle is to pay with it."""
+        """The ways for the owner to take back what is in the smart account, in words. Empty if
+        nothing stays there, or if a bundle is still to pay with it."""
         bundle = self.bundle
         if bundle is None or self.solana or self.withdrawn is not None:
             return ""
@@ -291,13 +298,13 @@ class GroupStanding(Struct, frozen=True):
 
 
 def way_out(chain: str) -> str:
-    """Returns how the owner takes back what a smart account holds on a chain: by a command, which
-    an open desk refuses, or in the desk."""
+    """Returns the ways to take back what a smart account holds on a chain, in words: by a command,
+    which is refused while a desk is open, or in the open desk."""
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
 def group_standing(journal: Journal, group: Group) -> GroupStanding:
-    """Raises JournalUnavailable."""
+    """Returns how far the payment of a group is. Raises JournalUnavailable."""
     bundle = newest_bundle(journal.ledger, group.act.id)
     return GroupStanding(
         group,
@@ -376,15 +383,16 @@ _STOPS: Mapping[str, tuple[str, str]] = {
         "you: create the rows that were not paid again",
     ),
 }
-"""Cause and next step when work on a group stops, by code or by the name of a case."""
+"""The cause and the next step to show when work on a group stops, by code or, if a code has several
+texts, by the name of the case."""
 _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
 """Codes after which the group cannot be continued."""
 
 
 class Stopped(Exception):
-    """Ends the work on a group. ``holes`` fill the words of the case; ``hash_`` is the transaction
-    it ended with. ``row`` names the words if one code has several. ``open``: the group can be
-    continued."""
+    """Raised to end the work on a group. ``holes`` are the values that fill the places of the text.
+    ``hash_`` is the transaction that ended the work. ``row`` names the text in ``_STOPS`` if it is
+    not found by the code. ``open`` is True if the group can be continued later."""
 
     def __init__(
         self, code: str, *, row: str = "", hash_: str | None = None, **holes: object
@@ -401,7 +409,8 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Builds the outcome of a stop; ``standing`` is the group as the journal has it now."""
+    """Returns the outcome for what stopped the work. ``standing`` is how far the group is, as the
+    journal has it now."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -426,7 +435,8 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
 
 
 def or_take_back(next_: str, standing: GroupStanding) -> str:
-    """Adds to the next step how to take back what stays in the smart account instead."""
+    """Returns the next step, followed by the alternative of taking back what is in the smart
+    account, if something is."""
     out = standing.way_out
     return f"{next_}, or take the money back: {out}" if out else next_
 
@@ -448,7 +458,8 @@ def _service_said(error: ClientError, money: str) -> Outcome:
 
 
 def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
-    """The outcome of a bundle that the service decided, or that was refused."""
+    """Returns the outcome of a bundle that has ended: the service reported its end, or refused the
+    bundle."""
     if bundle.paid:
         return Outcome(hash=bundle.operation.hash)
     reason = bundle.reason
@@ -521,8 +532,9 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """The number of orders of paid groups by their result. ``smart``: a smart account paid some of
-    them and may still have coins that were meant for gas."""
+    """Counts the orders of paid groups by their result: ``arrived`` were paid out, ``otherwise``
+    ended without that. ``smart`` is True if a smart account paid some of them, so that coins meant
+    for gas may be left there."""
 
     total: int
     arrived: int
@@ -556,8 +568,8 @@ class Payouts(Struct, frozen=True):
         return f"{self.arrived} of {self.total} arrived" if self.whereabouts else ""
 
     def next(self, look: str, left: str = "") -> str:
-        """Returns who acts next. ``look`` says how to show the orders, ``left`` is the coin amount
-        that gas left over in a smart account."""
+        """Returns who acts next. ``look`` says how to show the orders. ``left`` says how much of
+        the gas coin is left in a smart account; if it is empty, the text leaves that out."""
         if self.done:
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
         if self.otherwise:
@@ -568,8 +580,8 @@ class Payouts(Struct, frozen=True):
 
 
 def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
-    """Counts the orders of the paid groups by their newest state in ``orders``; an order missing
-    there is under way. None if no group is paid."""
+    """Returns the counts of the orders of paid groups, by their newest state in ``orders``. An
+    order that is missing there counts as under way. None if no group is paid."""
     paid = [standing for standing in standings if standing.over]
     ids = [service_id for standing in paid for service_id in standing.service_ids]
     members = [orders[service_id] for service_id in ids if service_id in orders]
@@ -591,7 +603,8 @@ _NEXT = {
 
 
 class BatchProgress(Struct, frozen=True):
-    """The ``standings`` of all groups in order, and the ``orders`` that the desk knows, by id."""
+    """How far a batch is. ``standings`` are those of all its groups in order, and ``orders`` are
+    the orders of the batch that the desk knows, by id."""
 
     batch: Batch
     standings: tuple[GroupStanding, ...]
@@ -599,27 +612,28 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def payouts(self) -> Payouts | None:
-        """The outcome of the orders, once nothing is left to pay."""
+        """The counts of the batch's orders by result. None while a group is left to pay, or if no
+        group is paid."""
         return None if self.current is not None else payouts_of(self.standings, self.orders)
 
     @property
     def creating(self) -> bool:
-        """True if a group is not created, or its creation is unknown."""
+        """True if a group is not created yet, or it is unknown whether it was created."""
         return any(standing.group.act.open for standing in self.standings)
 
     @property
     def current(self) -> GroupStanding | None:
-        """The first group that is unpaid and can be paid from here; None if there is none."""
+        """The first group that has a next step to be paid; None if there is none."""
         return next((standing for standing in self.standings if standing.next is not None), None)
 
     @property
     def due(self) -> bool:
-        """True if a group is still to be created, looked for or paid."""
+        """True if a group has still to be created, searched for or paid."""
         return self.creating or self.current is not None
 
     @property
     def unpaid_rows(self) -> frozenset[int]:
-        """Rows whose deposit has not left, as far as is known."""
+        """Numbers of the rows whose deposit was not sent, as far as is known."""
         return frozenset(
             row.number
             for standing in self.standings
@@ -629,7 +643,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def failed(self) -> int:
-        """Number of rows that certainly have no order."""
+        """Number of rows that are known to have no order."""
         return sum(
             row.became == "failed" for standing in self.standings for row in standing.group.rows
         )
@@ -654,8 +668,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Returns where the money of the current group is, or of all orders once every group is
-        paid, without a full stop."""
+        """Where the money is, without a full stop: that of the group to be paid now, or of all
+        orders once every group is paid."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next(
@@ -697,7 +711,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def paid(self) -> str:
-        """Returns what paid the last group, once nothing is left to pay."""
+        """What paid the last group, in words; empty while a group is left to pay."""
         if self.current is not None:
             return ""
         shown = next((standing for standing in reversed(self.standings) if standing.over), None)
@@ -708,8 +722,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def left_there(self) -> str:
-        """Returns what became of a bundle that ended without paying, and how its money comes back;
-        empty if there is none or its money is elsewhere."""
+        """What became of a bundle that ended without paying, and how its money comes back. Empty if
+        there is no such bundle, or if its money is not in the smart account."""
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
@@ -718,8 +732,9 @@ class BatchProgress(Struct, frozen=True):
         return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """Estimated gas and the balance for it, once the bundle is built; ``coin`` is the symbol of
-        the gas coin."""
+        """Returns the most that gas may cost, and the smart account's balance for it unless it is
+        funded already; empty before a bundle is built. ``coin`` is the symbol of the coin that pays
+        gas."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
@@ -732,7 +747,8 @@ class BatchProgress(Struct, frozen=True):
 
 
 def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
-    """Raises KeyError and JournalUnavailable."""
+    """Returns how far a batch is. Raises KeyError if there is no such batch, and
+    JournalUnavailable."""
     batch = find_batch(journal.ledger, batch_id)
     if batch is None:
         raise KeyError(batch_id)
@@ -740,7 +756,8 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
 
 
 def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
-    """The standings of all groups of a batch, in order. Raises as :func:`batch_progress`."""
+    """Returns how far each group of a batch is, in the order of the groups. Raises KeyError and
+    JournalUnavailable."""
     return batch_progress(journal, batch_id).standings
 
 
@@ -785,13 +802,15 @@ def journaled_orders(journal: Journal, batch: Batch) -> dict[str, Order]:
 
 
 def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:
-    """One flat row per line of the file, in its order; ``orders`` by id, as far as known."""
+    """Returns one flat row for each line of the file, in the order of the file. ``orders`` are the
+    known orders by id."""
     rows = [_row(row, group.multi_id, orders) for group in batch.groups for row in group.rows]
     return sorted(rows, key=lambda row: row.row)
 
 
 def results_csv(rows: list[ResultRow]) -> bytes:
-    """Encodes as UTF-8 with a header; no cell is a formula to a spreadsheet."""
+    """Returns the results as CSV in UTF-8 with a header. Texts that a spreadsheet would take for
+    formulas are made inert."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)
@@ -820,15 +839,15 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
 
 
 def failed_sheet(batch: Batch) -> Sheet | None:
-    """The failed rows with their confirmed cells, numbers and lines; None if every row became an
-    order, or may have."""
+    """Returns a sheet of the rows that have no order, with the cells, numbers and lines that were
+    confirmed. None if every row became an order, or may have."""
     failed = [row for row in batch.rows if row.became == "failed"]
     return sheet_of(batch, failed) if failed else None
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
-    """All rows of a batch as confirmed, or only ``some``, with the numbers and lines of their
-    file."""
+    """Returns a sheet of the batch's rows as they were confirmed, with the numbers and lines of
+    their file. ``some`` are the rows to take; all if not given."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))
@@ -836,8 +855,9 @@ def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
 
 
 def left_open(journal: Journal, now: datetime) -> Batch | None:
-    """The batch to show again: the newest with work to do, else the newest with orders that the
-    service still answers for. Raises JournalUnavailable."""
+    """Returns the batch to show when the desk is opened: the newest that has work to do, else the
+    newest whose orders the service still answers requests about. None if there is none. Raises
+    JournalUnavailable."""
     recent: Batch | None = None
     for batch in newest_batches(journal.ledger, _RECENT):
         if now - batch.created > KNOWN_TO_API:

@@ -1,9 +1,10 @@
-"""Finds the file that was meant and reads its bytes as a sheet: encoding, separator, header, rows.
+"""Finds the file that the user means and reads it as a sheet: its encoding, separator, header and
+rows.
 
-Commas, semicolons and tabs separate; quoted cells may contain separators and line breaks. A file
-that cannot be read whole is not read at all: a missing row is worse than a file that has to be
-saved again. Lines that cannot be rows (titles above the header, remarks, a repeated header) are
-skipped and reported. :func:`template` is the file to start from.
+Commas, semicolons or tabs separate cells, and quoted cells may contain separators and line breaks.
+A file that cannot be read completely is not read at all, because a missing row is worse than having
+to save the file again. Lines that cannot be rows (titles above the header, remarks, a repeated
+header) are skipped and reported. :func:`template` makes a file to start from.
 """
 
 from __future__ import annotations
@@ -83,12 +84,14 @@ _NAMES: dict[str, SheetColumn] = {
     "value": "sell_amount",
     "symbol": "buy",
 }
-"""Known headings. Those beyond the plain ones leave open which side they count or name."""
+"""Column by heading. The headings that are not in ``_PLAIN`` do not say which side of the swap an
+amount or a token belongs to."""
 
 
 class UnreadableFile(Exception):
-    """The file is no batch: ``reason`` and ``do`` are sentences. ``line`` is its line from 1, if
-    one is at fault."""
+    """Raised if the file is no batch. ``reason`` says what is wrong and ``do`` what to do, both as
+    sentences. ``line`` is the number of the faulty line, from 1; None if no single line is at
+    fault."""
 
     def __init__(self, code: str, reason: str, do: str, line: int | None = None) -> None:
         super().__init__(f"{reason} {do}")
@@ -97,9 +100,10 @@ class UnreadableFile(Exception):
 
 
 def path_of(written: str) -> Path:
-    """Resolves a typed or dropped path: quoted, with escaped blanks, or
-    ``file:///home/me/my%20files.csv``. A name that exists as written wins; otherwise errors name
-    the plainest form."""
+    """Returns the path that was typed, or that a dropped file inserted: in quotes, with escaped
+    blanks, or as ``file:///home/me/my%20files.csv``. If a file exists by the name as written, that
+    name is taken. If no file exists in any form, the plainest form is returned, so that error
+    messages name it."""
     unquoted = written
     with suppress(ValueError):
         # As a shell reads one word; unchanged where it would read several, or none.
@@ -177,19 +181,20 @@ async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
 
 
 def has_decimal_comma(row: Row) -> bool:
-    """True if the amount of a row is digits with exactly one comma among them."""
+    """True if the row's amount consists of digits with exactly one comma among them."""
     return _COMMA.fullmatch(row.cell("sell_amount")) is not None
 
 
 def pointed(amount: str) -> str:
-    """Replaces the decimal comma of an amount: ``1,5`` becomes 1.5."""
+    """Returns the amount with a point in place of its decimal comma: ``1,5`` becomes 1.5."""
     return amount.replace(",", ".")
 
 
 def with_decimal_commas(sheet: Sheet) -> Sheet:
-    """Replaces the decimal comma of every amount: ``1,234`` becomes 1.234. Only for a caller whom a
-    person told so, since 1,234 may mean a thousand. Raises UnreadableFile if an amount has a point,
-    as 1.234 would then be ambiguous."""
+    """Returns the sheet with a point in place of the decimal comma of every amount. Call it only if
+    a person said that the commas are decimal, because 1,234 may also mean one thousand two hundred
+    and thirty-four. Raises UnreadableFile if an amount has a point, because 1.234 would be
+    ambiguous then."""
     rows: list[Row] = []
     for row in sheet.rows:
         amount = row.cell("sell_amount")
@@ -225,7 +230,8 @@ _MARKED = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8"),
 )
-"""Byte order marks by encoding, longest first: that of UTF-16 begins that of UTF-32."""
+"""Byte order marks with their encodings, longest first, because the mark of UTF-32 begins with that
+of UTF-16."""
 _MARK = "\ufeff"
 
 
@@ -252,15 +258,15 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """Detects the encoding by its byte order mark, else by the zero bytes of Latin letters in
-    UTF-16."""
+    """Returns the encoding by the byte order mark. Without a mark, UTF-16 is recognised by the zero
+    bytes that Latin letters have in it."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields each record that is not blank, with the line it begins in."""
+    """Yields each record that is not blank, with the number of the line in which it begins."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -282,13 +288,13 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
-"""The line that tells spreadsheets the separator: ``sep=;``."""
+"""Matches the line by which a file tells spreadsheets its separator: ``sep=;``."""
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """Detects the separator: the one the file names, if it separates anything; else the one that
-    yields most known headings, else equally long first rows. Also returns the text, with the line
-    that names it emptied."""
+    """Returns the separator, and the text with any ``sep=`` line emptied. The separator is the one
+    that the file names, if it separates anything. Otherwise it is the one with which most headings
+    are known; among equals, the one with which the first rows are equally long."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
@@ -313,8 +319,8 @@ def _separator(name: str, text: str) -> tuple[str, str]:
 
 
 def _fitness(text: str, separator: str) -> tuple[int, bool, int]:
-    """Rates a separator: known headings, whether the first rows are equally long, and their
-    length."""
+    """Returns how well a separator fits, to be compared: the number of known headings, whether the
+    first rows are equally long, and their length."""
     begin: list[list[str]] = []
     # Its quotes may fit another separator; else it is refused where it is read.
     with suppress(UnreadableFile):
@@ -334,8 +340,8 @@ _SUMS = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "summe", 
 
 
 def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
-    """Index of the header among the first records; None if there is none. Above it stand only
-    titles, which have fewer cells than a row needs."""
+    """Returns the index of the header among the first records; None if there is none. The records
+    above a header must be titles, which have fewer cells than a row needs."""
     one: int | None = None
     for at, cells in enumerate(begin):
         columns = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
@@ -356,8 +362,10 @@ def _could_be_row(cells: Sequence[str]) -> bool:
 
 
 def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
-    """True for lines such as ``# payroll november`` or ``Total,,1220``: too few cells for a row, or
-    none for a recipient. A mark in another column, as a row number, does not make a remark."""
+    """True for lines that are no rows, such as ``# payroll november`` or ``Total,,1220``. They have
+    too few cells for a row, and begin with a mark such as ``#`` or contain a word for a sum; or
+    they have the mark in place of the recipient. A mark in another column, for example as a row
+    number, does not make a line a remark."""
     marked = bare_cell(cells[0]).startswith(_REMARKS)
     if not _could_be_row(cells):
         return marked or any(_head(cell).rstrip(":") in _SUMS for cell in cells)
@@ -371,7 +379,8 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """The column of each place, and the unknown headings."""
+    """Returns the column of each cell in a row, and the headings that are not known. The column of
+    an unknown heading is None."""
     columns = [_NAMES.get(_head(cell)) for cell in heads]
     named = [column for column in columns if column is not None]
     twice = next((column for column in named if named.count(column) > 1), None)
@@ -410,8 +419,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Two neighbouring cells that may be one amount split at its thousands comma: ``1`` and
-    ``000.50``."""
+    """Returns two neighbouring cells that may be one amount split at its thousands comma, such as
+    ``1`` and ``000.50``; None if there are none."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
@@ -430,7 +439,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 
 
 def template(book: AddressBook) -> str:
-    """A CSV with a header and example rows, as far as the address book has their names."""
+    """Returns a CSV with a header and example rows. An example is left out if the address book does
+    not have its name."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(TEMPLATE)
@@ -444,7 +454,7 @@ OFFERED = 4
 """Number of matches offered at a time."""
 _SUFFIXES = (".csv", ".tsv", ".txt")
 _MOST_ENTRIES = 5_000
-"""Most names of a directory that are read."""
+"""Largest number of names that are read from a directory."""
 _LONGEST = 64 * 1024
 
 
@@ -481,9 +491,10 @@ class RecentFiles:
 
 
 def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
-    """Completions while a path is typed, best first. Without input: the last files, then those of
-    the working directory; else names that complete it and last files that contain it. Directories
-    end with a slash; files are tables, newest first."""
+    """Returns completions for a path being typed, best first. If nothing is typed, these are the
+    last files, then the files of the working directory. Otherwise they are names that continue the
+    text, and last files that contain it. Directories end with a slash; files are tables, newest
+    first."""
     last = [_short(path) for path in recent]
     if not typed:
         names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]
@@ -497,7 +508,7 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """Extends the input by what all matching names have in common."""
+    """Returns the typed text, extended by what all names in ``offers`` have in common."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed
@@ -508,8 +519,8 @@ def completed(typed: str, offers: Sequence[str]) -> str:
 
 
 def _entries(place: Path, begun: str, before: str) -> list[str]:
-    """Names in a directory that begin with ``begun``, each behind ``before``: tables, newest first,
-    then directories."""
+    """Returns the names in a directory that begin with ``begun``, each with ``before`` in front of
+    it: tables first, newest first, then directories."""
     tables: list[tuple[float, str]] = []
     directories: list[str] = []
     try:
@@ -531,7 +542,7 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
 
 
 def _short(path: Path) -> str:
-    """Shortens a path by the working directory or the user's home."""
+    """Returns the path, shortened if it is below the working directory or the user's home."""
     with suppress(OSError, RuntimeError):
         for place, before in ((Path.cwd(), ""), (Path.home(), "~/")):
             if path.is_relative_to(place):

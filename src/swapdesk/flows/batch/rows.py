@@ -1,9 +1,10 @@
-"""One row of a file: its cells, the order it asks for or why it cannot, and what became of it.
+"""One row of a file: its cells, the order that it asks for or the reasons why it cannot, and what
+became of the order.
 
-Cells are data: a spreadsheet formula is text here, and stays text. A finding says where something
-is wrong or worth a look, why, and what to do. A row's tokens must be tradable on exchanges and
-payable in one payment, or the row is in no batch. At most 50 rows that sell on one chain form a
-group, which one call creates.
+Cells are data: a spreadsheet formula is treated as text. A finding says where something is wrong or
+should be looked at, why, and what to do. A row can be in a batch only if its tokens can be traded
+on exchanges and its deposit can be paid together with others. At most 50 rows that sell on one
+chain form a group, which is created by one call.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ WITHOUT_HEADS: tuple[SheetColumn, ...] = (
     "sell",
     "refund",
 )
-"""The columns of a file without a header, left to right: those of the first template, so that a
-file is never read in two ways."""
+"""The columns of a file without a header, left to right. They are those of the first version's
+template and never change, so that a file is always read in the same way."""
 
 NEEDED: tuple[SheetColumn, ...] = ("to", "sell_amount", "buy")
 
 FIRST_NAMES: Mapping[SheetColumn, str] = {"sell_amount": "amount", "buy": "token"}
-"""Former headings, which the journal keeps in cells of older desks."""
+"""Headings of earlier versions, under which the journal may have stored cells."""
 
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
@@ -54,8 +55,8 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 
 
 def bare_cell(cell: str) -> str:
-    """Strips blanks and invisible characters, which pages, sheets and messages add and no address,
-    amount or memo begins or ends with."""
+    """Returns the cell without blanks and invisible characters at its ends. Web pages, spreadsheets
+    and messages add them, and no address, amount or memo begins or ends with them."""
     return cell.strip(_BLANKS)
 
 
@@ -87,7 +88,8 @@ blocks."""
 
 
 class RowFinding(Struct, frozen=True):
-    """``column`` is None for the whole row; ``reason`` and ``do`` are sentences."""
+    """Something that was found about a row or a cell. ``column`` is None if it concerns the whole
+    row. ``reason`` and ``do`` are sentences."""
 
     PRINTED: ClassVar = {
         "code": "code", "level": "level", "column": "column", "reason": "reason", "do": "do",
@@ -125,12 +127,13 @@ def consent(code: str, column: SheetColumn, reason: str, brief: str = "") -> Row
 
 
 BatchRoute = Literal["standard", "private"]
-"""A group takes no on-chain routes (contract 9.3)."""
+"""The routes that a row of a batch can take; on-chain routes cannot be in a group (contract
+9.3)."""
 
 
 class PlannedOrder(Struct, frozen=True):
-    """The order a row asks for. Amounts are in whole tokens; what arrives is an estimate, None if
-    unknown."""
+    """The order that a row asks for. Amounts are in whole tokens. ``about`` is an estimate of what
+    the recipient gets; None if it is not known."""
 
     PRINTED: ClassVar = {
         "addressTo": "recipient", "name": "label", "amount": "amount", "from": "token_in.id",
@@ -143,7 +146,7 @@ class PlannedOrder(Struct, frozen=True):
     amount: Decimal
     recipient: str
     account: str
-    """The recipient in its canonical form."""
+    """The recipient's address in the form that is the same for all its spellings."""
     label: str | None
     """The ``@name`` of the recipient."""
     memo: str | None
@@ -158,16 +161,16 @@ class PlannedOrder(Struct, frozen=True):
 
     @property
     def has_limits(self) -> bool:
-        """False for a token sold for itself, whose pair has no limits."""
+        """True unless the same token is sold and bought, because such a pair has no limits."""
         return self.token_in.id != self.token_out.id
 
     @property
     def asks(self) -> tuple[object, ...]:
-        """Identifies a payment: equal for two rows that ask for the same."""
+        """Returns what the order pays. It is equal for two rows that ask for the same payment."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:
-        """The request for the order. The model is validated again when it is encoded."""
+        """Returns the request for the order. Its fields are checked when it is encoded."""
         return MultiOrderRequest.model_validate(
             {
                 "from": self.token_in.id,
@@ -186,19 +189,21 @@ RowWord = Literal["ready", "look", "problem", "skipped"]
 
 
 NOT_CREATED = "NOT_CREATED"
-"""The service shows no order of the row."""
+"""Code of a row of which the service shows no order."""
 ORDER_DIFFERS = "ORDER_DIFFERS"
-"""The order of the row differs from the request."""
+"""Code of a row whose order differs from the request."""
 
 Became = Literal["planned", "unknown", "created", "failed", "differs"]
-"""The result of a row: not asked for yet (``planned``), unknown whether an order exists, an order,
-no order (``failed``), or an order that differs from the request and must never be paid."""
+"""What became of a row. ``planned``: no order was asked for yet. ``unknown``: an order may exist.
+``created``: its order exists. ``failed``: it has no order. ``differs``: its order is not what was
+asked for and must never be paid."""
 
 
 class Row(Struct, frozen=True):
-    """``row`` counts data rows from 1; ``line`` is where it begins in the file, from 1 with the
-    header, as a cell may contain line breaks. ``order`` is None while a required cell is
-    unreadable. A ``skipped`` row is not created, whatever its findings."""
+    """A row. ``row`` is its number among the data rows, from 1. ``line`` is the line of the file in
+    which it begins, counted from 1 with the header; it may be larger than expected because cells
+    may contain line breaks. ``order`` is None while a required cell cannot be read. A ``skipped``
+    row is not created, whatever its findings are."""
 
     PRINTED: ClassVar = {
         "row": "number", "line": "line", "state": "state", "findings": "findings",
@@ -214,10 +219,10 @@ class Row(Struct, frozen=True):
     findings: tuple[RowFinding, ...] = ()
     skipped: bool = False
     outcome: Operation | None = None
-    """Its operation in the journal; None before it is committed."""
+    """The row's operation in the journal; None before the batch is committed."""
 
     def cell(self, column: SheetColumn) -> str:
-        """The stripped cell; empty if there is none."""
+        """Returns the text of a cell without blanks at its ends; empty if there is no such cell."""
         return bare_cell(self.cells.get(column, ""))
 
     @property
@@ -226,7 +231,7 @@ class Row(Struct, frozen=True):
 
     @property
     def state(self) -> RowWord:
-        """The state of the row in a plan."""
+        """The state of the row in a plan, in one word."""
         if self.skipped:
             return "skipped"
         if self.problems:
@@ -255,29 +260,30 @@ class Row(Struct, frozen=True):
 
     @property
     def service_id(self) -> str | None:
-        """The id of its order."""
+        """The id of the row's order; None if it has none."""
         return self.outcome.subject if self.outcome is not None else None
 
     @property
     def code(self) -> str | None:
-        """The code of why it has no order, or a different one."""
+        """The code of why the row has no order, or has an order that differs; None otherwise."""
         return self.outcome.code if self.outcome is not None else None
 
     @property
     def reason(self) -> str | None:
-        """The same in a sentence."""
+        """The reason for :attr:`code`, as a sentence."""
         return self.outcome.result.get("reason") if self.outcome is not None else None
 
 
 def orders_of(rows: Iterable[Row]) -> list[PlannedOrder]:
-    """The orders that rows ask for, as far as readable."""
+    """Returns the orders that the rows ask for, without rows that cannot be read."""
     return [row.order for row in rows if row.order is not None]
 
 
 class Sheet(Struct, frozen=True):
-    """All rows of a file. ``unused`` are unknown headings. ``plain``: the headings say which side
-    the amount counts. ``decimal_comma``: amounts had decimal commas, now points. ``remarks`` are
-    lines that are not rows; ``skipped`` are numbers of rows not to create."""
+    """All rows of a file. ``unused`` are the headings that are not known. ``plain`` is True if the
+    headings say which side an amount belongs to. ``decimal_comma`` is True if the amounts were
+    written with decimal commas, which are points now. ``remarks`` are the lines that are no rows.
+    ``skipped`` are the numbers of the rows that are not to be created."""
 
     name: str
     separator: str
@@ -308,7 +314,8 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """Replaces one cell; extra cells of that row are dropped."""
+    """Returns the sheet with one cell replaced. Cells of that row beyond the last column are
+    removed."""
     rows = tuple(
         replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
         for row in sheet.rows
@@ -317,8 +324,8 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
 
 
 def selling(sheet: Sheet, token: str) -> Sheet:
-    """Sets ``token`` in every row that names none to sell, so that an option of the command appears
-    in the results."""
+    """Returns the sheet with ``token`` as the token sold in every row that names none, so that the
+    token given as a command's option is in the results too."""
     if not token or all(row.cell("sell") for row in sheet.rows):
         return sheet
     rows = tuple(
@@ -329,8 +336,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """Skips these rows, or takes in again those that were skipped. KeyError if a number does not
-    exist."""
+    """Returns the sheet with these rows skipped; rows among them that were skipped before are taken
+    in again. Raises KeyError if there is no row with one of the numbers."""
     existing = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in existing:
@@ -339,7 +346,7 @@ def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
 
 
 def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
-    """Converts the journal's cells to columns; unknown names are left out."""
+    """Returns the journal's cells by column. Cells with an unknown name are left out."""
     return {_BY_NAME[name]: text for name, text in cells.items() if name in _BY_NAME}
 
 
@@ -352,23 +359,23 @@ Paid = Literal["bundle", "solana"]
 transactions of several transfers."""
 
 NOT_IN_WALLET = "NOT_IN_WALLET"
-"""The wallet has too little of what the row sells."""
+"""Code of a row that sells more of a token than the wallet has."""
 
 NO_SMART_ACCOUNTS = "NO_SMART_ACCOUNTS"
-"""The row needs a bundle, and this wallet signs none."""
+"""Code of a row that only a smart account could pay, in a profile whose wallet has none."""
 
 _PAID: dict[str, Paid] = {"evm": "bundle", "sol": "solana"}
 
 
 def paid_by(token: Token) -> Paid | None:
-    """Returns how deposits of this token are paid together; None if they cannot be (``hasBundler``,
-    contract 5.5)."""
+    """Returns how the deposits of this token are paid together with others; None if they cannot be
+    (``hasBundler``, contract 5.5)."""
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
 
 
 ActWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
 GroupWord = Literal[ActWord, "RESOLVED_YES", "RESOLVED_NO"]
-"""The state of a group's request, in the words of the JSON."""
+"""The state of a group's request, in the word that the JSON uses."""
 
 ACT_WORDS: Mapping[State, ActWord] = {
     State.PREPARED: "PREPARED",
@@ -380,8 +387,8 @@ ACT_WORDS: Mapping[State, ActWord] = {
 
 
 class Group(Struct, frozen=True):
-    """At most 50 rows that sell on one chain, created by one call. ``chain`` is its short name,
-    ``paid`` how their deposits are paid."""
+    """At most 50 rows that sell on one chain and are created by one call. ``chain`` is the chain's
+    short name; ``paid`` says how the deposits are paid."""
 
     PRINTED: ClassVar = {
         "group": "number", "chain": "chain", "paid": "paid", "signatures": "signatures",
@@ -393,7 +400,7 @@ class Group(Struct, frozen=True):
     paid: Paid
     rows: tuple[Row, ...]
     operation: Operation | None = None
-    """Its operation in the journal; None in a plan."""
+    """The group's operation in the journal; None in a plan."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -406,13 +413,14 @@ class Group(Struct, frozen=True):
 
     @property
     def chain_name(self) -> str:
-        """The full name of the chain, from a plan."""
+        """The full name of the chain. Only a group of a plan has it."""
         return next((order.token_in.chain_data.name for order in self.orders), self.chain)
 
     @property
     def signatures(self) -> int:
-        """Number of signatures that pay it, one per token, without those that fund a smart account.
-        A minimum on Solana, where transactions are packed by size."""
+        """Number of signatures that pay the group, without those that fund a smart account. A
+        bundle takes one for each token. On Solana this is the smallest possible number, because the
+        size of the deposits limits how many of them fit into one transaction."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
             return len(sold)
@@ -431,12 +439,14 @@ class Group(Struct, frozen=True):
 
     @property
     def request(self) -> MultiExchangeRequest:
-        """The confirmed request, as it leaves."""
+        """The confirmed request, exactly as it is sent."""
         return decode(MultiExchangeRequest, self.act.body["body"].encode(), side="service")
 
     @property
     def word(self) -> GroupWord:
-        """The state as a word; a lost answer keeps its code even if the group was found."""
+        """The state of the group's request, as one word. RESOLVED_YES means that the answer was
+        lost and a search found the group; RESOLVED_NO means that the search showed that the group
+        does not exist."""
         act = self.act
         if act.state is State.DONE and act.code:
             return "RESOLVED_YES"
@@ -448,8 +458,8 @@ class Group(Struct, frozen=True):
 def pair_findings(
     token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
 ) -> list[RowFinding]:
-    """Findings on the pair of a row; ``smart_accounts``: this profile has one to pay bundles
-    from."""
+    """Returns findings about the pair of a row. ``smart_accounts`` is True if the profile has a
+    smart account that can pay bundles."""
     findings: list[RowFinding] = []
     sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
     for token, column in sides:

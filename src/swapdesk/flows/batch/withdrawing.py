@@ -1,9 +1,9 @@
-"""Takes out what a smart account holds: its owner is paid, and nobody else.
+"""Takes money out of a smart account and sends it to the account's owner, and to nobody else.
 
-First its balances are read: the coin, every token, and what the EntryPoint keeps for its gas. An
-account that is not deployed yet is deployed by a transaction of its own. Each withdrawal is
-journaled before it is signed, and in the wallet's records before a byte leaves; one that an earlier
-run left open is continued instead of signed again.
+The balances are read first: the coin, every token, and what the EntryPoint contract keeps for the
+account's gas. If the account is not deployed yet, a transaction of its own deploys it. Each
+withdrawal is journaled before it is signed, and is in the wallet's records before it is sent. A
+withdrawal that an earlier run left open is continued and not signed again.
 """
 
 from __future__ import annotations
@@ -64,26 +64,27 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 GAS_UNITS = 10**16
-"""Most gas that one transaction may cost: 0.01 of the chain's coin."""
+"""The most that one transaction may cost for gas, in base units: 0.01 of the chain's coin."""
 MOST_PAYMENTS = 50
-"""Most payments in one call of a smart account."""
+"""Largest number of payments in one call of a smart account."""
 NOTHING_HELD = "NOTHING_HELD"
 """Code: the smart account holds nothing of what was asked for."""
 _EITHER = "in your smart account, or back in your wallet"
 
 
 class Withdrawal(Step, frozen=True, kw_only=True):
-    """A transaction that takes ``taken`` out of the smart account ``sender``; for a deployment
-    (``DEPLOY``), what could be taken out next. A continued withdrawal has no ``sender``, and
-    ``taken`` as the journal has it."""
+    """A transaction that takes ``taken`` out of the smart account ``sender``. If it only deploys
+    the account (``DEPLOY``), ``taken`` is what can be taken out next. A withdrawal that is
+    continued has no ``sender``, and its ``taken`` comes from the journal."""
 
     sender: str = ""
     taken: tuple[Sum, ...] = ()
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Done: the money is back with the owner, or the account is deployed and can pay out now.
-        Refused: everything is where it was, and ``hash`` is a transaction that cost gas. Raises
-        JournalUnavailable too."""
+        """Sends the transaction and returns the outcome. If it is done, the money is back with the
+        owner, or the account is deployed and can pay out now. If it is refused, the money is where
+        it was, and ``hash`` is a transaction that failed and cost gas. Raises JournalUnavailable,
+        and what the method of the base class raises."""
         try:
             return await super().send(phrase)
         except ClaimTaken:
@@ -100,10 +101,11 @@ async def propose_withdrawal(
     despite_bundle: bool = False,
     watch: Watch | None = None,
 ) -> Withdrawal | Outcome:
-    """Proposes the next transaction to sign; or returns the one that was sent and has not ended, or
-    the outcome that says why there is none. Signs nothing. ``token`` is a symbol or contract, None
-    for everything; ``account`` is the owner's address; ``watch`` hears the progress. Raises
-    WalletError and JournalUnavailable."""
+    """Returns the next transaction to sign. If an earlier one was sent and has not ended, returns
+    that; if there is nothing to sign, returns an outcome that says why. Signs nothing. ``account``
+    is the owner's address. ``token`` is the symbol or contract of what to take out, None for
+    everything. With ``despite_bundle`` a bundle that needs the money is ignored. ``watch`` is
+    notified of progress. Raises WalletError and JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)
@@ -151,7 +153,8 @@ async def _ended(came: Delivered) -> Outcome:
 
 
 def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Withdrawal:
-    """The step of a transaction that an earlier run signed, with its operation."""
+    """Returns ``step`` for the transaction that an earlier run signed, together with its operation
+    in the journal."""
     step = replace(step, transaction=signed)
     act = bundles.withdrawal_of(ledger, signed.intent_id)
     if signed.purpose is not Purpose.WITHDRAW or act is None:
@@ -165,7 +168,7 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 def _reconcile(
     ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
-    """Commits the outcome of withdrawals that ended while no desk looked."""
+    """Commits the outcome of withdrawals that ended while no desk was running."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive(
@@ -183,7 +186,8 @@ def _reconcile(
 async def _assets(
     wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
-    """The coin and verified tokens of the chain, and the tokens of every bundle."""
+    """Returns the tokens whose balances are read: the coin and the verified tokens of the chain,
+    and the tokens of this account's bundles."""
     assets = {one.contract: one for one in await wallet.tokens.assets(link.name)}
     for asset in smart_accounts(journal).get((account, link.name), ()):
         assets.setdefault(asset.contract, asset)
@@ -214,7 +218,7 @@ def _promise(
 
 
 TakingBack = tuple[str, ChainLink]
-"""The owner's address and the chain of the smart account that is emptied."""
+"""The owner's address, and the chain of the smart account to be emptied."""
 _AGAIN = "you: d on the smart account asks again"
 
 
@@ -225,9 +229,9 @@ async def _work(desk: Desk, session: SigningSession[TakingBack]) -> Outcome | No
 
 
 async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome | None:
-    """Sends what an earlier run signed and waits for its end. Signs nothing, so no key is opened.
-    None if another desk has the wallet or nothing was signed; the next withdrawal then takes its
-    place."""
+    """Sends what an earlier run signed, waits until that has ended, and returns the outcome. No key
+    is opened, because nothing is signed. Returns None if another desk has the wallet or nothing was
+    signed; a new withdrawal may then be made."""
     accounts, (owner, link) = await wallet.accounts(), session.about
     if accounts.read_only:
         return None
@@ -248,8 +252,8 @@ async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) ->
 
 
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
-    """Takes out everything, after deploying the account if necessary. Raises as :func:`carry_out`
-    does."""
+    """Takes everything out of the smart account, which is deployed first if necessary, and returns
+    the outcome. Raises what :func:`carry_out` raises."""
     step: Withdrawal | Outcome = Outcome()
 
     async def propose() -> Withdrawal | Outcome:
@@ -341,7 +345,7 @@ def _taken_already() -> Outcome:
 
 
 def _needed(ledger: Ledger, sender: str, bundle: Bundle, link: ChainLink) -> Outcome:
-    """The refusal while a bundle counts on what the account holds."""
+    """Returns the refusal to take money out while ``bundle`` needs what the account holds."""
     name = group_name(ledger, bundle)
     failure = Failure(
         f"What the smart account on {link.name} holds is for {name}, whose bundle is"
@@ -361,7 +365,8 @@ def _is(asset: Asset, token: str) -> bool:
 
 
 def _taken(held: SmartAccount, asked: Sequence[Balance]) -> tuple[Sum, ...]:
-    """The payments of what was ``asked`` for, the gas deposit last."""
+    """Returns the payments that take out what was ``asked`` for. What the EntryPoint keeps for gas
+    comes last."""
     taken = [
         Sum(balance.asset.symbol, balance.asset.decimals, balance.asset.contract, balance.units)
         for balance in asked

@@ -337,9 +337,9 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Returns the verified tokens that are not malicious, or all rows if there are none. This way a
-    copy does not make the real token hard to name; a copy can still be named by its id or
-    contract."""
+    """Returns the verified tokens that are not malicious; all ``rows`` if there are none. So a fake
+    token with the symbol of a real one does not make the symbol ambiguous. The fake can still be
+    named by its id or contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows
 

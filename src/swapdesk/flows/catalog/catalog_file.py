@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 
 _VERSION = 3
-"""Version of the file. Version 2 lost every token of a chain with an unknown member, so lists of
-that version are read anew. Since version 3 a list states how many tokens it lacks."""
+"""Version of the file. Files of version 2 are discarded and read anew, because that version lost
+every token of a chain that had an unknown member. Since version 3 a list also states how many
+tokens it lacks."""
 _SCHEMA = """
 CREATE TABLE token (
     generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
@@ -110,8 +111,8 @@ _STEP = 200
 
 
 class _Written(Struct):
-    """What was written of a generation so far. ``tidy`` is True if each token came once and in
-    order."""
+    """What was written of a generation so far. ``tidy`` is True if no token was written twice and
+    all came in the order of the list."""
 
     ids: set[str] = field(default_factory=set)
     last: TokenRow | None = None

@@ -115,7 +115,8 @@ _SCRIPTS = (
 
 
 def bare(text: str) -> str:
-    """Returns the text without spelled-out hidden characters, marks, blanks and punctuation."""
+    """Returns the text without hidden characters (also where they are spelled out), accents and
+    other marks, blanks and punctuation."""
     visible = _SPELLED.sub("", text) if "<U+" in text else text
     if visible.isalnum() and visible.isascii():
         return visible

@@ -179,8 +179,8 @@ class TextColumn:
         return self._found(b"\n" + needle(text) + b"\n", 1)
 
     def _found(self, wanted: bytes, before: int) -> Iterator[int]:
-        """Yields the numbers of the lines that contain ``wanted``. ``before`` is the number of its
-        bytes that precede the line."""
+        """Yields the numbers of the lines that contain ``wanted``. ``before`` is the number of
+        bytes at the beginning of ``wanted`` that belong to the end of the previous line."""
         find, starts = self._data.find, self._starts
         count = len(starts) - 1
         place = find(wanted)

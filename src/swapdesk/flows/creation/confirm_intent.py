@@ -162,8 +162,9 @@ class CreateChecks:
         return named
 
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
-        """Drops the first-payment questions from ``check`` if the address is an account of this
-        wallet. Such an address is derived and not pasted, so nobody can have replaced it."""
+        """Returns ``check`` without its questions about a first payment if the address is an
+        account of this wallet. The wallet derives such an address itself and nobody pastes it, so
+        nobody can have replaced it."""
         name = next((name for address, name in self.own.items() if address == check.address), None)
         if name is None or not check.ok:
             return check

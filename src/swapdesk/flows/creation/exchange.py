@@ -98,17 +98,18 @@ def create_body(intent: Intent) -> CreateBody:
 
 
 LATEST = timedelta(minutes=1)
-"""How long after the end of its quote an order may still become visible at the service."""
+"""How long after the end of its quote an order that the service does not know may still appear
+there. After that time its address stays hidden for good."""
 
 LAST_MOMENT = timedelta(seconds=5)
 """The validity that a quote must exceed to be confirmed."""
 
 
 class ExchangeFlow:
-    """Creates orders for intents, one create at a time per intent. ``skew_limit`` is in seconds:
-    nothing is created if the clocks of the service and of this machine differ by more. It is None
-    if the desk follows the service's clock. ``running`` has the intents that are being worked on
-    and survives a reconnect."""
+    """Creates orders for intents, one create at a time per intent. ``skew_limit`` is the largest
+    difference in seconds between the clocks of the service and of this machine at which an order is
+    created; None if the desk follows the service's clock. ``running`` has the ids of the intents
+    that are being worked on; it is kept when the connection is made anew."""
 
     def __init__(
         self,
@@ -247,8 +248,8 @@ class ExchangeFlow:
         return replace(looked, failure=replace(looked.failure, cause=f"{cause} {more}"))
 
     async def _decided(self, intent: Intent) -> Created | None:
-        """Returns the order of the intent if one was committed meanwhile, so that a later answer
-        does not lose it; else None."""
+        """Returns the order that another task committed for the intent meanwhile; None if there is
+        none. The order has to be returned in place of a later answer."""
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
@@ -336,8 +337,9 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Commits the order with its address hidden and has the service repeat the order. Raises
-        OrderTaken and JournalUnavailable; nothing of the order may be shown then."""
+        """Commits the order with its address hidden, then asks the service to repeat the order.
+        ``found_again`` is True if a search found the order. Raises OrderTaken and
+        JournalUnavailable; nothing of the order may be shown then."""
         check = self._check(intent, order)
         stands = become_order(
             self._journal,
@@ -383,8 +385,9 @@ class ExchangeFlow:
         return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
 
     def _unheard_of(self, created: Created, intent: Intent) -> Created:
-        """Returns ``created`` as missing, because the service knows no order of this id. Shortly
-        after the create the order may only be late; later its address stays hidden for good."""
+        """Returns ``created`` marked as missing, because the service does not know an order of this
+        id. Shortly after the create the service may only be slow to list it; after that time the
+        address stays hidden for good."""
         verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
         if self._clock.now() - intent.valid_until > LATEST:
             never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)

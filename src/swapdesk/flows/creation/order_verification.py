@@ -78,8 +78,8 @@ LOWER_TOLERANCE = Decimal(1)
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 SKEW = timedelta(seconds=10)
-"""How much earlier than our send time, by the service's clock, the creation time of our order may
-be."""
+"""The creation time of our order, by the service's clock, may be this much earlier than the time at
+which we sent the create."""
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
 """Seconds before each of the three looks."""
 WINDOW = timedelta(hours=47)
@@ -111,8 +111,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """The release of the deposit address that is due once the service has repeated the
-        order."""
+        """What is to be done with the deposit address, according to this check, once the service
+        has repeated the order."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -222,8 +222,8 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
 
 
 def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
-    """True if the order asks for less than the intent by more than venues round. Such an order is
-    another payment than was confirmed."""
+    """True if the order asks for less than the intent, by more than the rounding of the venues
+    explains. Such an order is not the payment that was confirmed."""
     return in_amount < intent.amount_in * (1 - LESS_TOLERANCE)
 
 
@@ -327,8 +327,8 @@ def confirmed_least(intent: Intent) -> Decimal | None:
 
 
 def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) -> Decimal | None:
-    """Returns the least that arrives by an on-chain swap, by the same calculation as for the wallet
-    agent's promise."""
+    """Returns the least that arrives by an on-chain swap. The promise to the wallet agent is
+    computed in the same way."""
     if quoted is None:
         return None
     units = least_units(int(Fraction(quoted) * 10**decimals), slippage)
@@ -336,8 +336,9 @@ def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) ->
 
 
 def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
-    """Returns the output that the user agreed to, in the token received: ``accepted``, or the
-    greater of the payout and the net output of the quote if ``accepted`` is None."""
+    """Returns the output that the user agreed to, in the token bought. That is ``accepted``, a
+    lower output that the user accepted later. If it is None, it is the greater of the quote's
+    payout and its net output."""
     return max(intent.amount_out, intent.net_amount_out) if accepted is None else accepted
 
 
@@ -351,8 +352,9 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
-    """Returns the verdict on an order that gives less. ``again`` compares with the amount that the
-    user accepted before, not with the confirmed one."""
+    """Returns the verdict that hides the address of an order that gives ``percent`` less. With
+    ``again`` its text compares with the amount that the user accepted before, otherwise with the
+    confirmed amount."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,
@@ -409,8 +411,8 @@ def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | Non
 
 
 def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
-    """True if ``order`` belongs to ``intent``, False if a field contradicts, None if fields that
-    would decide are absent."""
+    """Returns whether ``order`` belongs to ``intent``: True if every field fits, False if a field
+    contradicts, None if a field that would decide is absent."""
     verdicts = [
         _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
@@ -507,9 +509,9 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
-    """False if the order was made before the create was sent, True if it was made while the quote
-    was valid. None if the time is absent or after the quote: a late service or another home may
-    have made it."""
+    """Judges the order by its creation time: False if it was created before the create was sent,
+    True if it was created while the quote was valid. None if the time is absent or later, because a
+    slow service or another home may have created it."""
     if order.created is None:
         return None
     if order.created < since:
@@ -518,8 +520,8 @@ def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | Non
 
 
 def _as_promised(intent: Intent, order: Order) -> bool | None:
-    """True if the output is the one that a fixed rate promised, or the rate floats. None if the
-    output is absent or another one: a person has to look."""
+    """Returns True if the rate floats, or if the output is the one of the fixed rate. Returns None
+    if the output is absent or different; then the user has to compare."""
     if not intent.fixed:
         return True
     if order.out_amount is None:
@@ -528,8 +530,8 @@ def _as_promised(intent: Intent, order: Order) -> bool | None:
 
 
 def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
-    """False if the order names another refund address than the intent; an absent address
-    contradicts nothing."""
+    """Returns False if the order names a refund address that is not the intent's. An order without
+    a refund address does not contradict the intent, so True is returned."""
     return not named or (asked is not None and same_address(kind, named, asked))
 
 

@@ -52,7 +52,7 @@ UNSAID = "the service does not say"
 _KNOWN_BY_NOW = "What became of this request is known by now."
 
 LOOK_AGE = timedelta(minutes=10)
-"""The age from which a look is too old for giving an intent up."""
+"""The results of a search that is older than this do not suffice to give up an intent."""
 
 
 class ResumeReport(Struct):
@@ -72,8 +72,8 @@ class ResumeReport(Struct):
 
 
 def _goes_on(journal: Journal, create: Operation) -> bool:
-    """True for an on-chain swap whose create was never sent and whose last part was not refused.
-    ``dex_swap`` continues such a swap."""
+    """True for an on-chain swap whose create was never sent and whose newest part was not refused.
+    ``dex_swap`` continues such a swap, so it is not settled here."""
     if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
     parts = journal.ledger.parts(create.id)
@@ -105,8 +105,8 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    """Looks for all open creates at the same time, then repeats all unrepeated orders at the same
-    time."""
+    """Searches for the orders of all open creates at the same time. Then asks the service to repeat
+    all orders that were not repeated yet, also at the same time."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))

@@ -22,20 +22,22 @@ MIDDLE_BY = "pl"
 """The code of the exchange Pell. Pell trades neither Monero nor Bitcoin, so a private route that
 begins there leads over Ether."""
 AHEAD = 120.0
-"""Seconds of sandbox time from the start until Alice creates her order, so that other customers can
-come before her."""
+"""Other customers who use the sandbox while a demonstration runs. They make private sends of
+another partner, which are paid from accounts of their own and go to addresses that nobody used
+before."""
 COUNT = 8
 ALIKE = 5
 """The number of customers who send about as much as Alice, through the same exchange."""
 _EARLY = 3
-"""The number of these customers who come before Alice and are paid before Bob. The others come
-after her start, so that a very fast sandbox has other payments, too."""
+"""How many of the ``ALIKE`` customers come before Alice and are paid before Bob. The others come
+after Alice has started, so that other payments run beside hers even in a very fast sandbox."""
 _SPREAD = 240.0
 """Seconds of sandbox time within which the customers come."""
 _LOOK = 30.0
-"""Seconds of sandbox time after which a customer looks at the order again."""
+"""Seconds of sandbox time between two looks of a customer at the customer's own order."""
 _SHORTEST, _LONGEST = 0.1, 1.0
-"""The shortest and the longest wait in real seconds before the sandbox's speed is asked again."""
+"""While the program waits for sandbox time to pass, it reads the sandbox's speed again after at
+least ``_SHORTEST`` and at most ``_LONGEST`` real seconds."""
 
 log = logging.getLogger(__name__)
 

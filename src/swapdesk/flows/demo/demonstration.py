@@ -1,8 +1,8 @@
-"""One demonstration, carried out in the sandbox and recorded stage by stage.
+"""Carries out one demonstration in the sandbox and records it stage by stage.
 
-Alice pays from an account of her own and Bob's address is new, so that no payment of an earlier
-demonstration is found on them. A stage holds what was known when it was reached; going back shows
-that again.
+Alice pays from an account of her own, and Bob's address is new. So no payment of an earlier
+demonstration is found at either. A stage records what was known when it was reached, so that going
+back shows the same again.
 """
 
 from __future__ import annotations
@@ -363,7 +363,8 @@ class Demonstration:
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """Returns a transfer with the catalogue's symbol and amount."""
+        """Returns a transfer read from a chain as a payment with the catalogue's symbol and
+        amount."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None

@@ -1,8 +1,8 @@
-"""The picture of a link search: the payments of the demonstrated order with other payouts around
-them.
+"""The picture of a link search: the payments of the demonstrated order, with payouts to other
+customers around them.
 
-Accounts connected by payments form an island. If no payments lead from Alice to Bob, they are on
-different islands, and nothing is drawn between two islands.
+Accounts that are connected by payments form an island. If no payments lead from Alice to Bob, the
+two are on different islands. No line is drawn from one island to another.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from swapdesk.flows.demo.link_search import Movement
 from swapdesk.flows.demo.stage import Stage, head_of
 
 MOST_OF_CROWD = 8
-"""The number of other payouts that are drawn beside Bob's; a picture with more would be
-unreadable."""
+"""The number of payouts to other customers that are drawn beside Bob's payout; more would make the
+picture unreadable."""
 
 
 class Account(Struct, frozen=True):
@@ -71,10 +71,10 @@ class Island(Struct, frozen=True):
 
 
 def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
-    """Returns the islands, in order of their first payment, and the number of the crowd's payouts
-    that are not drawn. The crowd are the payouts that fit Alice's deposit as well as Bob's does.
-    Drawn are the payments of the order, the path from Alice to Bob if there is one, and the crowd's
-    payouts nearest in time to Bob's."""
+    """Returns the islands to draw, in order of their first payment, and the number of the crowd's
+    payouts that are not drawn. The crowd are the payouts to others that fit Alice's deposit as well
+    as Bob's payout does. The islands contain the payments of the order, the path from Alice to Bob
+    if there is one, and the crowd's payouts that are nearest in time to Bob's."""
     crowd = _nearest(stage)
     linked = stage.search.path if stage.search else ()
     each_once = dict.fromkeys([*stage.moved, *linked, *crowd])

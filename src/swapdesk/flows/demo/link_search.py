@@ -1,9 +1,8 @@
-"""Searches the blocks that were read for payments that lead from one account to another, and for
-amounts that still match.
+"""Searches blocks that were read from the chains for signs that one account paid another.
 
-The search looks for a chain of payments over any number of accounts, for one account that had
-payments with both, and for equal amounts. It makes no statement about what was not read, such as
-other chains or the exchanges' own records.
+The search looks for a chain of payments over any number of accounts, for an account that had
+payments with both, and for payments of equal amounts. It says nothing about what was not read, such
+as other chains or the exchanges' own records.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from swapdesk.flows.notation import about_amount, counted, duration, percent, tr
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
-"""The smallest difference in percent that a watcher compares with, because a watcher does not know
-the fees."""
+"""The smallest difference between deposit and payout, in percent of the deposit, that a watcher
+allows for when looking for matching amounts. A watcher does not know the fees, so a smaller
+difference would be too strict."""
 _HUNDRED = Decimal(100)
 
 
@@ -37,10 +37,11 @@ class Movement(ChainTransfer, frozen=True):
 
 
 class LinkSearch(Struct, frozen=True):
-    """The result of a search. ``blocks`` are the first and the last height read of each chain;
-    ``transfers`` and ``accounts`` are their numbers in these blocks. ``path`` are payments from the
-    first account to the second, in order of time. ``shared`` are accounts that had payments with
-    both. ``equal`` are payments to the second account with an amount that the first one paid."""
+    """The result of a search for a link between two accounts. ``blocks`` maps each chain to the
+    first and the last height that was read. ``transfers`` and ``accounts`` say how many of each
+    these blocks contain. ``path`` are payments from the first account to the second, in order of
+    time. ``shared`` are accounts that had payments with both. ``equal`` are payments to the second
+    account with an amount that the first account paid."""
 
     blocks: Mapping[str, tuple[int, int]]
     transfers: int
@@ -105,17 +106,19 @@ def _partners(moved: Iterable[Movement], account: str, other: str) -> set[str]:
 
 
 class Comparison(Struct, frozen=True):
-    """A figure that a watcher can compare, and how many other payouts it fits."""
+    """One thing that a watcher of the chains can compare between deposit and payout: ``label``
+    names it, ``value`` is what the watcher sees, and ``remark`` says how much that reveals."""
 
     label: str
     value: str
     remark: str
     brief: str = ""
-    """The figure and the remark in short, for narrow places."""
+    """``value`` and ``remark`` in a few words, for narrow places."""
 
 
 def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
-    """Returns the comparisons that are possible before any payout."""
+    """Returns the comparisons that a watcher can make before anything was paid out: the paid amount
+    with the promised one."""
     lower_by = percent(-_lower_by(paid, promised))
     return (
         Comparison(
@@ -134,8 +137,10 @@ def compared_after(
     since: Sequence[Movement],
     crowd: Sequence[Movement],
 ) -> tuple[Comparison, ...]:
-    """Compares a deposit with its payout, with the other payouts ``since`` the deposit, and with
-    the ``crowd`` of those that fit as well."""
+    """Returns what a watcher can compare once Bob was paid: amount and time of the deposit ``paid``
+    and of the payout ``got``, and how often Bob's address was paid. ``since`` are the exchanges'
+    payouts to others since the deposit; ``crowd`` are those of them whose amount fits the deposit
+    as well."""
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
     fit = len(crowd)
     came, went = tracker_amount(paid.amount, "pay"), tracker_amount(got.amount)
@@ -182,18 +187,21 @@ def payouts_since(
 
 
 def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
-    """Returns the payouts whose amount fits the deposit as well as the real payout does."""
+    """Returns the payouts of ``since`` whose amount fits the deposit ``paid`` as well as the real
+    payout ``got`` does."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
     return [payout for payout in since if least <= payout.units * _HUNDRED <= most]
 
 
 def _within(paid: Movement, got: Movement) -> Decimal:
-    """Returns the percentage below the deposit within which a watcher looks for its payout."""
+    """Returns the largest difference between the deposit and a payout, in percent of the deposit,
+    at which a watcher still takes the payout for the deposit's."""
     lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
 
 
 def _lower_by(paid: Decimal, got: Decimal) -> Decimal:
-    """Returns by how much the payout is lower, in percent of what was paid."""
+    """Returns by how many percent of the paid amount the payout ``got`` is lower than the paid
+    amount."""
     return ROUGH.multiply(ROUGH.divide(paid - got, paid), _HUNDRED)

@@ -1,7 +1,8 @@
-"""The stages of a demonstration: their tables, the facts known at each, and the texts made from
-them: three panes, the path from Alice to Bob, and the link search.
+"""The stages of a demonstration: their tables, the facts known at each stage, and the texts made
+from these facts.
 
-Screen and printed demonstration show the same lines. They state only what was read or searched.
+The texts are three panes, the path from Alice to Bob, and the link search. The screen and the
+printed demonstration show the same lines. These lines state only what was read or searched.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ HOW_FAR = {
     "FINISHED": 5,
     "FALLBACK": 5,
 }
-"""How far a leg has come, by its status; the status of a failed leg is not in this table."""
+"""How far a leg (an order's part at one exchange) has come, as a number by its status; a higher
+number is later. The status of a failed leg is not in this table."""
 
 ALICE, CHAIN, SERVICE, SUPPORT = (
     "What Alice did",
@@ -60,10 +62,11 @@ _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class StageRow(Struct, frozen=True):
-    """One row of a demonstration's table of stages. ``act`` is carried out first. ``reached``
-    returns True if the stage or a later one was reached. ``more`` is shown on demand; ``short`` is
-    the name for narrow places. ``holder`` is the number of the leg that has the money, from 0, and
-    the leg's status at this stage; None if the order itself says where the money is."""
+    """One row of a demonstration's table of stages. ``act`` names what Alice or support does first,
+    or is None. ``reached`` returns True if this stage or a later one was reached. ``more`` is a
+    text shown on demand; ``short`` is the name for narrow places. ``holder`` has two values: the
+    number of the leg that has the money at this stage, from 0, and that leg's status. It is None if
+    the order itself says where the money is."""
 
     name: str
     short: str
@@ -93,9 +96,9 @@ class Demo(Struct, frozen=True):
 
 
 class PaneLine(Struct, frozen=True):
-    """A line of a pane. Before it is a time, ``at``, or the name of a leg, ``label``. ``tone`` is
-    strong, muted, done, moving, waiting, trouble, or empty. ``whole`` is the full text, for wide
-    places."""
+    """A line of a pane. If ``at`` is set, that time is written before the text; otherwise ``label``
+    is, usually the name of a leg. ``tone`` is ``strong``, ``muted``, ``done``, ``moving``,
+    ``waiting``, ``trouble`` or empty. ``whole`` is the full text, for wide places."""
 
     text: str
     label: str = ""
@@ -119,7 +122,7 @@ class Pane(Struct, frozen=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The pane's lines in full, each after its label."""
+        """The pane's lines in full, each with its time or label before the text."""
         return tuple(f"{line.head} {line.whole or line.text}".strip() for line in self.lines)
 
 
@@ -299,8 +302,8 @@ def _leg_lines(leg: OrderLeg, label: str) -> Iterator[PaneLine]:
 
 def path_of(stage: Stage) -> tuple[PaneLine, ...]:
     """Returns the path as lines: Alice, each exchange with the coin between them, Bob. A line's
-    tone is that of the payment that leads there. Empty if a single exchange sees both ends, because
-    that hides nothing."""
+    tone says how far the payment to this place has come. Empty if the order has one exchange,
+    because that exchange sees both ends and hides nothing."""
     if len(stage.legs) < 2:
         return ()
     places = [PaneLine("Alice", tone="done")]

@@ -1,6 +1,6 @@
-"""Paying the deposit of an order: what is shown, and how the wallet or the faucet pays.
+"""Pays the deposit of an order: what the screen shows of it, and how the wallet or the faucet pays.
 
-``deposit_phase`` decides whether and as which code it may be shown and sent; ``funding`` decides
-who can pay and pays from the sandbox's faucet; ``wallet_funding`` pays from the wallet. The journal
-has every payment before anything is signed.
+``deposit_phase`` decides whether the deposit address may be shown, and makes the codes to scan.
+``funding`` decides who can pay, and pays from the sandbox's faucet. ``wallet_funding`` pays from
+the wallet. Every payment is written to the journal before anything is signed.
 """

@@ -1,7 +1,9 @@
-"""The deposit of an order on screen: whether it may be paid, its code, and where the money is.
+"""Decides what the screen shows of an order's deposit: whether it may be paid, the codes to scan,
+and where the money is.
 
-Card and code follow one decision. The code contains a payment link and the plain address, made from
-the intent's frozen token and the order as released, never from a quote.
+The card and the codes follow the same decision. A code contains a payment link or the address
+alone. It is made from the token that was confirmed with the intent and from the released order,
+never from a quote.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from swapdesk.wire.orders import DisplayStatus
 
 
 class DepositPhase(Enum):
-    """Waiting shows everything, seen folds it; expired and hidden show no address at all."""
+    """How much of the deposit is shown. Waiting shows everything. Seen shows a folded card, because
+    the deposit has arrived. Expired and hidden show no address."""
 
     WAITING = "waiting"
     SEEN = "seen"
@@ -35,8 +38,9 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns the phase. HIDDEN wins if anything was refused; EXPIRED applies as soon as the
-    deadline is over, even to an order that was read only once."""
+    """Returns the phase. HIDDEN is returned while the address is withheld and the order has neither
+    ended nor received its deposit. EXPIRED is returned as soon as the deadline has passed, also if
+    the address is hidden only until the service has repeated the order."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
@@ -53,8 +57,9 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
 
 
 class DepositCode(Struct, frozen=True):
-    """``text`` is what a scanner reads. ``holds`` names parts of the payment and whether the code
-    contains them, the memo by its short word; ``by_hand`` is what the person must enter."""
+    """A code to scan. ``text`` is what a scanner reads. ``holds`` lists the parts of the payment
+    (address, amount, memo), each with whether the code contains it. ``by_hand`` lists the parts
+    that the payer has to enter."""
 
     name: str
     text: str
@@ -63,8 +68,9 @@ class DepositCode(Struct, frozen=True):
 
 
 def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple[DepositCode, ...]:
-    """The payment link, if the chain has one, then the address alone; empty unless the deposit may
-    be sent now. ``memo_word`` is the chain's short word: ``tag``, ``memo``."""
+    """Returns the codes: the payment link, if the chain has one, then the address alone. Empty
+    unless the deposit may be sent now. ``memo_word`` is the chain's short word for a memo: ``tag``,
+    ``memo``."""
     order, intent = tracked.order, tracked.intent
     if deposit_phase(tracked, now) is not DepositPhase.WAITING or intent is None:
         return ()
@@ -108,8 +114,9 @@ URGENT_SECONDS = 120
 
 
 class DepositMoney(Struct, frozen=True):
-    """``where`` follows the word Funds, ``next`` the word Next: who acts, and how. ``place`` and
-    ``brief`` are their short forms."""
+    """Where the deposit is, and who acts next. ``where`` is shown after the word Funds, and
+    ``next`` after the word Next. ``place`` and ``brief`` are their short forms. ``urgent`` is True
+    if little time is left."""
 
     where: str
     next: str
@@ -124,9 +131,10 @@ class DepositMoney(Struct, frozen=True):
 def deposit_money(
     tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
-    """Describes where the deposit is. ``begun`` is the payment in the journal
-    (:meth:`DepositWays.payment`): the service reports a deposit only once it has seen it, and
-    nobody must pay by hand what the wallet began to pay."""
+    """Returns where the deposit is and who acts next. ``begun`` is the payment in the journal, as
+    :meth:`DepositWays.payment` returns it. It is needed because the service reports a deposit only
+    after it has seen the deposit, and until then nobody must pay by hand what the wallet began to
+    pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
     waits = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT

@@ -1,10 +1,10 @@
-"""Who can pay the deposit of an order here: the profile's wallet, or the sandbox's faucet in place
-of the user's own wallet.
+"""Decides who can pay the deposit of an order at this desk: the profile's wallet, or the sandbox's
+faucet in place of the user's own wallet.
 
-The wallet pays on chains whose node the profile knows; the faucet pays everything, including chains
-that exist only in the sandbox's ledger. A payment is journaled before it leaves and made once per
-order, even after a lost answer, a restart or from a second process. Only a definite refusal frees
-it.
+The wallet pays on chains for which the profile has a node. The faucet pays on every chain of the
+sandbox, also on those that exist only in the sandbox's ledger. A payment is journaled before it is
+sent. An order is paid once, even after a lost answer, a restart or an attempt by a second process;
+it may be paid anew only if the first payment was certainly refused.
 """
 
 from __future__ import annotations
@@ -56,19 +56,20 @@ LOOK = "you: look at the order"
 
 def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
     """Returns the outcome of a payment that was not made and never will be. ``hash_`` is a
-    transaction that cost gas, or that paid the order before."""
+    transaction that failed and cost gas, or the one that had paid the order before."""
     money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
     return refused(code, Failure(reason, money, LOOK), hash_)
 
 
 def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that may have been sent; a later attempt follows the same
-    bytes."""
+    """Returns the outcome of a payment that may have been sent. A later attempt continues with the
+    same signed transaction."""
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
 class SandboxFaucet:
-    """Pays an order once; ``ledger`` has the payments of every process on this journal."""
+    """The sandbox's faucet, which pays an order once. ``ledger`` has the payments of all processes
+    that use this journal."""
 
     def __init__(self, control: SandboxControl, clock: Clock, ledger: Ledger) -> None:
         self._control = control
@@ -87,8 +88,9 @@ class SandboxFaucet:
         return left_words(before) if before is not None else None
 
     async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Outcome:
-        """Sends exactly ``inAmount`` with the deposit memo to the deposit address, from the faucet
-        or a customer's account in the sandbox. Open: under way, or possibly so."""
+        """Sends exactly ``inAmount`` with the deposit memo to the deposit address: from the
+        customer's account ``payer`` in the sandbox, or from the faucet if ``payer`` is None. The
+        outcome is open if the payment may have been sent."""
         reason = self.refusal(tracked)
         if reason is not None:
             return _unfunded(reason)
@@ -117,8 +119,8 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Commits how the payment ended; False if that was known before. If it cannot be written,
-        the payment stays sent and is not repeated."""
+        """Commits how the payment ended; returns False if that was known before. If the journal
+        cannot be written, the payment stays marked as sent and is not repeated."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)
@@ -140,7 +142,7 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Commits as done every unanswered faucet payment whose order has its deposit. Raises
+    """Commits faucet payments as done whose answer was lost and whose order has its deposit. Raises
     JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
@@ -172,7 +174,8 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
 
 
 def left_words(payment: Operation) -> str:
-    """Returns why an order is not paid beside a payment in the journal."""
+    """Returns why an order is not paid again, although the journal has ``payment`` for it
+    already."""
     if waits_for_signature(payment):
         return WAITS_FOR_SIGNATURE
     return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
@@ -182,8 +185,8 @@ PayBy = Literal["wallet", "faucet"]
 
 
 class DepositWays:
-    """``chains`` are the current nodes; ``faucet`` is the sandbox's, None live or without a
-    connection."""
+    """The ways to pay deposits here. ``chains`` returns the chains that have a node now. ``faucet``
+    returns the sandbox's faucet; None in a live profile or without a connection."""
 
     def __init__(
         self,
@@ -202,7 +205,8 @@ class DepositWays:
         self._lacks: dict[str, str] = {}
 
     def node(self, tracked: TrackedOrder) -> ChainLink | None:
-        """The node of the chain that the order is paid on, if the wallet pays there."""
+        """Returns the chain that the order is paid on, with its node; None if the wallet has no
+        node there."""
         if tracked.intent is None:
             return None
         chain = tracked.intent.token_in.chain.lower()
@@ -213,32 +217,35 @@ class DepositWays:
         return not self._live and tracked.intent is not None and self.node(tracked) is None
 
     def of(self, tracked: TrackedOrder) -> PayBy | None:
-        """Returns who pays when the key is pressed; the faucet also steps in if the wallet lacks
-        something."""
+        """Returns who pays if the user presses the key: the wallet if it has a node, or the faucet
+        if it has none or lacks something. None if neither can pay."""
         faucet = self._faucet() is not None
         if self.node(tracked) is not None and not (faucet and tracked.service_id in self._lacks):
             return "wallet"
         return "faucet" if faucet else None
 
     def missing(self, tracked: TrackedOrder) -> str | None:
-        """Returns what the wallet lacks to pay the order; None if it can pay, or never could."""
+        """Returns what the wallet needs to be able to pay the order, which is a node. None if it
+        has the node, or if the wallet cannot sign for this kind of chain."""
         intent = tracked.intent
         if intent is None or self.node(tracked) is not None or intent.token_in.kind not in KINDS:
             return None
         return f"no node of {intent.token_in.chain_name} is configured"
 
     def lacks(self, service_id: str, reason: str) -> None:
-        """Notes that the wallet cannot pay this order, so that the faucet is offered."""
+        """Records why the wallet cannot pay this order, so that the faucet is offered in its
+        place."""
         self._lacks[service_id] = reason
 
     def lack_of(self, tracked: TrackedOrder) -> str | None:
-        """Returns what the wallet lacks for this order, in sentences; None if nothing."""
+        """Returns the reason recorded with :meth:`lacks`; None if there is none."""
         return self._lacks.get(tracked.service_id)
 
     # What was paid
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why the wallet must not pay it now; None if it may, or may continue."""
+        """Returns why the wallet must not pay the order now; None if it may pay, or may continue
+        its payment."""
         payment = self.payment(tracked.service_id)
         if isinstance(payment, str):
             return payment
@@ -249,7 +256,8 @@ class DepositWays:
         return None if payment.body["by"] == "wallet" else MAY_BE_PAID
 
     def payment(self, service_id: str) -> Operation | str | None:
-        """The payment of an order in the journal; a sentence if the journal is unavailable."""
+        """Returns the payment of an order from the journal; None if there is none, and a sentence
+        if the journal is unavailable."""
         try:
             return payment_of(self._ledger, service_id)
         except JournalUnavailable as error:
@@ -257,7 +265,8 @@ class DepositWays:
             return NO_JOURNAL.cause
 
     def under_way(self, tracked: TrackedOrder) -> bool:
-        """True if the wallet began to pay it and the outcome is unknown."""
+        """True if the wallet began to pay the order and the journal does not have the payment as
+        done."""
         payment = self.payment(tracked.service_id)
         return (
             isinstance(payment, Operation)
@@ -267,8 +276,9 @@ class DepositWays:
 
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
-    """True if the wallet's own records prove that no payment of the order was ever signed. They
-    prove it only to the process that may sign; to another they may be outdated."""
+    """True if the wallet's records prove that no payment of the order was ever signed. Only the
+    process that has the wallet open for signing can prove that, because the records of any other
+    may be outdated; then False is returned."""
     if tracked is None or tracked.intent is None or not wallet.has_records:
         return False
     try:
@@ -283,8 +293,9 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
 
 
 def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:
-    """Returns how an unsettled wallet payment stands, in sentences. ``none_signed`` is by the
-    wallet's records; ``payable``: the order waits for its deposit."""
+    """Returns what is known of a wallet payment that has not ended, in sentences. ``none_signed``
+    is True if the wallet's records prove that it was not signed. ``payable`` is True if the order
+    still waits for its deposit."""
     begun = (
         f"The payment of order {payment.subject} from your wallet,"
         f" begun {payment.prepared_at:%Y-%m-%d %H:%M:%S} UTC,"

@@ -1,5 +1,5 @@
-"""Where the money is, for screens that show no single order: with the user, or also in orders that
-are under way or ended with their money stuck."""
+"""Says where the money is, for screens that show no single order: with the user, and also in orders
+that are under way or that ended with stuck money."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class Funds(Struct, frozen=True):
-    """``where`` follows the word Funds; ``short`` is for narrow screens."""
+    """Where the money is. ``where`` is shown after the word Funds; ``short`` is the text for narrow
+    screens."""
 
     where: str
     short: str
@@ -24,7 +25,7 @@ class Funds(Struct, frozen=True):
 
 AT_HOME = Funds("in your wallet.", "in your wallet.")
 NOT_READ = Funds("not looked at yet.", "not looked at yet.")
-"""The state before the journal was read."""
+"""Shown before the journal has been read."""
 
 
 def funds_now(
@@ -34,14 +35,11 @@ def funds_now(
     looked_for: int = 0,
     skipped: int = 0,
 ) -> Funds:
-    """Returns where the money is.
-
-    ``running`` are open orders by the service; None before it answered, when the journal knows
-    which were open, and a waiting order may have its deposit by now. ``journaled`` is None before
-    the journal is open. ``stranded`` counts ended orders that need their owner; ``looked_for``
-    counts unpaid creates with an unknown outcome; ``skipped`` counts unreadable orders of the
-    service.
-    """
+    """Returns where the money is. ``running`` are the service's open orders; None before the
+    service answered. ``journaled`` is the same from the journal, None before the journal is open;
+    it is used without an answer, so an order that waits there may have got its deposit meanwhile.
+    ``stranded`` counts ended orders whose owner has to act. ``looked_for`` counts unpaid creates
+    with an unknown outcome. ``skipped`` counts orders of the service that cannot be read."""
     if running is not None:
         funds = funds_of(running, stranded)
         more = ""

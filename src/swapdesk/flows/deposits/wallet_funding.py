@@ -1,14 +1,16 @@
 """Pays the deposit of an order from the profile's wallet: once, exactly, and in time.
 
-A session finds the account that pays, fills it in the sandbox, and says exactly what it lacks. The
-promise is made from the locked intent and the journaled order; the amount is ``inAmount`` as
-returned (contract 7.13). The payment is journaled before it is signed, and in the wallet's records
-before a byte leaves. A later run sends on what was signed, gives up what never left once the order
-may no longer be paid, and signs nothing a second time.
+A session finds the account that pays, fills it if it is in the sandbox, and says exactly what is
+missing. The promise, which tells the wallet what it may sign, is made from the confirmed intent and
+the journaled order. The amount is ``inAmount`` as the service returned it (contract 7.13).
 
-A Solana transfer names a block and can be executed for about a minute after it. One that grew too
-old is built on a newer block and reviewed again. Failed writes after the beginning are only logged:
-an entry that stays open pays nothing twice.
+The payment is in the journal before it is signed, and the signed transaction is in the wallet's
+records before it is sent. A later run sends what was signed. It gives up a transaction that was
+never sent if the order may not be paid any more. It never signs a second one.
+
+A Solana transfer names a recent block and can be executed only for about a minute after that block.
+A transfer that became too old is built on a newer block and reviewed again. Failed writes after the
+signature are only logged, because an entry that stays open pays nothing twice.
 """
 
 from __future__ import annotations
@@ -96,7 +98,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TRANSFER = "0xa9059cbb"
-"""Selector of ``transfer(address,uint256)``; the agent decodes the call itself."""
+"""The first bytes of a call to ``transfer(address,uint256)`` of a token contract. The wallet agent
+decodes the call itself."""
 
 
 def kind_of(tracked: TrackedOrder) -> Kind | None:
@@ -106,8 +109,8 @@ def kind_of(tracked: TrackedOrder) -> Kind | None:
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """The promise of the deposit; ``coin_price`` is dollars per coin of the paying chain. Raises
-    NotAgreed."""
+    """Returns the promise for the wallet: the deposit to pay and its limits. ``coin_price`` is in
+    US dollars per coin of the paying chain. Raises NotAgreed if the order cannot be paid."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
         raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
@@ -152,7 +155,8 @@ def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal
 
 
 def check_payable(promise: Promise) -> None:
-    """Raises NotAgreed if no transfer on the promised chain can pay it."""
+    """Raises NotAgreed if no transfer can make the payment: the order asks for a memo, which
+    transfers on its chain cannot carry."""
     if promise.deposit is not None and promise.deposit.tag and promise.chain_id is not None:
         raise NotAgreed(
             "The order asks for a memo, which no transfer on its chain can carry.", NOT_PAYABLE
@@ -160,7 +164,8 @@ def check_payable(promise: Promise) -> None:
 
 
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """The transfer on an EVM chain; the agent builds those on Solana. Raises NotAgreed."""
+    """Returns the transfer to sign on an EVM chain. Raises NotAgreed for other chains; on Solana
+    the wallet agent builds the transfer."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
         raise NotAgreed("The order is not paid on an EVM chain.", NOT_PAYABLE)
@@ -179,9 +184,11 @@ def _spelled(address: str, kind: str) -> str:
 
 
 TOO_OLD = "BLOCKHASH_OLD"
-"""The gate's code for a Solana transaction that may not be executed in time."""
+"""The wallet agent's code for a Solana transaction that is so old that it may not be executed in
+time."""
 MOST_UNSEEN = 3
-"""Number of times that a transfer is built again because it grew too old before anybody saw it."""
+"""Number of times that a transfer is built again because it became too old before the trader saw
+its review."""
 
 
 async def signed_transfer(
@@ -193,9 +200,9 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """Has the promised transfer signed. ``look`` shows a review; ``refusal`` says why the order
-    must not be paid any more. Raises NotAgreed, NotSignable and WalletError; then nothing was
-    signed."""
+    """Has the promised transfer reviewed and signed. ``look`` shows a review to the trader;
+    ``refusal`` returns why the order must not be paid any more, or None. Raises NotAgreed,
+    NotSignable and WalletError; nothing was signed then."""
     seen = over = False
     unseen = 0
 
@@ -235,8 +242,9 @@ async def signed_transfer(
 
 
 class PaymentEntry(ActEntry):
-    """The payment of an order from an account; ``earlier`` is an unfinished one, which is
-    continued. Failed writes after the signature are only logged."""
+    """The journal's entry for the payment of an order from an account. ``earlier`` is a payment
+    that has not ended and is continued; None for a new one. Failed writes after the signature are
+    only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
@@ -247,8 +255,9 @@ class PaymentEntry(ActEntry):
         """True once this run asked the wallet to sign."""
 
     def asks(self) -> None:
-        """Commits that the wallet is asked to sign now; begins a payment that was refused meanwhile
-        anew. Raises ClaimTaken and JournalUnavailable; then nothing is signed."""
+        """Commits that the wallet is asked to sign now. If the payment was refused meanwhile, a new
+        payment is begun. Raises ClaimTaken and JournalUnavailable; the wallet must not be asked
+        then."""
         act = self._begun
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
@@ -258,7 +267,8 @@ class PaymentEntry(ActEntry):
         self.asked = True
 
     def unsigned(self) -> None:
-        """Commits that the wallet signed nothing, by its own records. Raises JournalUnavailable."""
+        """Commits that nothing was signed, which the wallet's records have shown. Raises
+        JournalUnavailable."""
         with self._ledger.transaction():
             stands = self._ledger.get(self._begun.id)
             if stands is not None and stands.hash is None:
@@ -278,7 +288,7 @@ class PaymentEntry(ActEntry):
 
 
 LEAST_LEFT = timedelta(seconds=30)
-"""Nothing leaves for an order that waits for less than this."""
+"""An order that waits for its deposit no longer than this is not paid any more."""
 NOT_PAYABLE, PAID_BEFORE, TAKEN_BACK = "NOT_PAYABLE", "PAID_BEFORE", "TAKEN_BACK"
 PAID = "on its way to the venue, or there"
 _TAKEN_BACK = (
@@ -288,8 +298,9 @@ _TAKEN_BACK = (
 
 
 class WalletFunding(Struct, frozen=True):
-    """``current`` returns an order's newest state; ``look`` shows the review of the transfer.
-    ``service_clock`` is the service's, None if it is ``clock``."""
+    """Pays deposits from the wallet. ``current`` returns the newest state of an order; ``look``
+    shows the review of the transfer and returns the trader's answer. ``service_clock`` is the
+    service's clock; None if ``clock`` is that."""
 
     client: WalletClient
     journal: Journal
@@ -307,8 +318,8 @@ class WalletFunding(Struct, frozen=True):
     async def fund(
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
     ) -> Outcome:
-        """Pays ``inAmount`` to the deposit address from an account of that chain, or continues the
-        payment that was begun. Raises WalletError for failures before a signature."""
+        """Pays ``inAmount`` to the deposit address from ``account``, or continues the payment that
+        was begun. Raises WalletError if the wallet fails before a signature."""
         try:
             ledger = self.journal.ledger
             earlier = payment_of(ledger, tracked.service_id)
@@ -329,8 +340,8 @@ class WalletFunding(Struct, frozen=True):
             return _paid_by(error.holder)
 
     async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
-        """The outcome of an order that something else paid, or may have paid; None otherwise. Needs
-        no key, so it is known even while another desk has them. Raises WalletError."""
+        """Returns the outcome if the order has been paid already, or may have been; None otherwise.
+        No key is needed, so this works even while another desk has the keys. Raises WalletError."""
         try:
             earlier = payment_of(self.journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
@@ -338,12 +349,13 @@ class WalletFunding(Struct, frozen=True):
             return refused("NO_JOURNAL", NO_JOURNAL)
 
     async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
-        """The signed transaction that pays this order or still may. Raises WalletError."""
+        """Returns the signed transaction that paid this order or still may; None if there is none.
+        Raises WalletError."""
         return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
-        """True if its payment was cancelled: the wallet signs no second one for the same
-        confirmation. Raises WalletError."""
+        """True if the order's payment was cancelled on its chain. The wallet does not sign another
+        payment for the same confirmation. Raises WalletError."""
         signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(transaction.executed for transaction in signed)
 
@@ -384,8 +396,9 @@ class WalletFunding(Struct, frozen=True):
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why the order must not be paid in its present state. Its deadline is by the
-        service's clock; setting the local clock back gains nothing."""
+        """Returns why the order must not be paid in its newest state; None if it may be. The
+        deadline is compared with the later of the service's clock and the local clock, so that
+        setting the local clock back does not extend it."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
         newest = self.current(tracked.service_id) or tracked
         reason = not_payable(newest, now)
@@ -401,8 +414,9 @@ class WalletFunding(Struct, frozen=True):
     async def _looked(
         self, tracked: TrackedOrder, review: Review, entry: PaymentEntry
     ) -> Agreed | None:
-        """Returns the trader's answer, unless the order changed during the review. The journal says
-        that the wallet may have signed from here on, and not before."""
+        """Shows the review and returns the trader's answer. Raises NotAgreed if the order changed
+        during the review. If the trader agrees, the journal records from then on that the wallet
+        may have signed."""
         # It is shown once more because the wallet refused to sign what had changed under it, or
         # because an earlier run ended once it had asked: only where nobody else has the wallet,
         # who may be signing it now, do its records prove that nothing was signed.
@@ -422,7 +436,8 @@ class WalletFunding(Struct, frozen=True):
     async def _followed(
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> Outcome:
-        """Sends the bytes while the order waits for them, and waits for their end."""
+        """Sends the signed transaction while the order waits for it, follows it to its end, and
+        returns the outcome."""
         delivered = await self._transactor.follow(
             signed, entry, wanted=lambda: self._refusal(tracked) is None
         )
@@ -483,8 +498,9 @@ ELSEWHERE = "you: fill it, or pay from another"
 
 
 def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
-    """Phrases the outcome for screens, whose keys act next. ``faucet``: the sandbox's pays what the
-    wallet cannot; ``unsigned``: the wallet was not asked to sign."""
+    """Returns the outcome in words for a screen, where the next act is a key. ``faucet`` is True if
+    the sandbox's faucet can pay what the wallet cannot. ``unsigned`` is True if the wallet was not
+    asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
@@ -523,7 +539,7 @@ def _intent(tracked: TrackedOrder) -> Intent:
 
 
 def _pays(session: DepositSession) -> tuple[Decimal, str]:
-    """The amount that the order asks for."""
+    """Returns the amount to pay, and the order in words: ``order m1Xc7D``."""
     asked = session.about.order.in_amount
     amount = _intent(session.about).amount_in if asked is None else asked
     return amount, f"order {session.about.short_id}"
@@ -550,8 +566,9 @@ OTHER_DESK = "Another desk has the wallet: sign there, or close it."
 
 
 def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
-    """Returns why this account cannot pay the order, in sentences; None if nothing is known against
-    it. ``coin`` is the symbol of the gas coin. The review judges the gas itself."""
+    """Returns why the account cannot pay the order, in sentences; None if no reason is known.
+    ``coin`` is the symbol of the coin that pays gas. Whether the gas suffices is only judged by the
+    review."""
     intent, amount = tracked.intent, tracked.order.in_amount
     if intent is None or amount is None:
         return "The order does not say what is to be paid."
@@ -646,7 +663,7 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
 
 
 async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome:
-    """The paying account, or the outcome that says what it lacks."""
+    """Returns the account that pays; if it lacks something, returns the outcome that says what."""
     token = desk.catalog.token(_intent(session.about).token_in.id)
     if token is None:
         return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
@@ -679,8 +696,9 @@ DEPOSIT = SigningKind[TrackedOrder](
 def begin_deposit(
     running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
 ) -> DepositSession:
-    """Begins the session of a payment that was asked for, or that an earlier run left open. Raises
-    ValueError for an order that was not confirmed here."""
+    """Begins the session of a payment. ``asked`` is True if the user asked for the payment, and
+    False if an earlier run left it open. Raises ValueError for an order that was not confirmed
+    here."""
     intent = tracked.intent
     if intent is None:
         raise ValueError("the order was not confirmed at this desk")
@@ -696,7 +714,8 @@ def begin_deposit(
 
 
 def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
-    """Begins sessions for open payments that nobody here works on. Raises JournalUnavailable."""
+    """Begins sessions for the open payments that this process is not working on, and returns them.
+    Raises JournalUnavailable."""
     sessions = []
     for act in unanswered(running.desk.journal.ledger):
         by_wallet = act.body.get("by") == "wallet"

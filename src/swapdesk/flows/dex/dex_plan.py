@@ -1,8 +1,10 @@
-"""What a swap on chains takes: the service's plan, the wallet's promise, the call to sign.
+"""Finds out what a swap on chains takes: the service's plan of it, the promise to the wallet, and
+the transactions to sign.
 
-The plan is asked before the swap is confirmed (contract 10.3); asking changes nothing and its
-answer is only shown. The promise is the intent in the agent's terms. The call for an order or
-approval is compared with what was confirmed; nonce, gas and type are the agent's.
+The plan is asked for before the swap is confirmed (contract 10.3). Asking changes nothing, and the
+answer is only shown. The promise tells the wallet agent what was confirmed, so that the agent can
+refuse to sign anything else. A transaction from the service is compared with the promise; its
+nonce, gas and type are chosen by the agent.
 """
 
 from __future__ import annotations
@@ -25,31 +27,37 @@ from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.encoding.time_range import LATEST, within_range
 
 PERMIT, ORDER = "permit", "order"
-"""A permit only allows a token to be taken; an order is settled by the venue itself."""
+"""Kinds of documents to sign. A permit only allows a token to be taken. An order is executed by the
+venue, which then sends the transaction itself."""
 _WITH_ORDER = frozenset({"PermitWitnessTransferFrom", "PermitBatchWitnessTransferFrom"})
-"""Permits of Permit2 that include the order."""
+"""Documents that are named as permits (of the contract Permit2) and contain an order too, so they
+count as orders."""
 
 
 def signature_kind(document: Mapping[str, Any]) -> str:
-    """:data:`PERMIT` or :data:`ORDER`, by the primary type of the typed data."""
+    """Returns :data:`PERMIT` or :data:`ORDER`, by the primary type of the document, which is
+    EIP-712 typed data."""
     name = str(document.get("primaryType") or "")
     return PERMIT if name.startswith("Permit") and name not in _WITH_ORDER else ORDER
 
 
 MOST_APPROVALS = 4
-"""At most a reset and an approval, each for a token and for an intermediate contract."""
+"""Largest number of approvals in a swap: a reset and an approval for the token, and the same for an
+intermediate contract."""
 MOST_STEPS = 8
-"""Most signatures of a chain, and most chains of a swap."""
+"""Largest number of signatures in a chain of signatures, and of such chains in a swap."""
 
 
 RESET_FIRST = ("1/2 reset", "2/2 approve")
-"""Two approvals, for tokens whose allowance must be reset before it changes."""
+"""The two approval steps of a token whose allowance must be set to zero before it can be
+changed."""
 
 
 class SwapPlan(Struct, frozen=True):
-    """``approvals`` are transactions that come first; ``signatures`` are the kinds of documents to
-    sign, in order, empty if a kind is unknown. ``allows``: the venue takes the token; on Solana
-    both sides pay in one transaction and nothing is allowed before."""
+    """What a swap takes. ``approvals`` is the number of approval transactions that come first.
+    ``signatures`` are the kinds of the documents to sign, in order; a kind is empty if it is not
+    known yet. ``allows`` is False on Solana, where the swap is one transaction in which both sides
+    pay, so that the venue needs no permission to take the token."""
 
     approvals: int = 0
     signatures: tuple[str, ...] = ()
@@ -57,14 +65,14 @@ class SwapPlan(Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """True if the venue, as far as is known, sends the transaction, as it does after a signed
-        order."""
+        """True if the venue is expected to send the transaction, as it does after an order was
+        signed."""
         return bool(self.signatures) and self.signatures[-1] != PERMIT
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The steps: ``allowance ok``, ``sign 1/2 permit``, ``sign 2/2 order``, ``settle``,
-        ``confirm``."""
+        """The steps in words, such as ``allowance ok``, ``sign 1/2 permit``, ``sign 2/2 order``,
+        ``settle``, ``confirm``."""
         total = len(self.signatures)
         allowance: tuple[str, ...] = ("approve",) if self.approvals else ("allowance ok",)
         if self.approvals > 1:
@@ -77,7 +85,7 @@ class SwapPlan(Struct, frozen=True):
 
 
 AT_ONCE = SwapPlan(allows=False)
-"""The plan of a swap that is one transaction."""
+"""The plan of a swap that is one transaction without any permission or document."""
 
 
 async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
@@ -87,8 +95,8 @@ async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
 
 
 async def missing_permission(api: PartnerApi, request: ApproveRequest) -> ApproveAnswer:
-    """Asks what must be approved or signed. Raises ClientError, never OutcomeUnknown: asking
-    creates nothing, even if the answer is lost."""
+    """Asks the service what must be approved or signed. Raises ClientError. OutcomeUnknown is never
+    raised, because the request creates nothing, so that a lost answer leaves nothing unknown."""
     try:
         return await api.dex_approve(request)
     except OutcomeUnknown as lost:
@@ -111,12 +119,13 @@ def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
 
 
 class NoDexSwap(ValueError):
-    """The intent is no on-chain swap, or one that cannot be promised."""
+    """Raised if the intent is not an on-chain swap, or is one whose chain the wallet cannot sign
+    for."""
 
 
 def promise_of(intent: Intent) -> Promise:
-    """The promise of what was confirmed. Raises NoDexSwap, and NumberError if an amount has more
-    digits than its token."""
+    """Returns the promise for the wallet: what a transaction of this swap may pay and must bring.
+    Raises NoDexSwap, and NumberError if an amount has more decimals than its token."""
     agreed = intent.dex
     if intent.route != "dex" or agreed is None:
         raise NoDexSwap("this was not confirmed as an on-chain swap")
@@ -152,11 +161,13 @@ def _asset(token: TokenFacts) -> Asset:
 
 
 _PLAIN_KINDS = frozenset({0, 1, 2})
-"""Legacy, access list and EIP-1559 transactions: they state equally who is paid."""
+"""Transaction types that may be signed: legacy, access list and EIP-1559. In all three the same
+fields say who is paid."""
 
 
 def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayload:
-    """The order's call to sign. Raises NotThisSwap."""
+    """Returns the transaction to sign, as ``told`` (the order's metadata) describes it. Raises
+    NotThisSwap if it does not belong to the promise."""
     to, data = told.get("to"), told.get("data")
     if not isinstance(to, str) or not isinstance(data, str):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -177,7 +188,8 @@ def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayl
 
 
 def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
-    """An approval's call to sign. Raises NotThisSwap."""
+    """Returns the transaction of an approval, to be signed. Raises NotThisSwap if it does not
+    belong to the promise."""
     chain = approval.from_chain
     if chain.chain_id is not None:
         _on_chain(chain.chain_id, promise)
@@ -191,7 +203,8 @@ def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
 
 
 def deadline_of(told: Mapping[str, Any]) -> datetime:
-    """When the transaction can be executed last; far in the future if unstated."""
+    """Returns until when the order's transaction can be executed. If ``told`` (the order's
+    metadata) states no time, the result is far in the future."""
     seconds = whole(told.get("deadline"))
     try:
         if seconds is not None:

@@ -1,17 +1,17 @@
-"""A swap on chains from its confirmation to the venue's turn: one intent, one order, one payment.
+"""Carries out a swap on chains, from its confirmation until the service has been told of its
+transaction.
 
-Approve or sign what is missing, create the order, send its transaction, tell the service. Every
-step is journaled before it is done, so :meth:`DexSwapFlow.take_on` continues wherever an earlier
-run stopped. The report to the service is repeated with the same hash (contract 10.10).
+The steps are: approve or sign what is missing, create the order, send its transaction, tell the
+service. Every step is journaled before it is done, so :meth:`DexSwapFlow.take_on` can continue
+where an earlier run stopped. The service is always told the same hash (contract 10.10). It is asked
+what must be approved or signed until no approval is missing (contract 10.3). Approvals are executed
+one after the other. A chain of signatures must advance by one step each time.
 
-The service repeats what must be approved or signed until nothing is missing (contract 10.3).
-Approvals are mined one after the other; a chain of signatures advances by one step and ends. The
-agent's records decide: a transaction found there is sent again unchanged, never built anew, and a
-document that changed ends the swap.
-
-Every end is committed, and says the cause, where the money is and who acts next. A swap that may
-still have a result stays open in the journal and is continued later. A dry run goes up to the first
-signature and journals, creates, signs and sends nothing.
+The wallet agent's records decide what was signed. A transaction found there is sent again unchanged
+and never built anew, and a document that changed ends the swap. Every outcome says the cause, where
+the money is and who acts next. A swap that may still have a result stays open in the journal and is
+continued later. A dry run stops before the first signature, and journals, creates, signs and sends
+nothing.
 """
 
 from __future__ import annotations
@@ -122,21 +122,24 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 CONFIRMATIONS_ASKED = 5
-"""Number of times that a run reports a transaction that the service does not see yet."""
+"""Number of times that one run tells the service of a transaction that the service does not see
+yet."""
 ATTEMPTS = 3
-"""Number of attempts for a call that changes nothing, or nothing twice."""
+"""Number of attempts for a request that may safely be repeated."""
 AFTER_QUOTE = timedelta(hours=1)
-"""Longest time after its quote in which an order's transaction may be signed, whatever the order
-says."""
+"""Longest time after the end of the quote in which an order's transaction may be signed, even if
+the order states a later deadline."""
 TOO_LATE = timedelta(seconds=5)
-"""An unsent transaction that expires sooner than this would be executed in vain."""
+"""A transaction that was not sent and expires within this time is given up, because it could not be
+executed in time."""
 
 T = TypeVar("T")
 
 
 AGAIN = f"you: {QUOTE_AGAIN}"
 AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
-"""Refusals that keep the step open because the swap can continue later; others end it."""
+"""Codes of the wallet's refusals after which the swap stays open, because it can continue later.
+Any other refusal ends the swap."""
 GOES_ON = "the desk: it goes on where it stopped when it is started again"
 
 
@@ -145,13 +148,13 @@ def on_its_way(hash_: str) -> str:
 
 
 def signed_away(hash_: str) -> str:
-    """Returns the words for money that was signed for and may have been sent: only the chain can
-    tell."""
+    """Returns where the money is, in words, after the user signed the transaction ``hash_``: in the
+    wallet until the transaction is executed."""
     return f"in your wallet until transaction {hash_}, which you signed, is executed"
 
 
 class SwapStopped(Exception):
-    """Ends the work on a swap, at any point."""
+    """Raised to end this run of a swap; ``outcome`` is what the run reports."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome.code)
@@ -171,7 +174,8 @@ def whereabouts(intent: Intent, ledger: Ledger) -> str:
 
 
 def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
-    """Returns where the money is while nothing was paid, and who may take it."""
+    """Returns where the money is as long as nothing was paid, and who may take it because of
+    approvals or signatures."""
     return wallet_money(intent, acts_of(ledger, intent.id))
 
 
@@ -180,7 +184,8 @@ def _with_venue(intent: Intent, hash_: str) -> str:
 
 
 class DexSwapFlow(Struct, frozen=True):
-    """``look`` shows each review and returns the trader's answer; ``watch`` hears the progress."""
+    """Carries out swaps on chains. ``look`` shows the trader what is to be signed and returns the
+    answer; ``watch`` is notified of progress."""
 
     api: PartnerApi
     exchange: ExchangeFlow
@@ -192,7 +197,8 @@ class DexSwapFlow(Struct, frozen=True):
     watch: Watch = field(default_factory=Watch)
 
     async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """Carries out a new swap; ``plan`` as confirmed, if it was known. Raises NoDexSwap."""
+        """Carries out a new swap. ``plan`` is the plan that was shown at the confirmation; None if
+        it was not known then. Raises NoDexSwap."""
         promise_of(intent)
         if intent.id in self.exchange.running:
             return refused("ALREADY_ASKED", ALREADY_ASKED)
@@ -211,7 +217,8 @@ class DexSwapFlow(Struct, frozen=True):
         return await self._run(intent)
 
     async def take_on(self, intent: Intent) -> Outcome | None:
-        """Continues a swap that an earlier run left open; None while another desk does."""
+        """Continues a swap that an earlier run left open. Returns None if the swap is already being
+        worked on, here or by another desk."""
         try:
             if intent.id in self.exchange.running:
                 return None
@@ -233,11 +240,13 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(ActEntry):
-    """A transaction or document of a swap, as a child of its create."""
+    """The journal's entry for one transaction or document of a swap. It is a child operation of the
+    swap's create."""
 
     def done(self, hash_: str) -> None:
-        """Commits that the part was executed. If it was refused before, it gets an operation of its
-        own, so that it is never shown as something that cannot be executed any more."""
+        """Commits that the part was executed. If the part was recorded as refused before, a new
+        operation records the execution, so that the journal does not show an executed transaction
+        as refused."""
         with self._ledger.transaction():
             super().done(hash_)
             part = self._act and self._ledger.get(self._act.id)
@@ -269,27 +278,28 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Commits the next part of a swap. A part that an earlier run prepared and never signed gives
-    way."""
+    """Commits the next part of a swap. Parts that an earlier run prepared and never signed are
+    refused first."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Commits that the prepared parts of a swap are never signed. Signed ones may still be executed
-    and stay open."""
+    """Refuses the parts of a swap that were prepared and never signed, so that none of them is
+    signed later. Signed parts stay open, because they may still be executed."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
             ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
 
 
 _NOTHING = "0" * 64
-"""The amount of an approval is the last word of its data."""
+"""End of the data of an approval that sets the allowance to zero: the amount is the last 32
+bytes."""
 
 
 class _Work:
-    """One run of one swap."""
+    """One run of one swap, from the first missing step to an outcome."""
 
     def __init__(self, flow: DexSwapFlow, intent: Intent) -> None:
         self._flow = flow
@@ -298,7 +308,7 @@ class _Work:
         self._promise = promise_of(intent)
         self._transactor = Transactor(flow.wallet, flow.clock, flow.pace, flow.look, flow.watch)
         self._order_id: str | None = None
-        """The order's id, once there is one."""
+        """The id of the swap's order; None until the order is created."""
 
     async def done(self) -> Outcome:
         try:
@@ -324,7 +334,7 @@ class _Work:
             return self._ended_by(stop)
 
     async def _ordered(self) -> Order:
-        """The order of this swap, created now or before."""
+        """Returns the order of this swap: the one created earlier, or a new one."""
         create = self._ledger.get(self._intent.id)
         if create is not None and create.subject is not None:
             return await self._again(create.subject)
@@ -342,7 +352,8 @@ class _Work:
         return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
 
     async def _again(self, service_id: str) -> Order:
-        """The journaled order; what to send is read from the service if it is missing."""
+        """Returns the order from the journal; from the service if the journal lacks the metadata
+        that says what to send."""
         self._order_id = service_id
         tracked = self._flow.journal.orders.get(service_id)
         if tracked is not None and tracked.order.metadata is not None:
@@ -373,7 +384,8 @@ class _Work:
     # The transaction of the order
 
     async def _executed(self, order: Order) -> str | None:
-        """The hash of the order's executed transaction; None if the venue settles."""
+        """Returns the hash of the order's transaction once it was executed. Returns None if the
+        venue sends the transaction itself. Raises SwapStopped if it failed or was not sent."""
         signed = await self._kept(order)
         if signed is None:
             instruction = told_by(order)
@@ -401,8 +413,9 @@ class _Work:
         raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """The order's transaction in the wallet's records, whatever the service says by now; None
-        if there is none. One that nobody has seen and that would be too late is given up."""
+        """Returns the order's transaction from the wallet's records, which count whatever the
+        service says now; None if there is none. A transaction that was never sent and would be too
+        late is given up, and SwapStopped is raised."""
         kept = [
             transaction
             for transaction in await self._signed(Purpose.SWAP)
@@ -432,8 +445,8 @@ class _Work:
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """Extends the time to sign: an order exists, so its transaction may be signed until then
-        and the quote's end no longer counts; at most :data:`AFTER_QUOTE` after it."""
+        """Allows signing until ``until`` instead of the end of the quote, because the order exists
+        now. The new end is at most :data:`AFTER_QUOTE` after the end of the quote."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -447,15 +460,16 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """The journal's entry: the ``part`` of an earlier run, or one that it begins."""
+        """Returns the journal's entry for a step: ``part`` if an earlier run began it, else an
+        entry that begins a new part."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
     async def _sign(
         self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
     ) -> SignedTransaction:
-        """Has a transaction signed; its bytes may then leave (:meth:`_settle`). Raises NotSignable
-        and NotAgreed."""
+        """Asks for a signature of a transaction and returns the signed transaction, which
+        :meth:`_settle` then sends. Raises NotSignable and NotAgreed."""
         entry = self._entry(kind, {"digest": digest}, **result)
         return await self._transactor.confirm(
             entry, lambda: self._transactor.agree(payload, self._promise)
@@ -464,14 +478,16 @@ class _Work:
     async def _settle(
         self, signed: SignedTransaction, kind: Kind, until: datetime | None = None
     ) -> SignedTransaction:
-        """Sends the same bytes until they are final, or until a replacement with a higher fee is
-        executed. Raises StillOpen if time runs out, and Refused if the node rejects them."""
+        """Sends the signed transaction until its outcome is final, and returns it. If a replacement
+        with a higher fee was executed, returns the replacement. Raises StillOpen if time runs out,
+        and Refused if the node rejects the transaction."""
         part = newest_part(self._ledger, self._intent.id, kind)
         entry = self._entry(kind, {"digest": ""}, part=part)
         return await self._transactor.settle(signed, entry, until=until)
 
     async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Repeats a call that changes nothing, or nothing twice, until it is answered."""
+        """Makes a request that may safely be repeated, at most :data:`ATTEMPTS` times, until it is
+        answered."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await call()
@@ -485,8 +501,8 @@ class _Work:
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Approves and signs everything missing; returns the signatures for the create. Nothing on
-        Solana, where both sides pay in the order's transaction."""
+        """Makes all missing approvals and signatures, and returns the signatures, which the create
+        has to contain. Empty on Solana, where the order's transaction needs no permission."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -513,13 +529,14 @@ class _Work:
         return [await self._chain(first) for first in missing.signatures]
 
     def _broken(self, what: str) -> SwapStopped:
-        """The failure of a service whose required approvals or signatures make no progress."""
+        """Returns the end of a swap for which the service asks for approvals or signatures that
+        lead nowhere. ``what`` says what is wrong."""
         cause = f"The service contradicts itself: {what}."
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns what the transaction was signed for; the newest part's kind if no part has the
-        hash yet."""
+        """Returns whether the transaction was signed to approve or to reset. If no part has its
+        hash yet, the kind of the newest part is returned."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -542,7 +559,8 @@ class _Work:
             raise SwapStopped(self._end("APPROVAL_FAILED", cause))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
-        """Signs from the first step to the last; the last signature is the one that counts."""
+        """Signs every document of a chain, in order, and returns the last signature, which is the
+        one that the create needs."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -572,7 +590,7 @@ class _Work:
             requirement = after
 
     async def _given(self, requirement: SignatureRequirement) -> GivenSignature:
-        """The signature of a step, made now or journaled."""
+        """Returns the signature of one step: the journaled one, or a new one."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(requirement)
         before = newest_part(self._ledger, self._intent.id, "sign", name)
@@ -589,8 +607,8 @@ class _Work:
         return _given(requirement, signature.signature)
 
     def _goes_on(self, requirement: SignatureRequirement) -> bool:
-        """True if another signature follows in the chain of signatures. Raises SwapStopped if the
-        chain ends too early or never, and NotThisSwap."""
+        """True if another document of the chain has to be signed after this one. Raises SwapStopped
+        if the step and its number of steps contradict one another, and NotThisSwap."""
         last = requirement.step + 1 == requirement.total_steps
         if not _chained(requirement):
             if not last:
@@ -603,8 +621,8 @@ class _Work:
     # What the service is told
 
     async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
-        """Confirms to the service, always with the same hash; a service that knows it already is
-        content."""
+        """Tells the service that the swap was sent, always with the same hash. If the service
+        answers that it has been told already, that counts as success."""
         ledger, intent_id = self._ledger, self._intent.id
         with ledger.transaction():
             confirm = newest_part(ledger, intent_id, "confirm")
@@ -634,8 +652,8 @@ class _Work:
         return replace(self._open(code, cause, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
-        """Reports a refused confirmation, which is not final if money left: the service may see it
-        later."""
+        """Returns the outcome if the service refused to be told of the swap. The swap stays open if
+        a transaction was sent, because the service may see the transaction later."""
         code = refused.code or f"HTTP_{refused.status}"
         cause = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
@@ -654,7 +672,7 @@ class _Work:
     # How it ends or stops
 
     def _ended_by(self, stop: Exception) -> Outcome:
-        """The outcome of a stop."""
+        """Returns the outcome for the exception that stopped the run."""
         match stop:
             case SwapStopped():
                 return stop.outcome
@@ -681,7 +699,7 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Ends a swap for which nothing was paid; committed before it is returned."""
+        """Ends a swap for which nothing was paid, commits that, and returns the outcome."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -695,7 +713,7 @@ class _Work:
         next_: str = AGAIN,
         hash_: str | None = None,
     ) -> Outcome:
-        """Ends a swap in which nothing was swapped."""
+        """Returns the outcome of a swap that ended without swapping anything."""
         failure = Failure(cause, money or self._money(), next_)
         return replace(refused(code, failure, hash_), order_id=self._order_id)
 
@@ -707,12 +725,13 @@ class _Work:
         next_: str = GOES_ON,
         hash_: str | None = None,
     ) -> Outcome:
-        """The outcome of a swap that the journal can continue."""
+        """Returns the outcome of a swap that stays open and can be continued later."""
         failure = Failure(cause, money or self._whereabouts(), next_)
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """Commits that the open part and the swap are over. False if the part is done already."""
+        """Commits that the open part, and with it the swap, is refused. Returns False if the part
+        is done already."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -730,13 +749,13 @@ class _Work:
         return whereabouts(self._intent, self._ledger)
 
     def _paid_money(self, hash_: str | None) -> str:
-        """Returns where the money is once the order's transaction was executed, or the venue
-        settles it."""
+        """Returns where the money is after the order's transaction was executed. ``hash_`` is None
+        if the venue sends the transaction itself."""
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
-        """The outcome of a wallet failure: later if it is gone, locked or without its chain; any
-        other refusal ends the swap unsigned."""
+        """Returns the outcome of a wallet failure. The swap stays open if the wallet is missing,
+        locked, read only or without its chain; any other refusal ends the swap."""
         cause = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
@@ -761,7 +780,8 @@ class _Work:
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
-    """The document as received, for the agent to judge. Raises NotThisSwap."""
+    """Returns the document to sign as it was received; the wallet agent judges it. Raises
+    NotThisSwap."""
     permits = signature_kind(requirement.data) == PERMIT
     return TypedDataPayload(
         Purpose.APPROVE if permits else Purpose.ORDER,
@@ -777,8 +797,8 @@ def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
 
 
 def _chained(requirement: SignatureRequirement) -> bool:
-    """True if another signature follows. Raises NotThisSwap for any other type, after which the
-    next step would be unknown."""
+    """True if the document belongs to a chain of signatures, False if it is signed alone. Raises
+    NotThisSwap for any other type, because the next step would not be known."""
     kind = requirement.type.lower()
     if kind not in tuple(SignatureType):
         what = f"a signature of the type {requirement.type}, which this desk does not know"
@@ -800,8 +820,8 @@ _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
-    """The transaction to sign, from hexadecimal (contract 10.8) or, as in bundles, base64. Raises
-    NotThisSwap."""
+    """Returns the Solana transaction to sign, which the order gives in hexadecimal (contract 10.8)
+    or in base64, as bundles do. Raises NotThisSwap."""
     data = told.get("data")
     if not isinstance(data, str) or not data:
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -822,7 +842,8 @@ def _octets(data: str) -> bytes:
 
 
 def _height(told: Mapping[str, Any]) -> int | None:
-    """The last block height at which it can be executed, if the service says so."""
+    """Returns the last block height at which the transaction can be executed; None if the service
+    does not state it."""
     text = str(told.get("lastValidBlockHeight", ""))
     return int(text) if _HEIGHT.fullmatch(text) else None
 
@@ -835,7 +856,8 @@ LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
 class ShownPayload(Struct, frozen=True):
-    """``data`` is 0x-hex of a transaction, or the EIP-712 document; ``value`` is in wei."""
+    """What would be signed, as JSON. ``data`` is the transaction's data in 0x-hex, or the EIP-712
+    document. ``value`` is in wei."""
 
     kind: Literal["transaction", "typedData"]
     purpose: Purpose
@@ -851,7 +873,8 @@ class ShownPayload(Struct, frozen=True):
 
 
 class DryStep(Struct, frozen=True):
-    """One payload that would be signed. ``review`` is None if ``unjudged`` says why."""
+    """One transaction or document that would be signed. ``review`` is the wallet's judgement; None
+    if ``unjudged`` says why there is none."""
 
     name: str
     payload: ShownPayload
@@ -860,8 +883,8 @@ class DryStep(Struct, frozen=True):
 
 
 class DryRun(Struct, frozen=True):
-    """The payloads that would be signed. ``notKnown`` has sentences on later steps, ``asked`` the
-    service calls made."""
+    """The steps of a swap that would be signed. ``notKnown`` has sentences about later steps, and
+    ``asked`` has the requests that were made to the service."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -883,13 +906,14 @@ class DryRun(Struct, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """True if the gate refuses a step, where the swap would end."""
+        """True if the wallet refuses to sign one of the steps, so that the swap would end there."""
         return any(step.review is not None and step.review.refused for step in self.steps)
 
 
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
-    """Raises ClientError, WalletError, NoDexSwap, and NotThisSwap for an approval of something
-    else."""
+    """Returns what would be signed for the intent, without signing or creating anything. Raises
+    ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval does not belong to the
+    swap."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

@@ -1,7 +1,7 @@
-"""The wallet account that pays a swap on chains: found, filled, examined.
+"""Finds the wallet's account that pays a swap on chains, and reads what it holds.
 
-This starts the agent when the first on-chain route is reviewed. In the sandbox the wallet creates
-its accounts and the faucet fills them; its money is waited for.
+The wallet agent is started when the first on-chain route is reviewed. In the sandbox the wallet
+creates its accounts, and the faucet (which gives away test money) fills them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ class NoSwapAccount(Exception):
 
 
 class SwapAccount(Struct, frozen=True):
-    """``account`` pays; ``payee`` is the wallet's account on the payout chain, or None. ``balance``
-    of the sold token and ``coin`` for gas are None until read; ``unread`` says why not.
-    ``filling``: the faucet's money is under way. ``plan`` is None until the service answered."""
+    """The account that pays a swap. ``payee`` is the wallet's account on the chain of the payout;
+    None if it has none. ``balance`` (of the token sold) and ``coin`` (for gas) are None until they
+    are read; ``unread`` says why they cannot be read. ``filling`` is True while the faucet's money
+    is under way. ``plan`` is None until the service has answered."""
 
     account: Account
     payee: Account | None
@@ -54,7 +55,7 @@ class SwapAccount(Struct, frozen=True):
         return self.account.name or self.account.address
 
     def lack(self, amount: Decimal, symbol: str) -> str | None:
-        """Returns why ``amount`` cannot be paid; None if nothing is known against it."""
+        """Returns why the account cannot pay ``amount``; None if no reason is known."""
         if self.read_only:
             return "another desk has the wallet; sign there, or close it"
         if self.unread is not None:
@@ -71,9 +72,9 @@ class SwapAccount(Struct, frozen=True):
 async def find_account(
     desk: Desk, sold: Token, bought: Token, *, payer: str = "", fill: bool = True
 ) -> AsyncIterator[SwapAccount]:
-    """Yields the account with ever more details: the one named or addressed by ``payer``, else the
-    first. Without ``fill`` no account is created and the faucet gives nothing. Raises NoSwapAccount
-    and WalletError."""
+    """Yields the account that pays, again whenever more is known of it. ``payer`` is the name or
+    address of the account; if empty, the first account pays. If ``fill`` is False, no account is
+    created and the faucet gives nothing. Raises NoSwapAccount and WalletError."""
     wallet = desk.wallet
     link = wallet.link(sold.chain_data.short_name)
     if link is None:
@@ -102,7 +103,8 @@ async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount
 
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
-    """Adds the service's plan of the swap, if it answers."""
+    """Returns the account with the service's plan of the swap; without a plan if the service does
+    not answer."""
     if found.account.kind is Kind.SOLANA:
         return replace(found, plan=AT_ONCE)
     try:
@@ -151,7 +153,8 @@ async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 async def _filled(
     desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 ) -> AsyncIterator[SwapAccount]:
-    """Asks the faucet, and waits until its money arrives or certainly does not."""
+    """Asks the faucet for money, then yields the account until the money arrived or will not
+    come."""
     from swapdesk.flows.wallet.wallet_reading import GIVEN, fill_wallet
 
     given = sold.address is None or sold.symbol in GIVEN

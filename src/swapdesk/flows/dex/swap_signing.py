@@ -1,7 +1,7 @@
-"""Swaps on chains while they are signed: new ones, and those an earlier run left open.
+"""Shows swaps on chains while they are signed: new swaps, and those that an earlier run left open.
 
-The steps follow from the journal, so a continued swap shows where it stands. A swap whose payment
-is signed needs no pass phrase.
+The steps shown are derived from the journal, so a continued swap shows how far it is. No pass
+phrase is asked for if the swap's payment is signed already.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ def flow_steps(
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """The steps of a swap, from its create and its parts. ``plan`` counts until one is journaled;
-    ``ended``: nothing more is done, so the rest failed; ``allows`` as of a plan."""
+    """Returns the steps of a swap with their states. ``acts`` are its create and its parts in the
+    journal. ``plan`` is used until the journal has a plan. If ``ended`` is True, nothing more is
+    done, so the first step that is not done is shown as failed. ``allows`` is False if the venue
+    needs no permission (:class:`SwapPlan`)."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
     # The newest of each signature, in the order they were begun; chains follow one another.
@@ -82,7 +84,8 @@ def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) 
 
 
 def _state(act: Operation | None) -> State | None:
-    """The state of a step that is this operation."""
+    """Returns the state to show for a step: None if its operation ``act`` was not begun, DONE if it
+    is done, otherwise SENT."""
     if act is None:
         return None
     return State.DONE if act.state is State.DONE else State.SENT
@@ -118,14 +121,15 @@ def _last(acts: Sequence[Operation], kind: str) -> Operation | None:
 
 
 class Swap(Struct, frozen=True):
-    """``plan`` counts until one is journaled."""
+    """A swap in a signing session. ``plan`` is used until the journal has a plan."""
 
     intent: Intent
     plan: SwapPlan | None = None
 
 
 def swap_token(intent: Intent) -> str:
-    """The bought token, with its chain if that differs."""
+    """Returns the token bought, followed by its chain if the chain is not that of the token
+    sold."""
     bought = intent.token_out
     other = bought.chain != intent.token_in.chain
     return f"{bought.symbol} on {bought.chain_name}" if other else bought.symbol
@@ -182,8 +186,9 @@ async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
 
 
 async def _swapped(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
-    """Opens keys before a new swap, or once a continued one turns out to need them: a signed
-    payment needs no pass phrase."""
+    """Runs the swap. Keys are opened at the start of a new swap. For a continued swap of a live
+    profile they are opened only once they are needed, because a payment that is signed already
+    needs no pass phrase."""
     wallet, terms = desk.wallet, session.about.intent.dex
     if terms is None:
         return await _once(desk, session)
@@ -245,8 +250,8 @@ def begin_swap(
     plan: SwapPlan | None = None,
     asked: bool = True,
 ) -> SigningSession[Swap]:
-    """Begins the session of a swap that was just confirmed or, if not ``asked``, of one that an
-    earlier run left open."""
+    """Begins the session of a swap. ``asked`` is True if the trader has just confirmed the swap,
+    and False if an earlier run left it open."""
     return running.begin(
         SWAP,
         intent.id,
@@ -260,7 +265,8 @@ def begin_swap(
 
 
 def swaps_left_open(running: RunningSignings) -> list[SigningSession[Swap]]:
-    """Begins sessions for open swaps that nobody here works on. Raises JournalUnavailable."""
+    """Begins sessions for the open swaps that this process is not working on, and returns them.
+    Raises JournalUnavailable."""
     intents = open_swaps(running.desk.journal.ledger)
     return [
         begin_swap(running, intent, asked=False)

@@ -75,8 +75,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks kind, owner and mode of a private file or directory; returns None if they are right,
-    or if it does not exist."""
+    """Checks that a private file or directory has the right kind, owner and mode. Returns None if
+    nothing is wrong, or if it does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -96,8 +96,8 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks a file or directory that others may read but not write; returns None if nothing is
-    wrong, or if it does not exist."""
+    """Checks that other users cannot write to a file or directory, which they may read. Returns
+    None if nothing is wrong, or if it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -123,8 +123,8 @@ def _made_ours(path: Path, status: os.stat_result) -> str:
 
 
 def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """Checks ``config.toml``, the environment and the theme files. ``problems`` are those found on
-    reading them, without those of ``secret_file``."""
+    """Checks ``config.toml``, the environment and the theme files. ``problems`` were found when
+    these were read; they do not include problems of the profile's secret file."""
     file = settings.home.config_file
     closed = written("config", file)
     if closed is not None:
@@ -138,8 +138,8 @@ def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Itera
 
 
 def edit_problem(problem: ConfigProblem) -> str:
-    """Returns the command that opens the file with the problem, or that unsets the environment
-    variable."""
+    """Returns the shell command that opens the file at the line with the problem. If the problem is
+    in an environment variable, the command unsets the variable."""
     if problem.file is None:
         return f"unset {problem.key}"
     return edit(problem.file, problem.line)

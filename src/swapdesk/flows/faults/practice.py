@@ -1,8 +1,9 @@
-"""Twelve orders to practise support on, each stuck in its own way, with the right diagnosis.
+"""Twelve orders on which to practise support, each stuck in its own way, with the right diagnosis.
 
 Each order is created like any order of this desk; then the steps of its case are carried out. While
 a case waits for a state, the sandbox's clock is moved forward, so that the wait takes only seconds
-at any speed of the sandbox. The moved clock affects every order of the sandbox.
+at any speed of the sandbox. This affects every order of the sandbox, because they all follow its
+clock.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.2
 NUDGE = "20s"
-"""The step by which the sandbox's clock is moved between two looks."""
+"""How far the sandbox's clock is moved forward each time a case has not reached the awaited state
+yet."""
 MOST_LOOKS = 300
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
@@ -55,7 +57,8 @@ class Step(Struct, frozen=True):
     amount: Decimal | None = None
     """The amount of a deposit; None pays what the order asks for."""
     memo: str | None = None
-    """Another memo for a deposit than the order's; "" for none."""
+    """The memo that the deposit is sent with if it should differ from the order's memo; an empty
+    text for no memo, None for the order's own."""
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Sets faults of the sandbox by name and target, and moves its clock.
 
-A target is an order or the beginning of its id, a provider's code or name, a chain, a group, a
-quote, or an operation of the API.
+A target is an order or the beginning of its id, a provider's code or name, a chain, a group of
+orders created by one call, a quote, or an operation of the API.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Target(Struct, frozen=True):
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault to set. Without ``target``, it applies to the next matching event; ``given`` are
-    options of the fault."""
+    """A fault to set. ``target`` says what the fault is set on; without it, the fault applies to
+    the next event that it fits. ``given`` are the options of the fault."""
 
     fault: str
     target: Target | None
@@ -66,8 +66,9 @@ class FaultDocument(Struct, frozen=True):
 
 
 class Triggers:
-    """The faults and the clock of the sandbox that ``desk`` is connected to. The constructor raises
-    FaultRefused if that is none; requests to the sandbox raise ClientError."""
+    """Sets faults in the sandbox that ``desk`` is connected to, and moves its clock. The
+    constructor raises FaultRefused if the desk is not connected to a sandbox. Methods that ask the
+    sandbox raise ClientError."""
 
     def __init__(self, desk: Desk) -> None:
         control = desk.link.control
@@ -121,7 +122,8 @@ class Triggers:
         return begun[0] if begun else None
 
     async def set(self, call: FaultDocument) -> None:
-        """Sets a fault. Raises ApiError with the sandbox's reason if it comes too late."""
+        """Sets a fault. Raises ApiError with the sandbox's reason if it is too late for the fault
+        to have an effect on its target."""
         met = call.target
         chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
         await self.control.set_fault(call.fault, **chosen, **call.given)
@@ -143,8 +145,9 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Returns the known targets of a fault by their labels, each with a description: orders in the
-    tracker's sequence, then groups, providers and chains."""
+    """Returns what a fault can be set on, as far as it is known: each target by its label, with a
+    description. Orders come first, in the tracker's sequence, then groups (orders created by one
+    call), providers and chains. If the fault needs no target, an empty label with None is first."""
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
     groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
     known: dict[str, dict[str, str]] = {
@@ -172,7 +175,8 @@ def _pair(tracked: TrackedOrder) -> str:
 
 
 def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
-    """Returns the sets of options that a key switches through, the usual one first."""
+    """Returns the sets of options between which a key of the screen switches; the set that is usual
+    for the fault comes first."""
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:

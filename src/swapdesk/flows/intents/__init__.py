@@ -1,6 +1,4 @@
-"""What the trader confirmed, and whether its deposit address may be shown; every room uses these
-words.
-
-``intent`` holds both. The release of an address is kept with the order in the journal and moved by
-compare-and-set only.
-"""
+"""Defines what the trader confirmed (the intent) and whether an order's deposit address may be
+shown (its release). Both are in ``intent``, and all other packages use them. The release is kept
+with the order in the journal. Each change of it names the state that it replaces, so that no later
+decision is overwritten."""

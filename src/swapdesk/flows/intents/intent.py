@@ -32,16 +32,17 @@ SLIPPAGE = Decimal("0.5")
 COIN_DECIMALS = {"evm": 18, "sol": 9}
 """Decimals of the native coin, by the kinds of chains that a wallet of this desk signs for."""
 GAS_ROOM = 4
-"""The multiple of the quoted gas that a transaction may cost, because prices move until it is
+"""A transaction may cost this multiple of the quoted gas, because gas prices change until it is
 mined."""
 LEAST_GAS_USD = Decimal(5)
-"""US dollars of gas that one transaction may always cost, because a quote's gas leaves approvals
-out."""
+"""Gas that one transaction may always cost, in US dollars. It is needed because the gas stated in a
+quote does not include approvals."""
 UNPRICED_GAS = Decimal("0.01")
-"""The bound on gas, in whole coins, for a coin without a price."""
+"""The most that a transaction may cost for gas, in whole coins, if the price of the coin is not
+known."""
 FEE_ROOM = Decimal("1.01")
-"""The multiple of the quoted bridge fee that is allowed: a quote states rounded dollars, the
-transaction carries coins."""
+"""The fee of a bridge may be this multiple of the quoted fee, because a quote states the fee in
+rounded dollars and the transaction pays it in coins."""
 
 
 class DexTerms(Struct, frozen=True):
@@ -84,13 +85,14 @@ def terms_of(
 
 
 def least_units(quoted: int, slippage: Decimal) -> int:
-    """Returns the quoted units less the slippage, rounded down."""
+    """Returns the smallest output that is accepted, rounded down: ``quoted`` reduced by
+    ``slippage`` percent."""
     return int(Fraction(100 - slippage) / 100 * quoted)
 
 
 def gas_bound(price: Decimal | None, kind: str) -> int:
-    """Returns the gas that one transaction may cost if no quote states it, in units of the native
-    coin."""
+    """Returns the most that one transaction may cost for gas if no quote states its gas, in units
+    of the native coin. ``price`` is the coin's price in US dollars; None if unknown."""
     return _gas(None, price, kind)
 
 
@@ -223,15 +225,16 @@ class DepositRelease(StrEnum):
     journal."""
 
     FOREIGN = "foreign"
-    """Not confirmed at this desk: another program of the partner made the order."""
+    """The order was not confirmed at this desk; another program of the partner made it."""
     UNREPEATED = "unrepeated"
-    """Created here, but not yet repeated by the service."""
+    """The order was created here, and the service has not repeated it in a second answer yet."""
     LOWER = "lower"
-    """As confirmed, but with less output than agreed to; the user may accept the lower output."""
+    """The order is what was confirmed, but its output is lower than the user agreed to. The user
+    may accept the lower output."""
     DIFFERS = "differs"
-    """Different from what was confirmed."""
+    """The order is not what was confirmed."""
     CONTRADICTS = "contradicts"
-    """A later answer named another payee or amount."""
+    """A later answer of the service named another recipient or amount than an earlier one."""
     RELEASED = "released"
 
 

@@ -1,8 +1,9 @@
-"""The write-ahead log of the desk: operations before their side effect, outcomes before they are
-shown.
+"""The write-ahead log of the desk. An operation is written before it has a side effect, and its
+outcome is written before it is shown.
 
-``ledger`` has the operations, ``orders`` every order this desk knows with its states and
-transactions. Both are in one file, so that an order and the end of its create are one commit.
+``ledger`` has the operations. ``orders`` has every order that this desk knows, with its states and
+transactions. Both are in one file, so that an order is committed together with the end of the
+operation that created it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from swapdesk.wire.orders import Order
 
 
 class Journal:
-    """Open with :meth:`open`. ``problem`` says why nothing can be written, if so."""
+    """The journal of a profile, opened with :meth:`open`. ``problem`` says why nothing can be
+    written; None if the journal can be written."""
 
     def __init__(self, file: JournalFile, clock: Clock, service: Clock | None = None) -> None:
         self._file = file
@@ -37,15 +39,16 @@ class Journal:
         return self._file.problem
 
     def call_created(self, id_: str, order: Order, **told: Any) -> bool:
-        """Commits the order that a manual call created together with the end of the call; the order
-        even if the call was over. Returns whether the call moved."""
+        """Commits that the manual API call ``id_`` ended, together with the ``order`` that it
+        created. Returns whether the end of the call was new; the order is committed even if the
+        call had ended before. ``told`` are results of the call to keep, such as its request id."""
         with self.ledger.transaction() as db:
             moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
             self.orders.put(db, order, "create")
             return moved
 
     def order_writer(self) -> OrderLog:
-        """A second connection to the orders, for writes from a thread."""
+        """Returns an order log with a connection of its own, so that a thread can write to it."""
         if self._second is None:
             self._second = self._file.second_connection()
         return OrderLog(self._second, self._service)

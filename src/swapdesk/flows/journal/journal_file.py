@@ -33,7 +33,8 @@ class JournalUnavailable(Exception):
 
 
 class JournalFile:
-    """One connection to the journal. ``problem`` says why it cannot be written, if so."""
+    """One connection to the journal file. ``problem`` says why the file cannot be written; None if
+    it can be."""
 
     def __init__(
         self, connection: sqlite3.Connection | None, problem: str | None, path: Path | None = None
@@ -56,7 +57,7 @@ class JournalFile:
             return cls(None, f"{path.name}: {error}")
 
     def second_connection(self) -> JournalFile:
-        """Another connection to the same file, for writes from one thread at a time."""
+        """Returns another connection to the same file, for writes from another thread."""
         if self._path is None or self._connection is None:
             return JournalFile(None, self.problem)
         try:
@@ -75,7 +76,8 @@ class JournalFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; nested in the same thread, a part of the outer one."""
+        """Begins a transaction and commits it at the end of the ``with`` block. Inside another
+        ``write`` of the same thread it joins that transaction. Raises JournalUnavailable."""
         with self._one_at_a_time:
             if self._connection is None:
                 raise JournalUnavailable(self.problem or "the journal is closed")
@@ -89,7 +91,8 @@ class JournalFile:
                 raise JournalUnavailable(str(error)) from error
 
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
-        """Rows of a query; none if the journal could not be opened."""
+        """Returns the rows of a query. Returns none if the journal could not be opened; raises
+        JournalUnavailable if the query fails."""
         if self._connection is None:
             return []
         try:
@@ -111,8 +114,9 @@ def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Opens and migrates the file. Raises JournalRefused; JournalUnavailable, OSError or
-    sqlite3.Error if it is unusable."""
+    """Returns a connection to the file, which is created or migrated if necessary. Raises
+    JournalRefused if this program must not use the file, and JournalUnavailable, OSError or
+    sqlite3.Error if the file is unusable."""
     make_directories(path.parent)
     # Another process may have been quicker. A link is there as well, wherever it leads.
     with contextlib.suppress(FileExistsError):
@@ -139,8 +143,9 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
-    """Switches to WAL. If two processes do so at once, SQLite refuses one immediately, whatever its
-    timeout."""
+    """Switches the file to SQLite's write-ahead log (WAL). The switch is tried again until it
+    succeeds, because SQLite refuses it at once, without waiting for the timeout, if another process
+    is switching too."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -153,7 +158,8 @@ def _log_ahead(db: sqlite3.Connection) -> None:
 
 
 class ProcessIdentity(Struct, frozen=True):
-    """``started`` is in clock ticks since boot, 0 if the system does not tell."""
+    """Identifies a process by its pid and start time. ``started`` is in clock ticks since boot; 0
+    if the system does not state it."""
 
     pid: int
     started: int
@@ -168,7 +174,8 @@ class ProcessIdentity(Struct, frozen=True):
         return owner == self or not owner.alive()
 
     def alive(self) -> bool:
-        """True if this very process still runs."""
+        """True if the process with this pid still runs and is not a later process that got the same
+        pid."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:

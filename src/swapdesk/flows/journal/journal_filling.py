@@ -1,9 +1,9 @@
 """Converts a journal of version 1 to 7 into operations, orders and events.
 
-Those versions had a table per kind of operation and per fact about an order. Version 1 grew without
-a new number: a missing table or column holds nothing. Content that no swapdesk wrote (an unknown
-state, a renamed column, invalid JSON) fails with SQLite's code for a wrong statement or a broken
-constraint.
+Those versions had one table for each kind of operation and for each fact about an order. Tables and
+columns were added to version 1 without a new version number, so a missing table or column counts as
+empty. Content that no swapdesk wrote (an unknown state, a renamed column, invalid JSON) fails with
+SQLite's code for a wrong statement or a broken constraint.
 """
 
 from __future__ import annotations

@@ -21,16 +21,17 @@ PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
     " OR json_extract(last, '$.actionRequired') IS 1)"
 )
-"""Condition on ``orders``: something may still happen to it. SQLite uses an index only for its
-exact expression, so this text changes as rarely as the schema."""
+"""Condition on ``orders``: the order may still change. SQLite uses the index of this condition only
+if a query repeats its text exactly, so the text may change only together with the schema."""
 OF_PAID = (
     "operation > '' AND standing = 'released' AND display = 'SWAP_COMPLETED' AND json_valid(last)"
 )
-"""Condition on ``orders``: confirmed here, released, and paid out."""
+"""Condition on ``orders``: the order was confirmed at this desk, its deposit address was released,
+and it was paid out."""
 PAID_AT = (
     "coalesce(json_extract(last, '$.orderFinishedReceived'), json_extract(last, '$.modified'))"
 )
-"""Expression on ``orders``: when it was paid out, as far as the service said."""
+"""Expression on ``orders``: the time of the payout; null if the service states none."""
 
 _NAMES = (
     "depositAddress",
@@ -155,8 +156,9 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
-    """Migrates the file behind ``db`` to this version. Raises JournalRefused, leaving it as it was;
-    for a new file also sqlite3.Error."""
+    """Migrates the file behind ``db`` to this version. Raises JournalRefused if the migration
+    fails; the file then stays as it was. For a new file, OSError or sqlite3.Error is raised
+    instead."""
     before = version_of(db)
     if before == SCHEMA_VERSION:
         return
@@ -199,7 +201,8 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
 _ALWAYS = {"intent", "step", "known_order", "event"}
 """Tables that every version has."""
 _DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
-"""SQLite's codes for content that does not fit, as opposed to failures of the system."""
+"""SQLite's error codes for content that does not fit the new tables. Other codes are failures of
+the system, such as a full disk."""
 
 
 def copy_name(path: Path, version: int) -> Path:
@@ -214,8 +217,8 @@ def _run(db: sqlite3.Connection, statements: str) -> None:
 
 
 def _copy(path: Path, version: int) -> None:
-    """Writes the last commit beside the file, whole or not at all; the caller has the lock, so
-    nothing is written after it."""
+    """Writes a copy of the last commit beside the file, complete or not at all. The caller holds
+    the write lock, so nothing is committed after the copy was made."""
     kept = copy_name(path, version)
     part = kept.with_name(f".{kept.name}.part")
     part.unlink(missing_ok=True)

@@ -1,13 +1,16 @@
-"""The ledger of operations: whatever creates an order or moves money, one row each.
+"""The ledger of operations. An operation is anything that creates an order or moves money, and has
+one row.
 
-An operation is prepared, then sent, and ends done or refused; if an answer is lost it is unknown
-until somebody finds out. It is committed before its side effect and moves only by
-:meth:`Ledger.move`, which names the states it may come from in the same statement: an answer that
-is late, repeated, or from another process never changes a decision. Every mover is told whether the
-operation moved; if not, its present state counts.
+An operation is first prepared, then sent, and ends as done or refused. It is unknown while its
+answer is lost. It is committed before its side effect. Only :meth:`Ledger.move` changes its state,
+and only from the states that the same statement names. So an answer that is late, repeated or from
+another process never changes a decision. The caller learns whether the state changed; if not, the
+state in the ledger is the valid one.
 
-One operation holds a claim until it is refused: of two desks that ask for the same payment, pay the
-same deposit or send the same file, the second one is told of the first.
+A claim is a text that names a payment, a deposit or a file, and one operation at a time can hold
+it. So if two desks ask for the same payment, pay the same deposit or send the same file, the second
+desk gets ClaimTaken. An operation loses its claim if it is refused, and some kinds
+(``FREED_WHEN_DONE``) also when they are done.
 """
 
 from __future__ import annotations
@@ -37,27 +40,30 @@ MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
     State.DONE: OPEN,
     State.REFUSED: OPEN,
 }
-"""The states from which each state may be reached."""
+"""For each state, the states from which an operation may move to it."""
 
 Kind = Literal[
     "create", "approve", "reset", "sign", "swap", "confirm", "call", "deposit",
     "batch", "create_group", "row", "bundle", "fund", "part", "withdraw",
 ]  # fmt: skip
-"""The table of kinds in ``docs/architecture.md`` says what each holds."""
+"""What an operation is for. The table of kinds in ``docs/architecture.md`` says what each kind
+holds."""
 
 FREED_WHEN_DONE: tuple[Kind, ...] = ("create", "bundle", "fund", "part", "withdraw")
-"""Kinds that may be repeated after they were done: their claim ends with them."""
+"""Kinds of operations that lose their claim when they are done, so that the same may be asked for
+again."""
 
 EXECUTED_IN_VAIN = "FAILED"
-"""The code of a transaction that was executed and failed. One that was given up, replaced or lost
-moved nothing and does not belong to the order."""
+"""The code of an operation whose transaction was executed and failed. A transaction that was given
+up, replaced or lost has another code. It moved nothing and is not listed with the order."""
 
 
 class Operation(Struct, frozen=True):
-    """One row of the ledger. ``parent`` is the operation it is a part of, ``subject`` the order or
-    group it is about, once known. ``body`` is what was confirmed or leaves, ``result`` what came of
-    it (``hash``, ``request_id``, ``signatures``, ...), both as JSON. ``server_at`` is ``sent_at``
-    by the service's clock."""
+    """One row of the ledger. ``parent`` is the id of the operation that this one is a part of.
+    ``subject`` is the id of the order or group that the operation is about, once that is known.
+    ``body`` is what was confirmed or is to be sent; ``result`` is what came of it (``hash``,
+    ``request_id``, ``signatures`` and others). ``sent_at`` is by the desk's clock, ``server_at`` is
+    the same moment by the service's clock."""
 
     number: int
     id: str
@@ -77,17 +83,18 @@ class Operation(Struct, frozen=True):
 
     @property
     def open(self) -> bool:
-        """True if its end is not known."""
+        """True while the outcome is not known: the operation is neither done nor refused."""
         return self.state in OPEN
 
     @property
     def left(self) -> bool:
-        """True if it may have arrived without this desk knowing."""
+        """True if the operation was sent or may have been sent, and its outcome is not known."""
         return self.state in LEFT
 
     @property
     def hash(self) -> str | None:
-        """The newest transaction signed for it."""
+        """The hash of the newest transaction that was signed for this operation; None if there is
+        none."""
         hash_ = self.result.get("hash")
         return str(hash_) if hash_ else None
 
@@ -97,7 +104,8 @@ class Operation(Struct, frozen=True):
 
 
 class ClaimTaken(Exception):
-    """``holder`` did the same before, or may have: it must not be done again."""
+    """Raised if the operation ``holder`` has the same claim: it did the same thing, or may have, so
+    that must not be done again."""
 
     def __init__(self, holder: Operation) -> None:
         super().__init__(f"{holder.claim} is held by {holder.id}, which is {holder.state}")
@@ -105,8 +113,8 @@ class ClaimTaken(Exception):
 
 
 class Ledger:
-    """Writes raise JournalUnavailable, after which nothing with a side effect may be done. Reads
-    raise it too."""
+    """Reads and writes operations. Raises JournalUnavailable if the file cannot be read or written;
+    nothing with a side effect may be done then."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -114,7 +122,8 @@ class Ledger:
         self._me = ProcessIdentity.current()
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Commits everything written inside, or nothing."""
+        """Begins a transaction for a ``with`` block: everything written inside is committed
+        together, or nothing is."""
         return self._file.write()
 
     def begin(
@@ -130,7 +139,8 @@ class Ledger:
         state: State = State.PREPARED,
         **result: Any,
     ) -> Operation:
-        """Commits an operation before its side effect. Raises ClaimTaken if its claim is held."""
+        """Commits a new operation before its side effect, and returns it. Raises ClaimTaken if
+        another operation holds ``claim``."""
         now = self._clock.now()
         at = rfc3339(now)
         left, ended = state is not State.PREPARED, state in (State.DONE, State.REFUSED)
@@ -161,8 +171,8 @@ class Ledger:
             return _operation(row)
 
     def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
-        """Commits children of an operation in this order and in one commit: a file has thousands of
-        rows."""
+        """Commits one child of ``parent`` for each of ``bodies``, in this order. All are in one
+        commit, because a batch file can have thousands of rows."""
         rest = (rfc3339(self._clock.now()), self._me.pid, self._me.started)
         with self._file.write() as db:
             db.executemany(
@@ -185,9 +195,10 @@ class Ledger:
         server_at: datetime | None = None,
         **result: Any,
     ) -> bool:
-        """Commits the state of an operation; returns whether it moved. ``among`` narrows the states
-        it may come from. Members of ``result`` are merged, and None keeps the old one, so that no
-        answer erases a hash or id. Only ``code`` is always replaced."""
+        """Commits the new state of an operation; returns whether the state changed. It changes only
+        from the states that ``MAY_FOLLOW`` permits, or from those of them that are in ``among``.
+        The values of ``result`` are added to those stored. A value of None keeps the stored one, so
+        that no answer erases a hash or an id; ``code``, by contrast, is always replaced."""
         moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
         return moved == 1
 
@@ -201,7 +212,8 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> int:
-        """Moves all children of a kind; returns how many moved."""
+        """Changes the state of all children of one kind like :meth:`move`; returns how many
+        changed."""
         where = "parent = ? AND kind = ?"
         return self._update(where, (parent, kind), state, among, code, None, None, result)
 
@@ -213,8 +225,8 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> bool:
-        """Commits facts about an operation without moving it; False if its state is not in
-        ``among``. Keeps the ``code`` unless one is given."""
+        """Commits facts about an operation without changing its state; returns False if its state
+        is not in ``among``. The stored ``code`` is kept if ``code`` is None."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
             merged, values = _merging(result)
@@ -226,8 +238,8 @@ class Ledger:
             return changed.rowcount == 1
 
     def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
-        """Makes an unknown operation, whose own parent has ended, a child of the operation that
-        continues it. Returns whether it did."""
+        """Makes the operation ``id`` a child of ``parent``, which continues it. Does so only if the
+        operation is unknown and its present parent has ended; returns whether it did."""
         with self._file.write() as db:
             given = db.execute(
                 "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
@@ -238,8 +250,8 @@ class Ledger:
             return given.rowcount == 1
 
     def free(self, claim: str) -> None:
-        """Lets what was done be asked for again: the operation stays done and gives up its claim.
-        One with an unknown end keeps it."""
+        """Takes ``claim`` from the operation that is done and holds it, so that the same may be
+        asked for again. An operation that has not ended keeps the claim."""
         with self._file.write() as db:
             db.execute(
                 "UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",
@@ -247,8 +259,8 @@ class Ledger:
             )
 
     def take_over(self, id: str) -> bool:  # noqa: A002
-        """Makes this process the owner of an operation; False while another owner lives, and if
-        there is no such operation."""
+        """Makes this process the owner of an operation. Returns False if another owner still runs,
+        or if there is no such operation."""
         with self._file.write() as db:
             row = db.execute(
                 "SELECT owner_pid, owner_start FROM operation WHERE id = ?", (id,)
@@ -263,8 +275,8 @@ class Ledger:
             return True
 
     def mark(self, condition: str, *values: object) -> str | None:
-        """A text that changes whenever an operation moves that meets an SQL condition; None if none
-        meets it."""
+        """Returns a text that changes whenever one of the operations that meet the SQL condition
+        changes its state; None if no operation meets it."""
         rows = self._file.read(
             "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
             f" sent_at, '')) AS mark FROM operation WHERE {condition}",
@@ -276,18 +288,20 @@ class Ledger:
         return next(iter(self.where("id = ?", id)), None)
 
     def holder(self, claim: str) -> Operation | None:
-        """The operation that holds a claim."""
+        """Returns the operation that holds ``claim``; None if none does."""
         return next(iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)), None)
 
     def parts(self, parent: str, *kinds: Kind) -> list[Operation]:
-        """The children of an operation, oldest first, optionally of these kinds only."""
+        """Returns the children of an operation, oldest first; only those of ``kinds`` if any are
+        given."""
         if not kinds:
             return self.where("parent = ?", parent)
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
 
     def subjects(self, kind: Kind) -> set[str]:
-        """The subjects of all operations of a kind, as far as known."""
+        """Returns the ids of the orders or groups that operations of this kind are about, as far as
+        they are known."""
         rows = self._file.read(
             f"SELECT subject FROM operation WHERE kind = '{kind}' AND subject IS NOT NULL",  # noqa: S608
             (),
@@ -341,8 +355,9 @@ def _named(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The SQL expression that merges facts into a result, and its values. Each fact replaces the
-    old one whole: ``json_patch`` would mix objects and lose null members."""
+    """Returns the SQL expression that adds facts to a stored result, and the values for its
+    placeholders. Each fact replaces the stored one as a whole, because ``json_patch`` would mix
+    objects and lose null members."""
     facts = [
         text
         for name, value in _named(result).items()

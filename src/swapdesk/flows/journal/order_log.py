@@ -1,5 +1,5 @@
-"""Every order this desk knows, and its states: when each was seen, from where, and the order
-then."""
+"""Every order that this desk knows, with the states that were seen of it: for each state the time,
+the source and the order as it was then."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ from swapdesk.wire.orders import DisplayStatus, Order
 
 
 class OrderEvent(NamedTuple):
-    """One state seen of an order; numbers rise in writing order."""
+    """A state that was seen of an order. ``number`` is higher for states that were written
+    later."""
 
     number: int
     at: str
@@ -57,7 +58,8 @@ class OrderEvent(NamedTuple):
 
 FIRST_EVENTS = 20
 NEWEST_EVENTS = 180
-"""States kept per order; those between the first and the newest are dropped."""
+"""Number of newest states that are kept for an order, besides the ``FIRST_EVENTS`` oldest. The
+states between them are deleted."""
 _SLACK = 20
 """Number of states beyond the limit that may accumulate before they are dropped."""
 
@@ -69,8 +71,8 @@ class OrderHistoryLog:
     def add(
         self, db: sqlite3.Connection, service_id: str, lean: str, now: str, source: Source
     ) -> None:
-        """Adds a state in the caller's transaction; ``lean`` is the order as JSON without its
-        tokens."""
+        """Adds a state within the caller's transaction. ``lean`` is the order as JSON without its
+        tokens, because the tokens of an order never change."""
         db.execute(
             "INSERT INTO events (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
             (service_id, now, source, lean),
@@ -89,7 +91,8 @@ class OrderHistoryLog:
             )
 
     def of(self, service_id: str) -> list[tuple[datetime, str, Order]]:
-        """The states of one order, oldest first."""
+        """Returns the states of one order, oldest first: when each was seen, from which source, and
+        the order as it was then."""
         return [
             (datetime.fromisoformat(row["at"]), row["source"], _order_of(row))
             for row in self._file.read(
@@ -99,8 +102,9 @@ class OrderHistoryLog:
         ]
 
     def deposit_seen(self, service_id: str) -> datetime | None:
-        """When the deposit of an order came, by the first state that tells of it: the service's
-        time, else when it was seen. None if that state was missed."""
+        """Returns when the deposit of an order arrived, by the first state that reports it. That is
+        the service's time of this state, or the time at which this desk saw it. Returns None if no
+        state reports a deposit, or if the first state seen was already a later one."""
         rows = self._file.read(_DEPOSIT_SEEN, (service_id,))
         if not rows:
             return None
@@ -112,7 +116,8 @@ class OrderHistoryLog:
         return min(seen, at) if created is None or seen > created else at
 
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
-        """The newest states of all orders, newest first."""
+        """Returns the ``count`` newest states of all orders, newest first, each as the time it was
+        seen and the order as it was then."""
         rows = self._file.read("SELECT at, raw FROM events ORDER BY number DESC LIMIT ?", (count,))
         return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
 
@@ -122,7 +127,7 @@ class OrderHistoryLog:
         return int(row["newest"])
 
     def beyond(self, number: int, count: int) -> list[OrderEvent]:
-        """The states after this number, oldest first."""
+        """Returns at most ``count`` states with a number above ``number``, oldest first."""
         rows = self._file.read(
             "SELECT * FROM events WHERE number > ? ORDER BY number LIMIT ?", (number, count)
         )
@@ -144,7 +149,7 @@ def _order_of(row: sqlite3.Row) -> Order:
 
 
 SHORTEST_PREFIX = 4
-"""Characters of an id that suffice to name its order."""
+"""Smallest number of characters of an order's id by which the order can be found."""
 
 
 class PaidRecipient(NamedTuple):
@@ -156,18 +161,20 @@ class PaidRecipient(NamedTuple):
 
 
 class OrderLog:
-    """Orders as last known, and the states each was seen in."""
+    """The orders as they were last known. The states that were seen of them are in ``history``."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
         self._written: dict[str, tuple[int, Order]] = {}
-        """The row written last for each order, with a digest of its text. A row that still has that
-        digest is not read again, which would take as long as the rest of a burst."""
+        """For each order, a hash of the text that was written last, and the order. If the text in
+        the file still has that hash, it is not decoded again, which would take as long as all the
+        other work on a burst of states."""
         self.history = OrderHistoryLog(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
-        """Commits newest states in one transaction, each with whether its end was confirmed."""
+        """Commits the newest states of orders in one transaction. The flag of each order is True if
+        the service confirmed that it ended."""
         with self._file.write() as db:
             for order, source, ended in orders:
                 self.put(db, order, source, ended=ended)
@@ -179,8 +186,9 @@ class OrderLog:
             return self._settle(db, service_id, verdict)
 
     def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
-        """Accepts ``out_amount`` (of the received token) in place of what was confirmed; returns
-        the present release state. Only a lower output is released by it."""
+        """Accepts ``out_amount`` (in the token bought) in place of the confirmed output, and
+        returns the release state of the order. The address is released only if it was hidden for a
+        lower output."""
         with self._file.write() as db:
             stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
@@ -188,21 +196,22 @@ class OrderLog:
             return stands
 
     def put_away(self, service_id: str, trouble: str | None) -> None:
-        """Marks an order as dealt with in this trouble; another trouble counts again. None takes
-        the mark back."""
+        """Marks an order as dealt with as long as its trouble is ``trouble``, the code of a
+        failure; a different trouble shows the order again. None removes the mark."""
         with self._file.write() as db:
             self._tell(db, service_id, "put_away", trouble)
 
     def away(self) -> dict[str, str]:
-        """Orders that were dealt with, each with its trouble then."""
+        """Returns the orders that were marked as dealt with: by order id, the code of the trouble
+        at that time."""
         rows = self._file.read(
             "SELECT service_id, put_away FROM orders WHERE put_away IS NOT NULL", ()
         )
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Commits what a chain shows of an order's deposit. A node that is behind never takes a
-        payment out of its block again."""
+        """Commits a payment to the order's deposit address that a chain shows. Once it was seen in
+        a block, an answer from a node that lags behind and shows it outside a block is ignored."""
         with self._file.write() as db:
             rows = db.execute("SELECT payments FROM orders WHERE service_id = ?", (service_id,))
             payments = _payments(row["payments"] if (row := rows.fetchone()) else None)
@@ -220,8 +229,8 @@ class OrderLog:
         return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
     def each(self, among: str = "") -> Iterator[TrackedOrder]:
-        """Every order this desk knows, or those of the SQL query ``among``, newest first, read in
-        small portions."""
+        """Yields the orders that this desk knows, newest first, read in small portions. ``among``
+        is an SQL query for the numbers of the orders to yield; empty for all."""
         before, those = 1 << 62, f"AND orders.number IN ({among})" if among else ""
         while rows := self._file.read(
             f"{_ORDERS} WHERE orders.number < ? {those} ORDER BY orders.number DESC LIMIT ?",
@@ -231,12 +240,13 @@ class OrderLog:
             yield from map(_tracked, rows)
 
     def present(self) -> Iterator[TrackedOrder]:
-        """Yields the orders that may still change: all but completed ones with nothing left to
-        do."""
+        """Yields the orders that may still change. Only orders that were completed and need no
+        further work are left out."""
         return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
     def unrepeated(self) -> Iterator[TrackedOrder]:
-        """Orders created here that the service has not repeated yet."""
+        """Yields the orders created at this desk that the service has not repeated in a second
+        answer yet."""
         return self.each(
             f"SELECT number FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
             " AND operation > ''"
@@ -269,12 +279,12 @@ class OrderLog:
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Returns those of ``words`` that begin the id of exactly one order, with that id."""
+        """Returns the words that begin the id of exactly one order, each with that id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
     def made_here(self, ids: Collection[str]) -> set[str]:
-        """Returns those of these orders that an intent of this home became."""
+        """Returns those of ``ids`` that belong to orders created from an intent of this home."""
         return self._ids(
             "SELECT service_id FROM orders WHERE operation > ''"
             " AND service_id IN (SELECT value FROM json_each(?))",
@@ -282,17 +292,18 @@ class OrderLog:
         )
 
     def of_others(self, intent_id: str) -> set[str]:
-        """Orders that other intents became."""
+        """Returns the ids of orders that were created from any intent except this one."""
         return self._ids(
             "SELECT service_id FROM orders WHERE operation > '' AND operation != ?", intent_id
         )
 
     def seen_before(self, moment: datetime) -> set[str]:
-        """Orders first seen before ``moment``."""
+        """Returns the ids of orders that this desk first saw before ``moment``."""
         return self._before("SELECT service_id, first_seen AS at FROM orders", moment)
 
     def created_before(self, moment: datetime) -> set[str]:
-        """Orders that the service created before ``moment``, as far as it said."""
+        """Returns the ids of orders that the service created before ``moment``. Orders without a
+        stated creation time are left out."""
         return self._before(
             "SELECT service_id, json_extract(last, '$.created') AS at FROM orders"
             " WHERE json_valid(last)",
@@ -300,15 +311,16 @@ class OrderLog:
         )
 
     def released_deposits(self) -> frozenset[tuple[str, str]]:
-        """The deposit addresses that this desk confirmed, with the kind of chain: those of released
-        orders, and those of a batch compared and put into a bundle. Any other address is the
-        service's word alone."""
+        """Returns the deposit addresses that this desk has verified, each as (kind of chain,
+        address). They are those of released orders, and those of batch orders that were compared
+        with the request and put into a bundle. For any other address there is only the service's
+        statement."""
         rows = self._file.read(_RELEASED, ())
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Recipients of orders confirmed here, alone or in a batch, that were completed as
-        confirmed."""
+        """Returns the recipients of completed orders that were confirmed at this desk, singly or in
+        a batch, and that paid the confirmed recipient."""
         rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(
@@ -319,16 +331,19 @@ class OrderLog:
         ]
 
     def named(self, part: str) -> set[str]:
-        """Orders with this text in an address, a transaction hash or the request id of their
-        create, ignoring case."""
+        """Returns the ids of orders that have ``part`` in an address, in a transaction hash or in
+        the request id of the call that created them. Case is ignored."""
         return self._ids(_NAMED, part.lower())
 
     def called(self, text: str) -> set[str]:
-        """Orders whose id begins so, and those of this group, quote, record or memo."""
+        """Returns the ids of orders whose own id begins with ``text``, or whose group id, quote id,
+        record id or memo equals it."""
         return self._ids(_CALLED, text, SHORTEST_PREFIX)
 
     def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
-        """Orders that send, pay out or refund about this much of any token."""
+        """Returns the orders whose amount sent, paid out or refunded is between ``least`` and
+        ``most``, of any token, each with its id. The bounds are rounded to floating-point numbers,
+        so the caller compares again."""
         # The bounds are compared as floating numbers; who asks compares the amounts themselves.
         rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
         return [
@@ -338,12 +353,13 @@ class OrderLog:
     # What was sent for them
 
     def transactions_of(self, service_id: str) -> tuple[OrderTransaction, ...]:
-        """The transactions of one order, by role and oldest first; those named by the service come
-        last."""
+        """Returns the transactions of one order: approvals and swap, then bundles, then deposits.
+        The deposit that only the service names is last. Within a role, the oldest is first."""
         return self._transactions(_ALL, "= ?1", service_id).get(service_id, ())
 
     def transactions(self) -> dict[str, tuple[OrderTransaction, ...]]:
-        """The same of every order that has any, by its id."""
+        """Returns the same as :meth:`transactions_of` for every order that has transactions, by
+        order id."""
         return self._transactions(_ALL, "IS NOT NULL")
 
     def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
@@ -364,11 +380,13 @@ class OrderLog:
         intent_id: str | None = None,
         ended: bool = False,
     ) -> ReleaseVerdict:
-        """Write the newest state inside a transaction of the caller; what stands afterwards.
+        """Writes the newest state of an order within the caller's transaction, and returns the
+        order's release state afterwards.
 
-        What is to be paid, and to whom it goes, is written once: a state that names something
-        else is kept among the events and hides the address for good. One that says less, or
-        comes from a desk that is behind, is folded into what is known.
+        The amount to pay and the addresses that get money never change once written. A state that
+        states others is kept among the events only, and hides the deposit address for good. A state
+        that lacks fields, or that comes from a desk with older knowledge, is merged into what is
+        known.
         """
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
@@ -425,7 +443,8 @@ class OrderLog:
     def _transactions(
         self, query: str, those: str, *values: str
     ) -> dict[str, tuple[OrderTransaction, ...]]:
-        """``those`` is the SQL condition of the orders."""
+        """Returns the transactions that ``query`` finds, by order id. ``those`` is the SQL
+        condition that selects the orders."""
         transactions: dict[str, tuple[OrderTransaction, ...]] = {}
         query = f"{query.format(those=those)} ORDER BY place, number"
         for service_id, _, _, hash_, fate, role, by, address in self._file.read(query, values):
@@ -445,7 +464,8 @@ class OrderLog:
         return _last_of(row["last"], service_id)
 
     def _tell(self, db: sqlite3.Connection, service_id: str, column: str, value: object) -> None:
-        """Raises JournalUnavailable where the order was not written yet."""
+        """Writes one column of an order. Raises JournalUnavailable if the journal does not have the
+        order yet."""
         changed = db.execute(
             f"UPDATE orders SET {column} = ? WHERE service_id = ?",  # noqa: S608
             (value, service_id),
@@ -510,12 +530,14 @@ def _verdict_of(row: sqlite3.Row) -> ReleaseVerdict:
 
 
 def _payments(text: str | None) -> dict[str, PaidOnChain]:
-    """By hash and token, as they were first shown."""
+    """Returns the payments in ``text`` by hash and token, in the order in which they were first
+    shown."""
     return msgspec.json.decode(text or "{}", type=dict[str, PaidOnChain])
 
 
 def _differs(known: Order, order: Order) -> bool:
-    """True if two sightings differ in more than the service's time of writing."""
+    """True if two states of an order differ in any field except ``modified``, the service's time of
+    its last change."""
     news = order.__dict__
     return any(
         news[name] is not old and news[name] != old
@@ -568,7 +590,8 @@ SELECT begun.value AS word, min(service_id) AS service_id
   ON service_id >= begun.value AND service_id < begun.value || '~'
   GROUP BY begun.value HAVING count(*) = 1
 """
-"""No id has a tilde, which stands behind every sign of one."""
+"""For each word, the only order whose id begins with it. The range ends at the word with ``~``,
+because ids have no tilde and every character of an id sorts before it."""
 
 _OF_AMOUNT = """
 SELECT service_id, last FROM orders WHERE json_valid(last) AND (
@@ -578,7 +601,7 @@ SELECT service_id, last FROM orders WHERE json_valid(last) AND (
 """
 
 _CREATED = "made.state = 'done' AND made.code IS NULL"
-"""Condition on a row: it became the order it asked for."""
+"""Condition on an operation of kind ``row``: the row became an order that is as asked for."""
 
 _RELEASED = f"""
 SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
@@ -614,8 +637,9 @@ SELECT address, count(*) AS times, max(at) AS last FROM (
         AND lower(confirmed) = lower(json_extract(last, '$.receiverAddress')))
 ) GROUP BY address
 """  # noqa: S608
-"""An order of a batch has no intent: what was confirmed of it stands in the request of its group,
-and the service has to say the same recipient still."""
+"""The recipients of completed orders, with counts and times. An order of a batch has no intent, so
+its confirmed recipient is read from the request of its group, and the service must still state the
+same recipient."""
 
 _HASH_AND_FATE = f"""json_extract(result, '$.hash') AS hash, CASE WHEN state = 'done'
   THEN 'confirmed' WHEN state <> 'refused' THEN 'sent'
@@ -629,7 +653,7 @@ FROM (SELECT subject AS service_id, number, {_HASH_AND_FATE}, json_extract(body,
 WHERE payer <> 'bundle'
 """  # noqa: S608
 _GROUP = "SELECT parent FROM operation WHERE kind = 'row' AND subject {those}"
-"""Of all bundles only those of the order's group are looked through."""
+"""The groups of the selected orders. Only bundles of these groups are searched."""
 _ALL = f"""
 SELECT orders.service_id, 1 AS place, operation.number, {_HASH_AND_FATE}, kind, 'wallet', NULL
 FROM orders JOIN operation ON operation.parent = orders.operation

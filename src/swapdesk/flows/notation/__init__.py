@@ -206,9 +206,9 @@ def rate_both_ways(
 
 
 def align_on_point(texts: Sequence[str]) -> list[str]:
-    """Pads numbers so that their decimal points are in one column; all results have the same width.
-    A whole number ends where the others have their point. Other texts (``—``, ``in price``) are
-    aligned at the right edge."""
+    """Pads texts to the same width so that the decimal points of the numbers are in one column. A
+    whole number ends one column left of the points. Texts that are no numbers (``—``, ``in price``)
+    are aligned at the right edge."""
     parts = [split_at_point(text) for text in texts]
     left = max((len(whole) for whole, _, number in parts if number), default=0)
     right = max((len(rest) for _, rest, number in parts if number), default=0)
@@ -220,8 +220,8 @@ def align_on_point(texts: Sequence[str]) -> list[str]:
 
 
 def split_at_point(text: str) -> tuple[str, str, bool]:
-    """Returns the text left of the point, the point with the text after it, and True if the whole
-    is a number."""
+    """Returns three values: the text left of the decimal point, the point with the text after it,
+    and whether the text is a number."""
     if not any(char.isdigit() for char in text):
         return text, "", False
     whole, point, rest = text.partition(".")
@@ -242,8 +242,8 @@ def _plus(value: Decimal, size: str) -> str:
 
 
 class Elapsed(Struct, frozen=True):
-    """The time passed compared with the time expected, as text; ``late`` is True if the text should
-    have the trouble colour."""
+    """How long something has taken, compared with the time expected, as ``text`` and in ``short``.
+    ``late`` is True if the text should be shown in the trouble colour."""
 
     text: str
     short: str
@@ -329,7 +329,8 @@ def date(moment: datetime, now: datetime) -> str:
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """Returns when a fact was true that may have changed since: ``06:44``, or ``24 Nov 06:44``."""
+    """Returns the time at which something was read that may have changed since: ``06:44``, or ``24
+    Nov 06:44`` if that was not today."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)

@@ -26,25 +26,26 @@ _COUNTED = re.compile(
     r"(?: of [\d,]+ left|(?: open| more)? (?:rows?|orders?|problems?|files?|tokens?|chains?|entries"
     r"|characters|confirmations|requests?|calls?|blocks?|gas|left|of [\d,]+ by))(?!\w)"
 )
-"""Matches the words after a count, by which a count with thousands is told from an amount."""
+"""Matches words such as ``orders`` after a number. A number with thousands before such words is a
+count and no amount."""
 _JSON_AMOUNT = re.compile(
     r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
 )
 _DIGITS = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
 _NAMED_AMOUNT = re.compile(rf'(?i)amount\w*(?:=|":| )"?{_DIGITS}(?: to {_DIGITS})?(?![\w%])')
-"""Matches an amount after its name, as in the address and body of a call or the history of an
-order."""
+"""Matches an amount that follows its name, such as ``amount=0.5``. Such texts are in the address
+and body of a call and in the history of an order."""
 _NO_SYMBOLS = frozenset(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "UTC")
 )
 
 Known = Callable[[str], bool]
-"""Returns True if a word is the symbol of a token."""
+"""A function that returns True if a word is the symbol of a token."""
 
 
 def unknown(word: str) -> bool:
-    """Returns False, for callers that know no symbols; then only words in capitals count as
-    symbols."""
+    """Always returns False. Callers that know no symbols pass this function; then only words in
+    capitals count as symbols."""
     return False
 
 

@@ -27,7 +27,8 @@ SHORT_ID = 6
 """Number of characters of an order id that lists show."""
 
 NOTICED = Decimal(1)
-"""Difference in percent between payout and confirmed amount above which it is reported."""
+"""The payout is reported as different if it differs from the confirmed amount by more than this, in
+percent."""
 
 MOST_REFUND_FEE = Decimal(5)
 """Largest part of a deposit, in percent, that may be missing from a refund and still counts as the
@@ -108,8 +109,8 @@ def promised(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns by how many percent the payout exceeds the quoted amount; negative if it is smaller.
-    None if either amount is unknown."""
+    """Returns by how many percent the payout is above the amount that was quoted; negative if it is
+    below. None if either amount is unknown."""
     quoted = promised(order, intent)
     if quoted is None or quoted <= 0 or order.out_amount is None:
         return None
@@ -117,9 +118,9 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns :func:`against_promise` if it exceeds ``NOTICED`` in either direction. Returns None
-    before the deposit arrived, if another provider took over, or if the order failed or was
-    refunded."""
+    """Returns the result of :func:`against_promise` if the payout differs by more than ``NOTICED``
+    percent, up or down; None otherwise. Also returns None before the deposit arrived, if another
+    provider took over, or if the order failed or was refunded."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
@@ -170,8 +171,8 @@ ProceedsOutcome = Literal["ahead", "got", "missed", "came back"]
 
 
 class Proceeds(Struct, frozen=True):
-    """What an order brings its owner. ``amount`` is in the bought token, or in the sold token if it
-    was refunded; None if the service does not name it."""
+    """What an order pays to its owner. ``amount`` is in the token bought or, after a refund, in the
+    token sold; None if the service does not state it."""
 
     outcome: ProceedsOutcome
     amount: Decimal | None
@@ -237,5 +238,6 @@ _NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
 def shown_order(order: Order, *, withheld: str | None) -> Order:
-    """Returns the order, without its deposit address and memo if ``withheld`` is not None."""
+    """Returns the order. Its deposit address and memo are removed if ``withheld``, the reason to
+    hide them, is not None."""
     return order if withheld is None else order.model_copy(update=_NOWHERE)

@@ -58,8 +58,8 @@ PINNED: dict[str, str] = {
     "out_token": "",
     "out_symbol": "",
 }
-"""Fields that never change once known, with the words that a message uses for them. If a field has
-no words, another value for it is ignored."""
+"""Fields that never change once they are known. Each has the words that a message uses for it. For
+a field without words, a different value is ignored without a message."""
 
 _CONTRADICTABLE = tuple((name, said) for name, said in PINNED.items() if said)
 
@@ -239,8 +239,8 @@ def contradicts(known: Order, seen: Order) -> str | None:
 
 
 def _broken_promise(known: Order, seen: Order) -> str | None:
-    """Returns what became worse about a fixed rate before anything was paid; None if nothing
-    did."""
+    """Returns what became worse in a newer state about a fixed rate, before anything was paid; None
+    if nothing did."""
     if not known.fixed or seen.in_status not in _UNTOUCHED:
         return None
     if "fixed" in seen.model_fields_set and not seen.fixed:

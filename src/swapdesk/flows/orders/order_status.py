@@ -226,7 +226,7 @@ class OrderStatus(Struct, frozen=True):
 
 
 _BRIEFLY = re.compile(" with order |, or take the money back: ")
-"""Matches the place from which on ``brief`` leaves out the text of ``act``."""
+"""Matches where ``brief`` ends the text of ``act``, because the rest is too long."""
 
 
 def order_status(
@@ -281,8 +281,8 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 
 
 def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
-    """Returns ``status`` reworded as the state of the service's last answer, without deadline and
-    times."""
+    """Returns ``status`` for an order that the service no longer answers requests about: its texts
+    report the service's last answer, and it has no deadline and no times."""
     at = as_of(tracked.seen_at, now)
     # A payment may have come since.
     money = UNLESS_SENT if status.money == WAITING.money else status.money
@@ -313,7 +313,8 @@ def cause_of(order: Order) -> str:
 
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
-    """Returns actor and act for an order made here whose address may not be shown yet."""
+    """Returns who acts next and what they do, for an order made at this desk whose address may not
+    be shown yet."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
@@ -445,7 +446,9 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, a row for what this desk knows."""
+    """Returns ``status`` with the texts of ``situation``, a row of the table that depends on what
+    this desk knows. ``own`` is this desk's payment and ``batch`` the payment by a bundle; each is
+    None if there is none."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {

@@ -101,7 +101,8 @@ class Situation(Struct, frozen=True, eq=False):
     asks_where: bool = False
     """True if the diagnosis mentions a missing refund address."""
     own: bool = False
-    """True if the situation follows from acts of this desk, whatever the service says."""
+    """True if the situation comes from what this desk did, so that it applies whatever the service
+    reports."""
 
     @property
     def lasts(self) -> bool:

@@ -343,7 +343,7 @@ class AddressBook:
         return [entry.name for entry in self.entries(kind, chain)]
 
     def labels(self) -> dict[str, str]:
-        """Returns ``@name`` for each address, with the addresses in lower case."""
+        """Returns the names by address: ``@name`` for each address in lower case."""
         return {entry.address.lower(): entry.label for entry in self.entries()}
 
     def name_of(self, kind: str, address: str) -> str | None:

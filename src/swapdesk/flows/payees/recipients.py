@@ -158,7 +158,8 @@ def check_memo(
 
 
 def _no_memo(label: str, wanted: bool, unused: str, refusal: str) -> MemoCheck:
-    """Returns the check for a payout that cannot carry a memo: refused if a memo is ``wanted``."""
+    """Returns the check for a payout that cannot carry a memo. If a memo is ``wanted``, the payout
+    is refused with the text ``refusal``; otherwise ``unused`` is shown."""
     if wanted:
         line = CheckLine("refuse", refusal)
         return MemoCheck(None, False, False, label, False, (line,), fault="not used")
@@ -198,8 +199,9 @@ def another_memo(name: str, kept: str | None, memo: str | None, token: Token) ->
 
 
 def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ...]:
-    """Returns notes on what a new account needs before it accepts a payout of ``token``. The desk
-    cannot ask whether the account exists, and an exchange that cannot pay out holds the money."""
+    """Returns notes on what the recipient's account needs before it can receive ``token``, if it is
+    a new account. The desk cannot find out whether the account exists, and an exchange that cannot
+    pay out keeps the money."""
     kind = ADDRESS_KINDS.get(token.chain_data.kind)
     if kind is None:
         return ()
@@ -400,8 +402,8 @@ def _read(
 
 
 def link_misfit(link: LinkedPayment, token: Token) -> str:
-    """Returns a sentence on why a payout of ``token`` is not what a link asks for; empty if it
-    is."""
+    """Returns a sentence on how a payout of ``token`` differs from what the payment link asks for;
+    empty if it does not."""
     chain = token.chain_data
     if not pays_on(link, chain):
         if not link.kind:
@@ -558,7 +560,7 @@ def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
 
 
 def without(address: str, hidden: frozenset[int]) -> str:
-    """Returns the address with the characters at the ``hidden`` positions as dots."""
+    """Returns the address with a dot in place of each character at the ``hidden`` positions."""
     return "".join("•" if at in hidden else char for at, char in enumerate(address))
 
 
@@ -584,9 +586,9 @@ def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
 def payee_check(
     catalog: Catalog, book: AddressBook, journal: Journal | None = None
 ) -> Callable[[str, Token], RecipientCheck]:
-    """Returns :func:`check_recipient` with what this desk knows at each check. Without a readable
-    journal only the address book counts, because a payment cannot be confirmed without the journal
-    anyhow."""
+    """Returns a function that checks a recipient with :func:`check_recipient`, each time with what
+    this desk knows then. If the journal cannot be read, only the address book is used; that
+    suffices, because no payment can be confirmed without the journal."""
 
     def check(text: str, token: Token) -> RecipientCheck:
         paid: Mapping[str, int] = {}

@@ -413,7 +413,8 @@ def _of_dollars(line: IntentLine, dollars: Decimal, token: Token, word: _Word) -
 
 
 def _cut(amount: Decimal, token: Token, digits: int) -> Decimal:
-    """Rounds down to ``digits`` significant digits and to the token's decimals."""
+    """Returns the amount, rounded down to ``digits`` significant digits and to the token's
+    decimals."""
     places = min(token.decimals, max(0, digits - 1 - amount.adjusted()))
     return short(quantize(amount, places, up=False)) if amount > 0 else Decimal(0)
 

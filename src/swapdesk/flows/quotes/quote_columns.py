@@ -316,7 +316,7 @@ class Waterfall(Struct, frozen=True):
 
 
 def _short(amount: Decimal) -> Decimal:
-    """Returns the amount, cut to 18 decimal places if it has more."""
+    """Returns the amount without the decimal places after the 18th."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= -_PLACES:
         return amount

@@ -61,8 +61,9 @@ _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
 )
 _HUNDRED = Decimal(100)
 _BELIEVED = Decimal("0.8")
-"""If the worth by the list's prices is below this share of the claimed worth, the list's prices
-count. They may be a day old, but age alone does not explain such a gap."""
+"""If the received amount is worth less than this share of the claimed worth, by the prices of the
+token list, the list's prices are used. They may be a day old, but their age does not explain such a
+difference."""
 _MILLIONTH = Decimal("0.000001")
 VALIDITY = timedelta(seconds=60)
 """How long a quote without ``validUntil`` is valid, from the time it was asked for."""
@@ -73,13 +74,13 @@ _CLOCK_RESOLUTION = timedelta(seconds=2)
 second."""
 XMR = "xmr"
 ASKS = 3
-"""Most requests after one key press."""
+"""Largest number of requests that follow from one key press, repeats by the desk included."""
 LONGEST_WAIT = 90.0
 """Longest wait in seconds after which the desk asks again by itself. A longer wait is only
 shown."""
 LATE = 5.0
-"""Seconds after the due time from which on nothing is asked any more, because the page was out of
-view."""
+"""If the time to ask again was missed by more than this number of seconds, the desk no longer asks
+by itself, because the page was out of view meanwhile."""
 
 
 class Bounds(Struct, frozen=True):
@@ -513,7 +514,8 @@ class AskingAgain:
         self._repeat: Repeat | None = None
         self._due: float | None = None
         self.most = 1
-        """How often each call of the next request may be made, and counted in the quote budget."""
+        """How often each call of the next request may be made at most; the quote budget has to
+        allow for that."""
 
     def begin(self, *, by_itself: bool = False) -> None:
         """Notes that a request is sent, because a key was pressed or because the desk repeats it

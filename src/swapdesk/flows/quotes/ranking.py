@@ -35,8 +35,8 @@ FeesKind = Literal["in price", "usd", "unknown"]
 ``unknown``: no field says anything."""
 
 RECHECK = Decimal("0.005")
-"""Largest difference between net and amount less fees, as a share of the amount, that is not
-reported."""
+"""Net may differ from amount less fees by up to this share of the amount without a badge that
+reports it."""
 
 MEANINGS: dict[str, str] = {
     "gross": "fees are not in the ranking: the service knows no price",
@@ -53,7 +53,8 @@ MEANINGS: dict[str, str] = {
 }
 _SHORT_WORDS = {"refund address": "refund", "pays nothing": "pays 0", "differs": "Δ"}
 _CONDITIONS = frozenset(("refund address", "memo", "markup", "region"))
-"""Badges for which a row says if it lacks them, in a list where most rows have them."""
+"""Badges that state a condition. In a list where most routes have such a badge, a route without it
+is marked with ``no`` and the badge."""
 _SAID_ONCE_FROM = 5
 
 TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
@@ -102,8 +103,8 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
     """Returns the badges as the last column writes them. ``approve`` is first, because it costs a
-    transaction. A badge in ``common`` is left out; if it states a condition and the route lacks it,
-    it is written as ``no memo``."""
+    transaction. Badges in ``common``, which most routes have, are left out. If the route lacks a
+    common badge that states a condition, this is written as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]

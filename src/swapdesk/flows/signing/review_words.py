@@ -1,9 +1,10 @@
-"""A review as a screen shows it: each field beside what was promised, and the counts of both.
+"""Turns a review into what a screen shows: each field beside the value that was promised for it,
+and a count of the fields that agree. The wallet agent has judged the fields already; here a
+promised value that only repeats its field is shortened.
 
-The wallet agent judged it; here a promise that repeats its field is only shortened. A review of
-many payments has one row per payment and states common fields once. Only fields that agree with the
-promise are merged: a payment with a differing field, or with a weighty field in no promise, keeps a
-row for every field.
+A review of many payments has one row for each payment and states fields that several payments share
+once. A payment is shortened to one row only if none of its fields differs from the promise and no
+important field is missing in the promise. Otherwise it keeps a row for every field.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
-"""A chain name repeated from the field beside it."""
+"""A pattern for the chain's name and id at the start of a promised text, where they only repeat the
+field beside it."""
 _ADDRESS = re.compile(r"^(0x|\S{4})( \S{1,4}){7,}$")
 """An address in groups of characters."""
 _AT_MOST = "at most "
@@ -31,7 +33,8 @@ NOTHING_SIGNED = "Nothing of this was signed."
 
 
 class Moved(Struct, frozen=True):
-    """Balance changes of one holder in a simulation: signed amounts with symbols."""
+    """What one holder gains or loses in a simulation. ``amounts`` has an amount (negative if it
+    leaves the holder) and a symbol for each change; ``yours`` is True for the signing account."""
 
     holder: str
     yours: bool
@@ -39,8 +42,9 @@ class Moved(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """The trader's names for what the agent knows by code: the signing account, the quote's
-    provider, the chain's coin and the chain. Empty if unnamed."""
+    """The names that the screen shows in place of the agent's codes: those of the signing account,
+    the quote's provider, the chain's coin and the chain. A name that is empty or None replaces
+    nothing."""
 
     wallet: str = ""
     venue: str | None = None
@@ -51,7 +55,8 @@ class Names(Struct, frozen=True):
 
 
 def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
-    """The fields of a review, in order; a promise equal to its field may be shortened."""
+    """Returns the fields of a review in their order. The promised value is shortened where it only
+    repeats the signed value."""
     own = grouped_address(review.account)
     rows: list[ReviewLine] = []
     for line in review.lines:
@@ -75,8 +80,9 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Merges the parts of a permit into one row if all are as promised: they are the signature made
-    before, or empty. Its deadline goes with it."""
+    """Merges the parts of a permit's signature into one row if all of them agree with the promise,
+    which means that they are the signature made before, or are empty. If they are that signature,
+    the row includes the permit's deadline."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
@@ -100,7 +106,9 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
-    """Shortens a promise that equals its field and only repeats it."""
+    """Returns the promised text of a line, shortened if it agrees with the signed value and only
+    repeats it. ``own`` is the account's address as lines spell it, ``wallet`` the account's
+    name."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -149,7 +157,8 @@ _NUMBERED = re.compile(r"^(.+?) \(\d+\)$")
 
 
 def _counted(names: Sequence[str]) -> list[str]:
-    """Names with their number of occurrences, for fields that each payment has."""
+    """Returns each name once. Names that differ only by the number of their payment become one name
+    with a count: ``Memo (3 times)``."""
     counts: dict[str, list[str]] = {}
     for name in names:
         numbered = _NUMBERED.match(name)
@@ -161,7 +170,8 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """Names of the fields that are in no quote, the weighty ones first."""
+    """Returns the names of the fields for which nothing was promised. Fields that are more than a
+    label (``weight``) come first."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 
@@ -185,7 +195,9 @@ def moved(review: Review, names: Names) -> tuple[Moved, ...]:
 
 
 def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
-    """The amount in whole tokens and its symbol; the agent does not name the coin of a chain."""
+    """Returns the amount of a change and its symbol. The symbol of the chain's coin comes from
+    ``names``, because the agent does not know it. The amount is in whole tokens, or in base units
+    if the decimals are unknown."""
     coin = change.contract is None and change.decimals is None and names.coin
     decimals = names.coin_decimals if coin else change.decimals
     if decimals is None:
@@ -195,7 +207,8 @@ def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
 
 
 def digest_groups(digest: str) -> tuple[str, ...]:
-    """Writes a digest as ``0x`` and groups of four, in two halves."""
+    """Returns the two halves of a digest, each in groups of four digits; the first half begins with
+    ``0x``."""
     body = digest.removeprefix("0x")
     groups = [body[at : at + 4] for at in range(0, len(body), 4)]
     half = (len(groups) + 1) // 2
@@ -213,7 +226,8 @@ PAID_BELOW = "who is paid below"
 
 
 class PaymentRow(Struct, frozen=True):
-    """``amount`` with its symbol, ``payee`` in groups, ``promised``: whose deposit it is."""
+    """One payment in one row: ``amount`` with its symbol, ``payee`` as an address in groups of
+    characters, and ``promised``, which says whose deposit it is."""
 
     amount: str
     payee: str
@@ -223,8 +237,9 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Splits rows into fields and payments, with common fields stated once. Leaves the rows as they
-    are below :data:`FEWEST` payments."""
+    """Returns a review's rows in two parts: the fields, where fields that several payments share
+    are stated once, and one row for each payment. With fewer payments than :data:`FEWEST`, the
+    first part has all rows unchanged and the second is empty."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:
@@ -243,7 +258,8 @@ def folded(
 
 
 def _split(row: ReviewLine) -> tuple[str, str]:
-    """The field's name and its number; empty if it has none."""
+    """Returns a field's name without its number, and the number as text, which is empty if the
+    field has no number."""
     numbered = _NUMBERED_FIELD.match(row.field)
     return (row.field, "") if numbered is None else (numbered[1], numbered[2] or numbered[3])
 
@@ -275,7 +291,8 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """States numbered fields with equal values and promises once, with their count."""
+    """Returns the rows with numbered fields of the same name, value and promise merged into one row
+    that has their count: ``Memo, 3 times``."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

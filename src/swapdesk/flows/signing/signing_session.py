@@ -1,15 +1,17 @@
-"""One piece of work while it is signed: what is shown, and what the trader answers.
+"""One piece of work that needs signatures: what the trader is shown, and what the trader answers.
 
-The work asks through :meth:`SigningSession.look` and goes on with the answer; screens that show the
-session may come and go. Nothing here signs: an answer names its review.
+The work shows a review by :meth:`SigningSession.look` and goes on with the answer. Screens that
+show the session may be opened and closed meanwhile. Nothing is signed here: an answer only names
+the review that it agrees to.
 
-Swap, deposit, group, revocation and withdrawal are rows: a :class:`SigningKind` has the words of
-one, how it is carried out, and how it stands. A higher fee or a cancellation is a review in the
-same session, withdrawn when the transaction overtakes it.
+Swaps, deposits, groups of deposits, revocations and withdrawals each have a :class:`SigningKind`,
+which holds the words for such work, the function that carries it out, and the functions that report
+its state. A higher fee or a cancellation is a review in the session of the transaction that it
+would replace. That review is withdrawn if the work ends or shows a review of its own first.
 
-The desk works on one session of each, one run at a time, up to the next question
-(:class:`RunningSignings`). Keys are opened when first needed: automatically in the sandbox, by pass
-phrase when live.
+A piece of work has one session, and a session has at most one run at a time
+(:class:`RunningSignings`). Keys are opened when they are first needed: automatically in the
+sandbox, by pass phrase in a live profile.
 """
 
 from __future__ import annotations
@@ -46,19 +48,19 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 A = TypeVar("A")
-"""The subject of a session."""
+"""The type of a session's ``about``, which says what the work is about."""
 
 
 class FlowStep(Struct, frozen=True):
-    """One step of a session. ``name`` is as short as possible: ``sign 1 permit``. ``state`` is the
-    operation's state: SENT while the step runs, None before it begins."""
+    """One step of a session, as a screen lists it. ``name`` is as short as possible: ``sign 1
+    permit``. ``state`` is SENT while the step runs and None before it begins."""
 
     name: str
     state: State | None = None
 
 
 class Stage(Enum):
-    """The party that a session waits for."""
+    """Whom or what a session waits for."""
 
     WORKING = "working"
     """The desk, the service or the chain."""
@@ -82,7 +84,8 @@ def _sent(signed: SignedTransaction) -> bool:
 
 
 def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
-    """Names as steps; number ``at`` is in progress, or failed."""
+    """Returns one step for each name. Steps before index ``at`` are done, and later steps have not
+    begun. The step at ``at`` is in progress, or refused if the session's outcome is a refusal."""
     failed = session.outcome is not None and session.outcome.refused
     now = State.REFUSED if failed else State.SENT
     return tuple(
@@ -122,43 +125,46 @@ def promise_ended(session: SigningSession[Any]) -> str:
 
 
 class SigningKind(Struct, Generic[A], frozen=True):
-    """One kind of work that asks for signatures.
+    """One kind of work that asks for signatures, such as a swap or a revocation.
 
-    Functions get the session; those that report its state raise JournalUnavailable. The defaults
-    are those of a single transaction.
+    The fields that are functions get the session; those that report its state may raise
+    JournalUnavailable. The default values are right for work that consists of a single transaction.
     """
 
     noun: str
     """The work, in one word."""
     promise: str
-    """The thing that a review is compared with, in one word."""
+    """The word for what was confirmed and a review is compared with, such as ``request``."""
     expired: str
-    """The code of the outcome when the trader does not answer in time."""
+    """The code of the outcome if the trader does not answer a review in time."""
     done: str
-    """The sentence once everything is done."""
+    """The sentence that is shown once everything is done."""
     work: Callable[[Desk, SigningSession[A]], Awaitable[Outcome | None]]
-    """Begins or continues the work; None while another desk does it."""
+    """Begins or continues the work and returns its outcome; returns None if another desk does the
+    work."""
     pays: Callable[[SigningSession[A]], tuple[Decimal, str]]
-    """The amount paid, in whole tokens, and what for, in a few words."""
+    """Returns the amount paid, in whole tokens, and a few words that say what is paid."""
     whereabouts: Callable[[SigningSession[A]], str]
     """Where the money is, as far as is known, without a full stop."""
     brief: Callable[[SigningSession[A]], str | None] = transaction_brief
-    """Where the money is, in a few words; None while it is in the wallet."""
+    """Returns where the money is, in fewer words than ``whereabouts``; None while it is in the
+    wallet."""
     steps: Callable[[SigningSession[A]], tuple[FlowStep, ...]] = transaction_steps
-    """The row of steps."""
+    """Returns the steps that the screen shows in a row."""
     doing: Callable[[SigningSession[A]], str] = lambda session: session.busy
     """Says what the work is doing while no answer is awaited; empty while the wallet examines what
     is to be signed."""
     order_id: Callable[[SigningSession[A]], str | None] = lambda _: None
     """The order's id, once there is one."""
     lapse: Callable[[SigningSession[A]], str] = promise_ended
-    """What happened when an open review ran out of time."""
+    """Returns a few words that say what happened if the trader left a review unanswered for too
+    long."""
     arrived: str = "in your wallet"
-    """Where the money is once the transaction counts."""
+    """Where the money is once the transaction is final, in a few words."""
     after: str = "the venue"
     """Who acts next once everything is done."""
     rank: int = 0
-    """Position among sessions of other kinds; the lowest first."""
+    """The place of this kind in a list of sessions; the kind with the lowest number comes first."""
     goes_on: bool = False
     """True if an ended session can be continued."""
     shows_order: bool = False
@@ -166,14 +172,17 @@ class SigningKind(Struct, Generic[A], frozen=True):
 
 
 class SigningSession(Watch, Generic[A]):
-    """One piece of work that is signed, from its beginning to its outcome. ``about`` is the kind's
-    subject; ``changed`` is called after every change that is to be shown.
+    """One piece of work that is signed, from its beginning to its outcome. ``about`` says what the
+    work is about, in a form that depends on the kind; ``changed`` is called after every change that
+    is to be shown.
 
-    ``token`` is what is paid with. ``provider`` is the paid venue's code and name, None if there is
-    no single one. ``wallet`` names the account, ``coin`` the coin of its chain; ``confirmations``
-    is the number of blocks after which a transaction counts. ``asked``: a key of this run began it;
-    otherwise an earlier run left it open. ``called`` describes work that is no payment of an
-    amount; ``notice`` is the end of the closing message: ``is paid. Next: …``.
+    ``token`` is the token that is paid with. ``provider`` is the code and name of the venue that is
+    paid, each None if there is no single venue. ``wallet`` names the account, ``coin`` the coin of
+    its chain. A transaction counts after ``confirmations`` blocks.
+
+    ``asked`` is True if a key pressed in this run of the desk began the work, False if an earlier
+    run left it open. ``called`` describes work that pays no amount; ``notice`` is the end of the
+    closing message: ``is paid. Next: …``.
     """
 
     def __init__(
@@ -208,15 +217,16 @@ class SigningSession(Watch, Generic[A]):
         self.called = called
         self.notice = notice
         self.busy: str = ""
-        """The current activity, in the work's own words."""
+        """What the work says that it is doing now."""
         self.review: Review | None = None
         """The review that waits for an answer."""
         self.refused: Review | None = None
         """The review that the wallet refused to sign."""
         self.payload: Payload | None = None
-        """The subject of the newest review."""
+        """The payload that the newest review is about."""
         self.turn: Turn | None = None
-        """The current signature, if there are several."""
+        """The signature of a group that is being made now; None before the first one, and for work
+        that is no group."""
         self.agreed: Review | None = None
         """The newest review that the trader agreed to."""
         self.transaction: SignedTransaction | None = None
@@ -226,7 +236,8 @@ class SigningSession(Watch, Generic[A]):
         self.outcome: Outcome | None = None
         """The result of the last run; None while one is running."""
         self.said = ""
-        """Why the pass phrase is asked for again."""
+        """The reason why the pass phrase is asked for again; empty when it is asked for the first
+        time."""
         self.replacing = False
         """True while a replacement of the waiting transaction is asked for."""
         self._changed = changed
@@ -242,7 +253,7 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def against(self) -> str:
-        """The purpose of the payment, in a few words."""
+        """What the amount is paid to or for, in a few words, such as ``your smart account``."""
         turn = self.turn
         if turn is None:
             return self.kind.pays(self)[1]
@@ -284,7 +295,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work reached the step it was asked to stop at; a key continues it."""
+        """True if the work went as far as it was asked to and stopped there without a failure;
+        pressing a key continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
@@ -302,7 +314,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """Number and total of the open review's signature; None for a transaction."""
+        """Returns which signature of how many the open review is for, as (number from 1, total).
+        None for a transaction, and for a group that needs only one signature."""
         if self.turn is not None:
             return None if self.turn.total < 2 else (self.turn.number, self.turn.total)
         payload = self.payload
@@ -326,7 +339,8 @@ class SigningSession(Watch, Generic[A]):
         return f"Executed on {where}, {confirmations}.{problem}"
 
     def left(self, now: datetime) -> float | None:
-        """Seconds left to answer the open review; None if there is none."""
+        """Returns the seconds that are left to answer the open review; None if no review is
+        open."""
         if self.review is None:
             return None
         return max(0.0, (self.review.valid_until - now).total_seconds())
@@ -334,12 +348,13 @@ class SigningSession(Watch, Generic[A]):
     # What the work says
 
     def started(self) -> None:
-        """Marks the beginning of a run."""
+        """Begins a run: clears the outcome of the last run and what the trader agreed to in it."""
         self.outcome, self.agreed, self.said = None, None, ""
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
-        """Waits for the trader's answer while the review is valid."""
+        """Shows the review and waits for the trader's answer; returns None if the trader refuses
+        it. Raises NotAgreed if the review expires or is withdrawn first."""
         answer: asyncio.Future[Agreed | None] = asyncio.get_running_loop().create_future()
         self._withdraw()
         self.review, self._answer, self.transaction = review, answer, None
@@ -359,7 +374,8 @@ class SigningSession(Watch, Generic[A]):
                 self._changed()
 
     def _withdraw(self) -> None:
-        """Closes a review that was overtaken."""
+        """Closes the open review without an answer, because the work ended or shows another
+        review."""
         if self._answer is not None:
             self._answer.cancel()
             self.review = self._answer = None
@@ -391,7 +407,8 @@ class SigningSession(Watch, Generic[A]):
         self._changed()
 
     def says(self, busy: str, *, wallet: str = "") -> None:
-        """Sets the current activity, a sentence, and the paying account once that is known."""
+        """Sets the sentence that says what the work is doing now. ``wallet`` names the paying
+        account; if it is empty, the account stays as it is."""
         self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
@@ -404,11 +421,13 @@ class SigningSession(Watch, Generic[A]):
     # What the trader says
 
     def agree(self, review_id: str, phrase: str | None = None) -> bool:
-        """Agrees to this review and no other; False if it is not open any more."""
+        """Records that the trader agrees to the review with this id. Returns False if that review
+        is not open any more."""
         return self._say(review_id, Agreed(phrase))
 
     def refuse(self, review_id: str) -> bool:
-        """Refuses this review: the work ends and nothing of it is signed."""
+        """Records that the trader refuses the review with this id, so the work ends and nothing of
+        it is signed. Returns False if that review is not open any more."""
         return self._say(review_id, None)
 
     def _say(self, review_id: str, answer: Agreed | None) -> bool:
@@ -433,7 +452,8 @@ class SigningSession(Watch, Generic[A]):
             self._changed()
 
     def unlock(self, phrase: Secret) -> bool:
-        """Hands over the pass phrase; False if it is not awaited."""
+        """Gives the pass phrase to the work that waits for it; returns False if no work waits for
+        it."""
         if self._phrase is None or self._phrase.done():
             return False
         self._phrase.set_result(phrase)
@@ -441,7 +461,8 @@ class SigningSession(Watch, Generic[A]):
 
 
 class RunningSignings:
-    """``changed`` gets the id of a session after every change that is to be shown."""
+    """The signing sessions of a desk, by id. ``changed`` is called with the id of a session after
+    every change that is to be shown."""
 
     def __init__(self, desk: Desk, changed: Callable[[str], object]) -> None:
         self.desk = desk
@@ -455,12 +476,13 @@ class RunningSignings:
 
     @property
     def open(self) -> list[SigningSession[Any]]:
-        """Sessions that are not over, by kind, then oldest first."""
+        """Returns the sessions that have not ended, in the order of their kinds' ``rank``; within
+        one kind the oldest comes first."""
         sessions = (session for session in self._sessions.values() if not session.over)
         return sorted(sessions, key=lambda session: session.kind.rank)
 
     def working(self, session: SigningSession[Any]) -> bool:
-        """True while a run of the session is going."""
+        """True while the work of the session is being run by this desk."""
         return session.id in self._working
 
     def begin(
@@ -476,8 +498,8 @@ class RunningSignings:
         called: str = "",
         notice: str = "",
     ) -> SigningSession[A]:
-        """Returns the session of this id, a new one unless the old one can be continued;
-        :meth:`run` does the work."""
+        """Returns the session of this id: the present one if it has not ended or its kind can be
+        continued, otherwise a new one. The work itself is done by :meth:`run`."""
         known = self._sessions.get(id_)
         if known is not None and (kind.goes_on or not known.over):
             known.asked = known.asked or asked
@@ -502,8 +524,9 @@ class RunningSignings:
         return session
 
     async def run(self, session: SigningSession[Any]) -> Outcome | None:
-        """Begins or continues the work up to its end. Returns None if another desk does the work or
-        a run of it is going here. A cancelled run leaves everything as the journal has it."""
+        """Begins or continues the work and returns its outcome. Returns None if another desk does
+        the work, or if this desk is running it already. If the run is cancelled, the journal still
+        has everything that was recorded, so the work can be continued."""
         if self.working(session):
             return None
         if session.over and not session.kind.goes_on:
@@ -533,8 +556,9 @@ async def is_shut(wallet: LocalWallet, address: str) -> bool:
 
 
 async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[Any]) -> None:
-    """Unlocks the wallet: once in the sandbox, whatever the result; live until the account is open,
-    asking through the session. Raises WalletError."""
+    """Unlocks the wallet unless the account at ``address`` can sign already. In the sandbox this is
+    tried once, whatever the result. In a live profile the session asks for the pass phrase until
+    the account can sign. Raises WalletError."""
     if not await is_shut(wallet, address):
         return
     if not wallet.live:
@@ -555,8 +579,9 @@ _NOTHING = "Nothing more was signed."
 
 
 async def replace(replacement: Replacement, session: SigningSession[Any]) -> str | None:
-    """Proposes, signs and sends a replacement. Returns why nothing came of it, unless the session
-    shows that itself."""
+    """Proposes, signs and sends a replacement of the session's waiting transaction. Returns a
+    sentence that says why there was no replacement or that it is undecided. Returns None if nothing
+    waited, if the trader did not agree, or if the session shows the result itself."""
     waiting, kind = session.transaction, replacement.kind
     if waiting is None or not session.replaceable:
         return None

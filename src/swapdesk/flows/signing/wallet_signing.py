@@ -1,8 +1,8 @@
 """Work that the wallet signs for its owner alone: revocations, and withdrawals from a smart
 account. Nobody else is paid.
 
-A transaction that an earlier run signed is sent again, never signed anew: the wallet's records have
-it under a name derived from its purpose.
+If an earlier run signed the transaction already, that transaction is sent again and no new one is
+signed. It is found in the wallet's records by a name that is made from what the transaction does.
 """
 
 from __future__ import annotations
@@ -69,8 +69,10 @@ def nothing_paid(_: SigningSession[Any]) -> tuple[Decimal, str]:
 async def carry_out(
     session: SigningSession[Any], propose: Callable[[], Awaitable[Step | Outcome]]
 ) -> Outcome:
-    """Carries out a step, or continues what an earlier run signed. A key asked for it, so a pass
-    phrase never signs it. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
+    """Shows the review of the step that ``propose`` returns; once the trader agrees, signs and
+    sends it. If an earlier run signed the transaction, it is only sent. If the chain or the wallet
+    changed after the review, a new review is shown. Raises WalletError, NotAgreed, NotSignable and
+    JournalUnavailable."""
     looks = 0
     while True:
         step = await propose()
@@ -99,11 +101,12 @@ async def carried_out(
     work: Callable[[], Awaitable[Outcome | None]],
     again: str,
 ) -> Outcome | None:
-    """Runs ``work`` with the keys of an account open, and words its outcome for screens, where keys
-    act next.
+    """Opens the keys of an account, runs ``work`` and returns its outcome; None if ``work``
+    returned None. A failure in it says which key of the keyboard the trader presses next, because
+    it is shown on a screen.
 
-    Work that an earlier run left open is already signed and needs no keys. ``account`` is an
-    address; ``again`` names the key that asks once more.
+    Work that an earlier run left open is already signed, so the keys stay closed. ``account`` is an
+    address; ``again`` names the key of the keyboard that repeats the request.
     """
     try:
         if session.asked:
@@ -142,11 +145,12 @@ _NEXT = {
     "NEEDED_BY_BUNDLE": "you: let the group end first; b shows it",
     "NOTHING_HELD": "you: r reads the wallet again",
 }
-"""Who acts next if asking once more is not enough; empty to keep the failure's own words."""
+"""Who acts next, by the outcome's code, if repeating the request is not enough. An empty text means
+that the failure's own words are shown."""
 
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
-"""Most gas that may be paid: 0.01 of the chain's coin."""
+"""The most that one transaction may pay for gas, in base units of the chain's coin: 0.01 coins."""
 
 
 async def propose_revocation(
@@ -157,10 +161,12 @@ async def propose_revocation(
     allowance: Allowance,
     watch: Watch | None = None,
 ) -> Step:
-    """Proposes the revocation to sign, or returns the one under way. Signs nothing.
+    """Returns the step that ends an allowance: with a review to sign, or with the transaction that
+    an earlier run signed and that is still under way. Signs nothing.
 
-    Done: the allowance is over. Refused: it stands, and ``hash`` is a transaction that cost gas.
-    ``watch`` hears the progress. Raises WalletError.
+    If the step's outcome is done, the allowance is over. If it is refused, the allowance still
+    stands; a ``hash`` in it names a transaction that may have cost gas. ``watch`` hears the
+    progress. Raises WalletError.
     """
     client = await wallet.client()
     name = revocation_id(account, link, allowance)
@@ -188,8 +194,8 @@ async def _ended(came: Delivered) -> Outcome:
 async def _payload(
     client: WalletClient, account: Account, link: ChainLink, allowance: Allowance
 ) -> TransactionPayload | SolanaPayload:
-    """Returns the payload that ends the allowance. A Solana token has one delegate, which it
-    removes."""
+    """Returns the payload that ends the allowance. On Solana this payload ends every delegation of
+    the token."""
     token = allowance.token.contract or ""
     if account.kind is Kind.SOLANA:
         return await client.solana_revocation(account.address, link.name, token)
@@ -197,7 +203,8 @@ async def _payload(
 
 
 def revocation_id(account: Account, link: ChainLink, allowance: Allowance) -> str:
-    """The name in the wallet's records: ``revoke 0x… base 0x… 0x…``."""
+    """Returns the name of a revocation in the wallet's records, made of account, chain, token and
+    spender: ``revoke 0x… base 0x… 0x…``."""
     kept = " permit2" if allowance.permit2 else ""
     token = allowance.token.contract
     return f"revoke {account.address} {link.name} {token} {allowance.spender}{kept}"

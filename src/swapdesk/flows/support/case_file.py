@@ -49,7 +49,8 @@ NOT_OURS = (
 )
 NOT_OUR_REPLY = "Reply, not of this desk"
 WHOSE = "by the file, "
-"""Prefix for what the file says about money and who acts."""
+"""Stands before what a case file says about money and about who acts, to show that the file says so
+and not this desk."""
 SECRET = "«removed: it looks like a key»"
 
 

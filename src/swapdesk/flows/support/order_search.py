@@ -172,8 +172,8 @@ class OrderSearch:
         return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """Returns whether the order is the only one found, and the transaction is on its chain and
-        paid nobody (missing or failed)."""
+        """Returns whether the order is the only one found and ``paid`` is a transaction on its
+        chain that moved nothing, because it failed or the chain does not know it."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -528,9 +528,9 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns the transactions to ask chains for: those in the text. If there are none and one
-        unpaid order was found, returns those that this desk sent for it and those that were in no
-        block yet."""
+        """Returns the transactions that chains are asked for: those that the text names. If it
+        names none and a single unpaid order was found, they are the newest transaction that this
+        desk sent for that order, and its payments that were in no block when last seen."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -737,7 +737,7 @@ NO_HASH = (
 _LEDGER = ""
 """Stands for all chains of a sandbox, in place of a chain's name."""
 _MARGIN = timedelta(minutes=30)
-"""Longest assumed time from an order's creation to its deposit."""
+"""An order is assumed to get its deposit within this time after its creation, at most."""
 _WAYS = {
     "id": "id",
     "memo": "memo",

@@ -345,7 +345,8 @@ def _are_digits(word: str) -> bool:
 
 
 _FEW_DIGITS = 8
-"""Length from which a row of digits may be part of a hash rather than a number."""
+"""Number of digits from which a row of digits may be part of a hash. A shorter row counts as a
+number."""
 
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
@@ -521,8 +522,9 @@ def is_drawn_id(text: str) -> bool:
 
 
 def _changes(word: str) -> int:
-    """Returns the number of changes between small letters, capitals and digits, without the change
-    after a leading capital. Words of a language have none, random words have many."""
+    """Returns how often the word changes between small letters, capitals and digits; a change after
+    a leading capital is not counted. Words of a language have no such changes, random words have
+    many."""
     if word.islower() and word.isalpha():
         return 0
     kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
@@ -659,8 +661,9 @@ def _shortened(text: str) -> Iterator[Reading]:
 
 
 def _are_ends(head: str, tail: str, *, here: bool) -> bool:
-    """Returns whether the words beside an ellipsis are the ends of one word and not of two
-    sentences. ``here`` is True if the ellipsis is written as this desk writes it."""
+    """Returns whether the words before and after an ellipsis are the two ends of one shortened
+    word, and not parts of two sentences. ``here`` is True if the ellipsis is written as this desk
+    writes it."""
     if any(mark.startswith(head.lower()[: len(mark)]) for mark in _FORMS) and len(head) > 3:
         return True
     drawn = (_drawn(head), _drawn(tail))
@@ -885,8 +888,9 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
-    """Returns the amounts that a number can be. Numbers before it that are separated by blanks are
-    left out, and so are those after it unless it is the ``last``."""
+    """Returns the amounts that ``number``, digits that may have blanks between them, can mean. If
+    the blanks separate several numbers, the last of them is taken if ``last`` is True, and the
+    first otherwise."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (

@@ -75,7 +75,8 @@ if TYPE_CHECKING:
     from swapdesk.flows.journal.ledger import Ledger
 
 MUCH_LATER = 2
-"""Multiple of the expected time from which the diagnosis no longer advises to wait."""
+"""If an order has taken more than this multiple of the expected time, the diagnosis no longer
+advises to wait."""
 NO_REFUND_ADDRESS = "The order names no address for a refund."
 _SUPPORT_ACT = "write to support"
 SILENT_SECONDS = 120
@@ -123,8 +124,8 @@ class CaseFacts(Struct, frozen=True):
 
     @property
     def status(self) -> OrderStatus:
-        """What the order means to its customer. That this desk would not pay an order made
-        elsewhere is ignored."""
+        """What the order means to its customer. If the order was made elsewhere, this desk would
+        not pay it; that is ignored here, because it does not concern the customer."""
         tracked = self.tracked
         if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:
             tracked = replace(tracked, withheld=None, standing=DepositRelease.RELEASED)
@@ -271,8 +272,8 @@ _CUSTOMER = (
 
 
 def _unless_sent(status: OrderStatus) -> str:
-    """Returns where the money is. If the service saw no deposit, the text allows for a deposit that
-    was sent and not seen."""
+    """Returns where the money is. If the service saw no deposit, the text also says what holds if a
+    deposit was sent all the same."""
     unpaid = status.reported is WAITING and status.money == WAITING.money
     return UNLESS_SENT if unpaid else status.money
 

@@ -54,7 +54,8 @@ class OrderWrites:
     ) -> None:
         self.pending: dict[str, Writing] = {}
         self._figures: dict[str, Writing] = {}
-        """States with new figures, of orders that have no state in ``pending``."""
+        """By order id, the newest state of each order whose state differs from the written one only
+        in amounts and times. An order with a state in ``pending`` is not here."""
         self._untold: set[str] = set()
         """Orders whose figures changed since the last announcement."""
         self._orders = orders

@@ -34,7 +34,8 @@ T = TypeVar("T")
 
 
 def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
-    """Returns the result of ``ask``, or ``otherwise`` if the journal cannot be read."""
+    """Returns the result of ``ask``, a function that reads the journal. Returns ``otherwise`` if
+    the journal cannot be read."""
     try:
         return ask()
     except JournalUnavailable as error:
@@ -109,12 +110,13 @@ class BatchedOrders:
 
 
 _NEVER = object()
-"""Stands for the mark of a group that was not read yet."""
+"""Stands in ``_marks`` for a group that was not read yet, so that it differs from every mark."""
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """Returns whether the order has no intent and the service has not seen its deposit: the order
-    waits, or it expired without a deposit."""
+    """Returns whether the order was not confirmed singly at this desk and the service has not seen
+    its deposit: it waits for the deposit, or it expired without one. Such an order may belong to a
+    batch."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -122,8 +124,8 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 
 
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Returns whether its batch may still change the order: it waits for its deposit, or it expired
-    and its money has left the wallet."""
+    """Returns whether the order's batch may still change what is shown of it: the order waits for
+    its deposit, or it expired after its money had left the wallet."""
     payment = tracked.batch_payment
     left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)

@@ -521,8 +521,8 @@ class Tracker:
     # If the journal cannot be written, an order is hidden all the same and none is released.
 
     def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """Returns ``before`` with its address withheld, because a sighting contradicts it for
-        ``reason``."""
+        """Returns ``before`` with its deposit address hidden, because a newer state contradicts it.
+        ``reason`` says in what."""
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
         verdict = contradiction(reason)
         try:
@@ -532,8 +532,8 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``before`` with a new verdict if the estimated output in ``seen`` decides whether
-        its address may be shown."""
+        """Returns ``before`` with a new release state if the estimated output in ``seen`` decides
+        whether the deposit address may be shown."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
@@ -642,8 +642,8 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the journal's order if its release state differs from that of ``before``, else
-        ``before``."""
+        """Returns the order as the journal has it if its release state there is not that of
+        ``before``; otherwise returns ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):

@@ -1,9 +1,11 @@
-"""Calls of the API that the wallet pays one by one (contract 14.1 to 14.4, x402).
+"""Paid calls of the API: the wallet signs one payment for each call (contract 14.1 to 14.4, x402).
 
-The terms of a 402 become a document and a promise of the same amount. The agent judges it like any
-payload, under a spending policy that limits the token, and compares its price with the contract's
-(14.10). Nobody is asked for each call: the first payment of a price is reported, and a new payee or
-token is asked about once.
+If the service answers a call with status 402, its payment terms become a document to sign and a
+promise of the same amount. The agent judges the document like any payload. It also requires a
+spending policy that limits the token, and compares the price with the contract's (14.10).
+
+The user is not asked for each call. The user is told when a price is paid for the first time, and
+is asked once if the payee or the token is new.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ CONSENT = (
     "you: give the command in a terminal, or swapdesk wallet policy set --call-payee {payee},"
     f" {IN_DESK}"
 )
-"""Who can agree to a new payee."""
+"""The words for who acts next if calls would be paid to a new payee."""
 LOOK = "you: look at what the service asks for; nothing was signed"
 _PAID = {
     PriceTier.FREE: "each call",
@@ -70,16 +72,17 @@ _PAID = {
     PriceTier.QUOTE: "each request for quotes",
     PriceTier.EXCHANGE: "each create or confirmation",
 }
-"""Words for the calls of each price tier."""
+"""Which calls a price tier covers, in words."""
 
 
 async def _no_passphrase() -> None:
-    """Without a person to ask, the keys stay locked."""
+    """Does nothing: if there is no person to ask for the pass phrase, the keys stay locked."""
 
 
 class NewPayee(Struct, frozen=True):
-    """Calls would be paid to a new payee or in a new token. ``lines`` say what changes; ``phrase``
-    is typed to agree, after which wallet and policy remember it."""
+    """A question to the user, because calls would be paid to a new payee or in a new token.
+    ``lines`` say what changes. The user agrees by typing ``phrase``; the wallet and its policy then
+    remember the payee."""
 
     payee: str
     lines: tuple[str, ...]
@@ -91,9 +94,9 @@ async def _nobody(asked: NewPayee) -> bool:
 
 
 class CallPayer:
-    """Pays from the first EVM account of the wallet. ``told`` hears a sentence when a price is
-    first paid; ``unlock`` opens the keys of a live wallet; ``consent`` asks a person about a new
-    payee."""
+    """Pays calls from the first EVM account of the wallet. ``told`` is called with a sentence when
+    a price is paid for the first time. ``unlock`` opens the keys of a live wallet, and ``consent``
+    asks the user about a new payee."""
 
     def __init__(
         self, wallet: Callable[[], LocalWallet], clock: Clock, told: Callable[[str], None]
@@ -105,12 +108,14 @@ class CallPayer:
         self.consent: Callable[[NewPayee], Awaitable[bool]] = _nobody
         self._prices: set[tuple[PriceTier, str, int]] = set()
         self._declined: set[tuple[str, str]] = set()
-        """Token and payee that a person declined; the next call does not ask again."""
+        """The pairs of token and payee that the user declined; later calls do not ask about them
+        again."""
 
     async def pay(
         self, required: RequiredPayment, operation: Operation
     ) -> tuple[str, CallAuthorization]:
-        """Returns the header value that pays one call, and what it pays. Raises NotPaid."""
+        """Signs the payment of one call. Returns the value of the HTTP header that pays the call,
+        and the payment that it authorizes. Raises NotPaid."""
         if required.reason and not required.ways:
             raise NotPaid(f"the payment was not taken: {required.reason}", "NOT_PAID", LOOK)
         if required.problem:
@@ -128,7 +133,8 @@ class CallPayer:
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """The authorization with its present state on the chain."""
+        """Returns the same payment with ``taken`` as the chain says now: None if the node did not
+        answer. The payment is unchanged if the wallet does not know its chain."""
         link = next(
             (
                 candidate
@@ -207,8 +213,8 @@ class CallPayer:
         return account
 
     async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset, amount: str) -> None:
-        """Asks about a new payee or token. Raises NotPaid, and NotSignable for any other required
-        phrase."""
+        """Asks the user about a new payee or token. Raises NotPaid if the user does not agree, and
+        NotSignable if the review asks for a phrase for any other reason."""
         codes = {finding.code for finding in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)
@@ -241,7 +247,8 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
     ) -> tuple[Review, Authorization]:
-        """Builds and reviews a payment that is valid from now on, unsigned."""
+        """Builds a payment that is valid from now on, and has the agent review it. Returns the
+        review and the payment, which is not signed yet."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
@@ -264,7 +271,8 @@ class CallPayer:
 def _way(
     ways: tuple[PaymentTerms, ...], wallet: LocalWallet
 ) -> tuple[PaymentTerms, ChainLink, Asset]:
-    """The first offered way whose token is known here, on a chain with a node. Raises NotPaid."""
+    """Returns the first offered payment terms in a token that is known here, with the token's chain
+    and the token. Raises NotPaid if there are none, or if the chain has no node."""
     for terms in ways:
         for known in CALL_ASSETS:
             if (known.chain_id, known.contract) == (terms.chain_id, terms.asset):
@@ -274,7 +282,9 @@ def _way(
 
 
 def _link(known: CallAsset, wallet: LocalWallet) -> ChainLink:
-    """The chain as the wallet has it, or as the configuration names its node."""
+    """Returns the chain of ``known``, a token that calls are paid in: as the wallet has it,
+    otherwise with the node that the configuration names. Raises NotPaid if there is no node or it
+    is not private."""
     for link in wallet.links:
         if link.chain_id == known.chain_id:
             return link

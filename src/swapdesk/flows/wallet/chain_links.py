@@ -20,7 +20,7 @@ LIVE_CONFIRMATIONS = {Kind.EVM: 6, Kind.SOLANA: 1}
 
 
 def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
-    """The chains of a running sandbox, from its ready line."""
+    """Returns the chains of a running sandbox, which it listed in the message that it was ready."""
     return tuple(
         ChainLink(
             str(chain["shortName"]),
@@ -35,12 +35,14 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
 
 
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The (provider, key) pairs that countersign swaps in a running sandbox."""
+    """Returns the providers whose keys sign their half of a swap in a running sandbox, as
+    (provider, key) pairs."""
     return tuple((str(maker["provider"]), str(maker["key"])) for maker in ready.get("makers", ()))
 
 
 def no_node(settings: Settings, chain: Chain) -> str:
-    """Says that ``chain`` has no node and where to name one; without a full stop."""
+    """Returns words that say that ``chain`` has no node, and in a live profile where to name one.
+    There is no full stop at the end."""
     if not settings.live:
         return f"this sandbox has no node of {chain.name}"
     where = f"[profiles.{settings.profile.value}.rpc]"
@@ -48,7 +50,8 @@ def no_node(settings: Settings, chain: Chain) -> str:
 
 
 def is_private_node(url: str) -> bool:
-    """True if nobody on the way can read or change what the node says."""
+    """True if nobody between the desk and the node can read or change what they exchange: the URL
+    is https, or http to this machine."""
     from swapdesk.client.credentials import is_loopback
 
     try:
@@ -62,8 +65,8 @@ def is_private_node(url: str) -> bool:
 def live_links(
     settings: Settings, chain_of: Callable[[str], Chain | None]
 ) -> tuple[tuple[ChainLink, ...], list[str]]:
-    """The chains of ``[profiles.NAME.rpc]`` with the kinds and ids of the service, and a sentence
-    for each unusable entry."""
+    """Returns the chains whose nodes are set in ``[profiles.NAME.rpc]``, with their kinds and ids
+    as the service states them, and a sentence for each entry that cannot be used."""
     links, problems = [], []
     for name, url in settings.rpc.value.items():
         chain = chain_of(name)

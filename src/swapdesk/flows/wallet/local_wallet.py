@@ -1,11 +1,12 @@
-"""The wallet of one profile for desk and commands: one agent, started when first needed.
+"""The wallet of one profile, for the desk and for commands: one wallet agent, started when it is
+first needed.
 
-Accounts are known without unlocking. A sandbox wallet creates and opens itself and gets play money;
-a live one opens only by pass phrase. The desk's process reads no chain: the agent does, and says
-which chain its node is on.
+The accounts can be listed while the wallet is locked. A sandbox wallet creates and unlocks itself
+and gets play money; a live wallet is unlocked only by pass phrase. The desk's process reads no
+chain itself: the agent does, and checks which chain its node is on.
 
-Balances and allowances are one answer per account and chain, even if there is nothing; a node is
-asked about the chain's coin and the verified tokens.
+Balances, and likewise allowances, come as one result for each account and chain, even if the
+account has nothing there. A node is asked about the chain's coin and the verified tokens.
 """
 
 from __future__ import annotations
@@ -49,12 +50,13 @@ if TYPE_CHECKING:
 
 
 MOST_TOKENS = 400
-"""Most tokens asked about on one chain, first in the list first."""
+"""The most tokens that a node is asked about on one chain; those that come first in the token list
+are taken."""
 
 
 class ChainTokens:
-    """Tokens by the short name of a chain, in either case. Without ``catalog`` there are none, and
-    a chain goes by its short name."""
+    """The verified tokens of each chain, found by the chain's short name in upper or lower case.
+    Without ``catalog`` there are no tokens, and the short name serves as the chain's name."""
 
     def __init__(self, catalog: Catalog | None) -> None:
         self._catalog = catalog
@@ -64,7 +66,8 @@ class ChainTokens:
         return chain_data.name if chain_data is not None else chain
 
     async def called(self, chain: str, symbols: Sequence[str]) -> list[Asset]:
-        """Priced tokens with these symbols; the first if several share one."""
+        """Returns the tokens that have a price and one of these symbols. If several tokens share a
+        symbol, only the first is returned."""
         assets: dict[str, Asset] = {}
         for asset, price in await self.priced(chain):
             if asset.symbol in symbols and asset.contract is not None and price is not None:
@@ -72,11 +75,12 @@ class ChainTokens:
         return list(assets.values())
 
     async def assets(self, chain: str) -> list[Asset]:
-        """The chain's coin, then its tokens."""
+        """Returns the chain's coin, then its tokens."""
         return [asset for asset, _ in await self.priced(chain)]
 
     async def priced(self, chain: str) -> list[tuple[Asset, Decimal | None]]:
-        """The chain's coin, then its tokens, with prices in USD."""
+        """Returns the chain's coin, then its tokens, each with its price in USD; the price is None
+        if unknown."""
         catalog = self._catalog
         if catalog is None:
             return []
@@ -109,8 +113,8 @@ T = TypeVar("T")
 
 
 class Holding(Struct, frozen=True):
-    """``amount`` is in whole tokens, None if the token did not answer; ``usd`` is None without a
-    price."""
+    """The balance of one token. ``amount`` is in whole tokens, None if the token did not answer.
+    ``usd`` is the value of the whole amount, None if the token has no known price."""
 
     PRINTED: ClassVar = {
         "symbol": "asset.symbol", "contract": "asset.contract", "decimals": "asset.decimals",
@@ -123,10 +127,11 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account on one chain: its coin, then tokens it has. ``smart``: they
-    belong to its smart account, at this address, and include what the EntryPoint keeps for gas.
-    ``problem`` says why nothing could be read and ``next`` who acts; ``holdings`` is empty then,
-    and while ``reading``."""
+    """The balances of one account on one chain: the chain's coin, then the tokens that the account
+    has. If ``smart`` is not None, the balances are those of the account's smart account at this
+    address, and include what the EntryPoint keeps for its gas. If the chain could not be read,
+    ``problem`` says why and ``next`` who acts next. ``holdings`` is then empty, as it is while
+    ``reading`` is True."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -144,12 +149,13 @@ class ChainHoldings(Struct, frozen=True):
 
     @property
     def place(self) -> tuple[str, str]:
-        """The address of the account, and the chain."""
+        """The address of the account, and the short name of the chain."""
         return (self.account.address, self.chain)
 
 
 class ChainAllowances(Struct, frozen=True):
-    """``complete`` False: there may be more allowances. ``problem`` and ``next`` as in
+    """Who may take tokens of one account on one chain. If ``complete`` is False, there may be more
+    allowances than are listed. ``problem`` and ``next`` mean the same as in
     :class:`ChainHoldings`."""
 
     PRINTED: ClassVar = {
@@ -167,15 +173,17 @@ class ChainAllowances(Struct, frozen=True):
 
 
 class ChainReader(Struct, frozen=True):
-    """Asks the agent. An unanswered node is reported in the result; any other wallet failure is a
-    WalletError. ``place`` names the configuration of live nodes, None in the sandbox."""
+    """Reads accounts on their chains, by asking the wallet agent. If the agent refuses, for example
+    because the node does not answer, the result says so; any other failure of the wallet is raised
+    as WalletError. ``place`` names the table of the configuration that has the nodes, None in the
+    sandbox."""
 
     client: WalletClient
     tokens: ChainTokens
     place: str | None
 
     async def held(self, account: Account, link: ChainLink) -> ChainHoldings:
-        """The balances of the account itself."""
+        """Returns what the account itself has, without its smart account."""
         name = self.tokens.chain_name(link.name)
         priced = await self.tokens.priced(link.name)
         try:
@@ -195,7 +203,7 @@ class ChainReader(Struct, frozen=True):
     async def smart(
         self, account: Account, link: ChainLink, more: Sequence[Asset]
     ) -> ChainHoldings:
-        """The balances of its smart account, including tokens in ``more``."""
+        """Returns what the account's smart account has, of the tokens in ``more`` too."""
         name = self.tokens.chain_name(link.name)
         priced = await self.tokens.priced(link.name)
         prices = _prices(priced)
@@ -241,7 +249,7 @@ class ChainReader(Struct, frozen=True):
 
 
 def _prices(priced: Sequence[tuple[Asset, Decimal | None]]) -> dict[str | None, Decimal | None]:
-    """Prices by contract; the chain's own answer provides everything else."""
+    """Returns the prices by contract; None as a contract means the chain's coin."""
     return {asset.contract: price for asset, price in priced}
 
 
@@ -251,7 +259,8 @@ def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
 
 
 async def _twice(read: Callable[[], Awaitable[T]]) -> T:
-    """Repeats a read once if the node did not answer; reading changes nothing."""
+    """Reads again, once, if the node did not answer the first time. This is safe because reading
+    changes nothing."""
     try:
         return await read()
     except Refused as refused:
@@ -261,23 +270,26 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """The faucet's answer: ``given`` transactions were sent; ``problems`` say what was not given,
-    or perhaps not. Only sandbox money is at stake, so the next reading simply looks again."""
+    """What the sandbox's faucet did: it sent ``given`` transactions, and ``problems`` say what it
+    did not send or perhaps did not send. These cases are not told apart, because only play money is
+    at stake and the next reading shows the balance."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
 
 
 FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
-"""Names of the accounts in a new sandbox."""
+"""The name of the first account of each kind in a new sandbox."""
 GIFT_LOOKS = 60
 GIFT_SECONDS = 0.5
-"""Interval and patience of looking for the sandbox's money."""
+"""The seconds between two looks at whether the faucet's money has arrived; there are at most
+``GIFT_LOOKS`` looks."""
 
 
 async def outcome(work: asyncio.Task[T]) -> T:
-    """Awaits shared work that continues when its caller is cancelled. Raises AgentGone if the
-    wallet was closed meanwhile."""
+    """Returns the result of work that several callers wait for. If one caller is cancelled, the
+    work goes on. Raises AgentGone if the work itself was cancelled, because the wallet was
+    closed."""
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -288,7 +300,8 @@ async def outcome(work: asyncio.Task[T]) -> T:
 
 
 class LocalWallet:
-    """Every method raises WalletError if the agent is unreachable or refuses."""
+    """The wallet of one profile, with its agent. Every method that asks the agent raises
+    WalletError if the agent refuses or cannot be reached."""
 
     def __init__(
         self,
@@ -300,15 +313,17 @@ class LocalWallet:
         makers: Sequence[tuple[str, str]] = (),
         program: Sequence[str] = AGENT,
     ) -> None:
-        """Without ``links`` no chain can be read; without ``catalog`` only coins are known.
-        ``makers`` are (provider, key) pairs whose first signature is accepted."""
+        """Makes the wallet without starting its agent. Without ``links`` no chain can be read, and
+        without ``catalog`` no tokens are known. ``makers`` are (provider, key) pairs: a transaction
+        may already have the signatures of these keys. ``program`` is the command line of the
+        agent."""
         self.settings = settings
         self.links = tuple(links)
         self.makers = tuple(makers)
         self._clock = clock
         self.tokens = ChainTokens(catalog)
         self.on_locked: Callable[[], None] = lambda: None
-        """Called when the agent locks the keys by itself."""
+        """The function that is called when the agent locks the keys without being asked."""
         self._program = program
         self._client: WalletClient | None = None
         self._starting = asyncio.Lock()
@@ -316,7 +331,8 @@ class LocalWallet:
         self._given: dict[tuple[str, str], set[str | None]] = {}
         self._preparing = SharedWork[tuple[Account, ...]]()
         self.filling = SharedWork[Gifts]()
-        """Creates the first accounts of a sandbox and has its faucet fill them."""
+        """The work that creates the first accounts of a sandbox and has its faucet send them
+        money."""
 
     @property
     def live(self) -> bool:
@@ -324,25 +340,27 @@ class LocalWallet:
 
     @property
     def known(self) -> Accounts | None:
-        """The accounts as last reported; None before the first question."""
+        """The accounts as the agent last reported them; None if no agent was started."""
         return None if self._client is None else self._client.accounts
 
     @property
     def locks_in(self) -> float | None:
-        """Seconds until the agent locks the keys if unused; None when locked."""
+        """The seconds until the agent locks the keys if nothing uses them; None if they are locked
+        now."""
         if self._client is None or self._client.gone or not self._client.accounts.unlocked:
             return None
         return max(0.0, self._used + AUTO_LOCK_SECONDS - self._clock.monotonic())
 
     @property
     def has_records(self) -> bool:
-        """True if the signing records exist and were not started anew; new ones say nothing about
-        earlier payments."""
+        """True if the file of the wallet's signing records exists. Without it nothing can be said
+        about earlier payments."""
         return (self.settings.places.keys / RECORDS).is_file()
 
     async def client(self) -> WalletClient:
-        """The agent, started if necessary; each use postpones its automatic lock. Raises
-        DeskReadsOnly if none may be started."""
+        """Returns the client of the agent, and starts the agent if none is running. Each call
+        restarts the time after which the agent locks the keys. Raises DeskReadsOnly if this desk
+        may start no agent."""
         if self.settings.reads_only:
             raise DeskReadsOnly("this desk only reads, so the keys stay closed")
         async with self._starting:
@@ -381,8 +399,8 @@ class LocalWallet:
         return await (await self.client()).read_accounts()
 
     async def unlock(self, passphrase: Secret | None = None) -> tuple[UnusableKey, ...]:
-        """Opens the keys. None is only for the sandbox, which knows its pass phrase; live it raises
-        ValueError."""
+        """Opens the keys; returns those that did not open. ``passphrase`` may be None in the
+        sandbox only, whose pass phrase is stored; a live wallet raises ValueError then."""
         return await (await self.client()).unlock(self._phrase(passphrase))
 
     def _phrase(self, passphrase: Secret | None) -> Secret:
@@ -400,9 +418,9 @@ class LocalWallet:
         return await (await self.client()).create(kind, name, phrase)
 
     async def prepare_sandbox(self) -> tuple[Account, ...]:
-        """Creates the first account of each kind if missing. Not for live profiles; does nothing
-        while another desk has the wallet or a key file is unreadable. Concurrent callers share the
-        work."""
+        """Creates the first account of each kind that has none, and returns the new accounts. Does
+        nothing in a live profile, while another desk has the wallet, or if a key file is unusable.
+        If it is called again while it runs, both callers get the same result."""
         if self.live:
             return ()
         return await outcome(self._preparing.begin(self._prepare))
@@ -418,8 +436,9 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the policy. Only raising a limit needs the pass phrase, which the sandbox knows.
-        Raises Refused with ``passphrase_needed`` if a live wallet needs it."""
+        """Sets the spending policy. A change that only lowers limits needs no pass phrase. For any
+        other change the sandbox uses its stored pass phrase, and a live wallet without
+        ``passphrase`` raises Refused with ``passphrase_needed``."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -436,8 +455,9 @@ class LocalWallet:
         account: Account | None = None,
         heard: Callable[[tuple[ChainHoldings, ...]], None] = lambda _: None,
     ) -> tuple[ChainHoldings, ...]:
-        """The balances of all accounts, or one, on every chain of their kind, read concurrently.
-        ``heard`` gets all of them in the same order at the start and after each answer."""
+        """Returns the balances of all accounts, or of ``account`` alone, on every chain of their
+        kind; all chains are read at the same time. ``heard`` is called at the start and after each
+        chain's answer, always with the whole list in the same order."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         holdings = [
@@ -454,19 +474,23 @@ class LocalWallet:
         return tuple(holdings)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
-        """Notes that the faucet sends a token, None for the coin, to an account that had none."""
+        """Records that the faucet is sending a token to an account that had none of it.
+        ``contract`` is None for the chain's coin."""
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
-        """True if the faucet may still be sending: a balance read now would be outdated."""
+        """True if the faucet may still be sending this token to the account, so that a balance read
+        now may be too low."""
         return self.filling.running or contract in self._given.get((address, chain), ())
 
     def came(self, address: str, chain: str, contract: str | None) -> None:
-        """Notes that the faucet's transfer arrived, or was awaited long enough."""
+        """Records that the faucet's transfer of a token arrived, or that it was waited for long
+        enough."""
         self._given.get((address, chain), set()).discard(contract)
 
     async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
-        """The balances of an account; waits for a faucet transfer that is among them."""
+        """Returns the balances of an account, after waiting for the faucet's transfers to it of
+        tokens that are read here."""
         place = (account.address, link.name)
         looked_for = {asset.contract for asset, _ in await self.tokens.priced(link.name)}
         for _ in range(GIFT_LOOKS):
@@ -483,9 +507,9 @@ class LocalWallet:
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
-        """The balances of smart accounts that have something or cannot be read. ``owned`` names
-        them by owner and chain, with tokens to read besides the verified ones; ``account`` selects
-        one owner."""
+        """Returns the balances of those smart accounts that have something or cannot be read. The
+        keys of ``owned`` are the owner and chain of each smart account; its values are tokens to
+        read in addition to the verified ones. ``account`` limits the result to one owner."""
         reader = await self._reader()
         requests = [
             (owner, link, owned[owner.address, link.name])
@@ -498,7 +522,8 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """The allowances of all accounts or one, on all chains or one."""
+        """Returns who may take tokens of all accounts, or of ``account`` alone, on all chains, or
+        on the chain of ``link`` alone."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]
@@ -534,7 +559,8 @@ def is_first(account: Account) -> bool:
 
 
 VALID = timedelta(minutes=5)
-"""Time in which a reviewed transaction may be signed."""
+"""The time for which a promise is valid, and so the time in which a reviewed transaction may be
+signed."""
 
 
 def own_promise(
@@ -546,9 +572,9 @@ def own_promise(
     gas_units: int,
     withdrawal: WithdrawalPromise | None = None,
 ) -> Promise:
-    """A promise that none of ``asset`` leaves ``account`` and nobody else is paid, with at most
-    ``gas_units`` of gas in base units of the coin. ``withdrawal`` is what its smart account pays
-    it."""
+    """Returns a promise for a transaction that pays nobody else: none of ``asset`` leaves
+    ``account``, and at most ``gas_units`` (in base units of the coin) are paid for gas.
+    ``withdrawal`` is what the account's smart account pays to the account."""
     return Promise(
         intent_id=intent_id,
         account=account,

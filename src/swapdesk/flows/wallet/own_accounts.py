@@ -1,4 +1,5 @@
-"""Accounts of this wallet that can be paid on a chain, offered as recipients."""
+"""The user's own accounts that can be offered as recipients on a chain, and what they have
+there."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 
 async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
-    """Accounts on the chains of ``tokens`` that have a node; elsewhere the wallet could not see
-    what arrived. Does not start a wallet without keys. Raises WalletError."""
+    """Returns the accounts that can receive one of ``tokens``. Chains without a node are left out,
+    because the wallet could not see there what arrived. No agent is started if the wallet has no
+    keys. Raises WalletError."""
     chains = [token.chain_data for token in tokens]
     kinds = {
         KINDS[chain.kind]
@@ -36,8 +38,9 @@ async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
 
 
 class OwnBalance(Struct, frozen=True):
-    """The largest balance of a token in one account, since one account pays a deposit.
-    ``spendable`` leaves out the payment's fee if it is paid in the same coin."""
+    """The largest balance of a token in a single account, because a deposit is paid by one account.
+    ``spendable`` is that balance without the fee of the payment, if the fee is paid in the same
+    coin."""
 
     amount: Decimal
     spendable: Decimal
@@ -49,9 +52,9 @@ NOT_READ = "What your wallet has of {symbol} could not be read: write the amount
 
 
 async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
-    """The wallet's balance of ``token``, or a sentence: no key, no node, or no answer. Only
-    addresses are needed, so the wallet may be locked. Waits for a faucet transfer under way, since
-    nobody asks again later."""
+    """Returns the wallet's balance of ``token``, or a sentence that says why it is unknown. The
+    wallet may be locked, because only addresses are needed. If the faucet is sending the token,
+    waits until it has arrived, because the balance is not read again later."""
     await desk.wallet.filling.over()
     chain = token.chain_data
     link = desk.wallet.link(chain.short_name)
@@ -94,8 +97,8 @@ async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset)
 
 
 async def account_address(desk: Desk, token: Token, named: str) -> str | None:
-    """The address of an account by name or address, on the chain of ``token``; None if there is
-    none or the wallet is unreachable."""
+    """Returns the address of the account with the name or address ``named``, if it can receive
+    ``token``. Returns None if there is no such account or the wallet cannot be reached."""
     wanted = named.lower()
     try:
         accounts = await own_accounts(desk, token)
@@ -112,7 +115,7 @@ async def account_address(desk: Desk, token: Token, named: str) -> str | None:
 
 
 def has_keys(desk: Desk) -> bool:
-    """True if this profile's wallet has a key, by its directory alone."""
+    """True if this profile's key directory is not empty. No agent is started to find this out."""
     try:
         return any(desk.settings.places.keys.iterdir())
     except OSError:

@@ -1,5 +1,5 @@
-"""A change of the spending policy: the present policy with the given parts replaced. The agent
-decides whether it only lowers limits; otherwise it asks for the pass phrase."""
+"""A change of the spending policy: the present policy, with the parts replaced that the user gave.
+The agent needs the pass phrase unless the new policy only lowers limits."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ NO_POLICY = "No spending policy: the wallet signs whatever is confirmed."
 _AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,36})?", re.ASCII)
 
 PolicyChange = Mapping[str, tuple[str, ...]]
-"""The given parts by option of the command: ``per_day``, ``prices``, ... An amount is
-``TOKEN.CHAIN=AMOUNT`` or ``usd=AMOUNT``; the amount ``none`` removes the limit. A list replaces the
-whole list; ``any`` alone lifts it. ``anew`` has no value."""
+"""The parts of the policy that the user gave, by option of the command: ``per_day``, ``prices``,
+and so on. A limit or price is written ``TOKEN.CHAIN=AMOUNT`` or, for a limit, ``usd=AMOUNT``; the
+amount ``none`` removes it. A given list replaces the present list; the word ``any`` in it removes
+the restriction. ``anew`` has no value and means that the change starts from an empty policy."""
 
 
 class PolicyProblem(ValueError):
-    """Raised if the change makes no valid policy; the message is a sentence. ``field`` is the part
-    at fault."""
+    """Raised if the change makes no valid policy. The message is a sentence; ``field`` is the
+    option that is wrong, None if it is no single one."""
 
     def __init__(self, code: str, message: str, field: str | None = None, next_: str = "") -> None:
         super().__init__(message)
@@ -58,8 +59,8 @@ _OPTIONS = {
 
 
 def typed_change(text: str) -> PolicyChange:
-    """Parses ``per-day usdc.base=100 until 2026-12-31``: the command's options, with or without
-    dashes. Raises PolicyProblem."""
+    """Parses a typed change like ``per-day usdc.base=100 until 2026-12-31``. The names are the
+    command's options, with or without the two dashes. Raises PolicyProblem."""
     change: dict[str, tuple[str, ...]] = {}
     words = iter(text.replace(",", " ").split())
     for word in words:
@@ -80,7 +81,8 @@ def typed_change(text: str) -> PolicyChange:
 
 
 async def proposed_policy(wallet: LocalWallet, change: PolicyChange) -> SpendingPolicy:
-    """Applies a change to the present policy. Raises PolicyProblem and WalletError."""
+    """Returns the present policy with the change applied; nothing is set yet. Raises PolicyProblem
+    and WalletError."""
     status = await (await wallet.client()).policy()
     if status.problem is not None and "anew" not in change:
         raise PolicyProblem(
@@ -138,7 +140,8 @@ def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """A date (its first moment) or a time; UTC without a zone."""
+    """Parses a date, which means its first moment, or a time; without a time zone it is in UTC.
+    Returns None for the word ``none``."""
     if text == NONE:
         return None
     try:
@@ -164,7 +167,7 @@ def _link(wallet: LocalWallet, name: str) -> ChainLink:
 
 
 async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
-    """Parses ``usdc.base``, or a contract and its chain."""
+    """Returns the token that is written as ``usdc.base``, or as a contract and its chain."""
     name, separator, chain = given.rpartition(".")
     if not separator or not name:
         raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")
@@ -193,7 +196,7 @@ def named_token(token: PolicyToken) -> str:
 
 
 def policy_facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
-    """Everything a policy says besides its limits, with names."""
+    """Returns (name, value) pairs for everything in a policy but its limits."""
     facts = [
         (f"price of {named_token(price.token)}", f"{plain_amount(price.usd)} USD")
         for price in policy.prices

@@ -1,12 +1,12 @@
-"""Replaces a waiting transaction: by a higher fee, or by its cancellation.
+"""Replaces a waiting transaction, either by the same call with a higher fee or by a cancellation.
 
-Both are transactions on its nonce that pay more for gas. The chain executes exactly one of the two,
-and nobody can promise which; until one counts, either may be executed. :class:`Replacement` is the
-common part and :class:`ReplacementKind` the difference.
+The replacement has the same nonce and pays more for gas. The chain executes exactly one transaction
+for each nonce, and nobody can promise which. Until one of the two is final, either may be executed.
+:class:`Replacement` is what both ways have in common; each way is a :class:`ReplacementKind`.
 
-A higher fee is the same call again, judged against the first confirmation. A cancellation sends
-nothing to the account itself; a transaction that no node has seen is given up instead, at no
-cost.
+A higher fee is judged by what was confirmed for the first transaction. A cancellation pays nothing
+to the account itself. If no node has seen the first transaction, it is given up at no cost, and no
+cancellation is signed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import Refused, WalletError
 
 GAS_UNITS = 10**16
-"""Most gas if no more was confirmed: 0.01 of the chain's coin."""
+"""The most that a replacement may pay for gas if no higher amount was confirmed, in base units:
+0.01 of the chain's coin."""
 REVERTED = "REVERTED"
 WAITS = "in your wallet, or where the transaction takes it once it is executed"
 _SOLANA = "On Solana it ends by itself once its blockhash has expired."
@@ -49,24 +50,27 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """A higher fee or a cancellation, and its words. ``kept`` completes a sentence about the first
-    transaction; ``over`` says why one of that state waits for nothing. ``done_code``, ``kept_code``
-    and ``open_code`` are for scripts. Functions get the replacement, ``first`` (the waiting one),
-    and all transactions of its nonce, oldest first."""
+    """A way to replace a transaction (higher fee or cancellation), with its words. ``kept``
+    continues a sentence about a first transaction that is not replaced. ``over`` says, by that
+    transaction's state, why it does not wait any more. ``done_code``, ``kept_code`` and
+    ``open_code`` are the outcomes' codes for scripts. Among the arguments of the functions, the
+    first transaction is the waiting one, and a sequence has all transactions of its nonce, oldest
+    first."""
 
     noun: str
     kept: str
     over: Mapping[TransactionWord, str]
     done: Callable[[str, str | None], tuple[str, ...]]
-    """Sentences from the hash of the first and of the executed transaction; the second is None if
-    no node had the first."""
+    """Returns sentences for success, from the hash of the first transaction and that of the
+    executed one. The second hash is None if no node had the first transaction."""
     done_code: str
     kept_code: str
     open_code: str
     never_sent: Callable[[Replacement, WalletClient, SignedTransaction], Awaitable[Outcome]]
-    """Deals with a first transaction that no node has."""
+    """Returns the outcome for a first transaction that was never sent to a node."""
     ended: Callable[[SignedTransaction, Sequence[SignedTransaction]], Outcome | None]
-    """The outcome if nothing waits any more."""
+    """Returns the outcome if the first transaction does not wait any more; None if it can be
+    replaced."""
     reviewed: Callable[
         [Replacement, WalletClient, SignedTransaction, Sequence[SignedTransaction]],
         Awaitable[tuple[Payload, Review]],
@@ -74,7 +78,7 @@ class ReplacementKind(Struct, frozen=True):
     concluded: Callable[[WalletClient, SignedTransaction, SignedTransaction], Awaitable[Outcome]]
     """Returns the outcome for the first transaction once the second one is final."""
     purpose: Purpose | None = None
-    """None for the purpose of the first."""
+    """The purpose of the replacement; None if it is that of the first transaction."""
 
     def signed_before(self, second: SignedTransaction) -> str:
         signed = f"A {self.noun} was signed before, as {second.hash}."
@@ -92,8 +96,9 @@ class ReplacementKind(Struct, frozen=True):
 
 
 def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
-    """The outcome if it was done. ``hash_`` is the executed transaction, possibly the first; None
-    if no node had it. ``failed``: it was executed in vain and its gas is paid."""
+    """Returns the outcome of a replacement that succeeded. ``hash_`` is the executed transaction,
+    which may be the first one; None if no node had it. ``failed`` is True if that transaction was
+    executed without effect, so that only its gas is paid."""
     if not failed:
         return Outcome(hash=hash_)
     cause = f"{hash_} was executed and failed; its gas is paid."
@@ -101,9 +106,9 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
 
 
 class Replacement:
-    """Replaces transactions of one wallet. ``gas_units`` is the most a cancellation may cost, or a
-    higher fee if no more was confirmed, in base units of the coin. Methods raise WalletError for
-    failures before anything was sent."""
+    """Replaces transactions of one wallet. ``gas_units`` is the most that a cancellation may pay
+    for gas, in base units of the coin. It also limits a higher fee, unless more was confirmed for
+    the first transaction. The methods raise WalletError for failures before anything was sent."""
 
     def __init__(
         self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS
@@ -114,8 +119,9 @@ class Replacement:
         self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Step:
-        """The replacement to sign or signed before, or the outcome if nothing waits any more. Once
-        sent, it waits until one of the two counts."""
+        """Returns a step with the replacement to sign, or with one that was signed before and is
+        sent again. Returns the outcome instead if the transaction cannot be replaced. Once the step
+        is sent, it waits until one of the two transactions is final."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
@@ -159,14 +165,14 @@ class Replacement:
 
 
 def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outcome:
-    """The outcome if nothing takes its place and nothing more is done."""
+    """Returns the outcome for a transaction that is not replaced. ``reason`` says why."""
     money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
     return refused(kind.kept_code, Failure(reason, money, _LISTED))
 
 
 def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
-    """Returns the outcome if no transaction waits any more. ``stands`` is the one that decides the
-    payment of ``first``: itself, or one with a higher fee."""
+    """Returns the outcome for a first transaction that does not wait any more. ``stands`` is the
+    transaction that decides its payment: ``first`` itself, or the same call with a higher fee."""
     reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"
@@ -324,4 +330,5 @@ CANCELLATION = ReplacementKind(
     concluded=_cancel_concluded,
     purpose=Purpose.CANCEL,
 )
-"""Done once the first can never be executed any more."""
+"""The cancellation of a transaction. It has succeeded once the first transaction can never be
+executed any more."""

@@ -1,5 +1,5 @@
-"""Reads the wallet's balances and allowances, reported as chains answer. In the sandbox the faucet
-first fills a new wallet."""
+"""Reads the balances and allowances of the wallet, and reports each chain as it answers. In the
+sandbox the faucet first sends money to a new wallet."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ COINS = {Kind.EVM: Decimal(10), Kind.SOLANA: Decimal(100)}
 DOLLARS = Decimal(10_000)
 LOOKS = 3
 GIVEN = ("USDC", "USDT")
-"""Tokens given besides the coin, if the chain has them."""
+"""The symbols of the tokens that the faucet sends besides the coin, where the chain has them."""
 
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Creates the first accounts and funds them on every chain where they have no coin. Repeating
-    it gives nothing twice, since transfers under way are awaited on the chain. It continues if its
-    caller is cancelled: leaving a page leaves no wallet half filled. Raises WalletError."""
+    """Creates the first accounts of a sandbox and has the faucet send money to them on every chain
+    where they have no money. If it is called again, nothing is given twice, because transfers under
+    way are awaited first. It continues if its caller is cancelled, so leaving a page does not leave
+    a wallet half filled. Raises WalletError."""
     if wallet.live:
         return Gifts()
     return await outcome(begin_filling(wallet, control))
@@ -68,7 +69,8 @@ async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
 
 
 async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
-    """Balances of the first accounts; chains that have just started are read again."""
+    """Returns the balances of the first accounts. If a chain could not be read, tries again a few
+    times, because it may have just started."""
     for _ in range(LOOKS):
         held = [holding for holding in await wallet.holdings() if is_first(holding.account)]
         if not any(holdings.problem for holdings in held):
@@ -77,7 +79,8 @@ async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
 
 
 async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHoldings) -> Gifts:
-    """Gives the coin first, without which no token can be moved."""
+    """Has the faucet send the coin and then tokens. The coin comes first, because without it the
+    account could pay no gas to move a token."""
     account, given = held.account, 0
     problems: list[str] = []
     tokens = await wallet.tokens.called(held.chain, GIVEN)
@@ -94,9 +97,10 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 class WalletSnapshot(Struct, frozen=True):
-    """The newest reading; ``read_only``: another desk has the wallet. ``reading``: balances are
-    still to come. ``holdings`` keep the wallet's order, even while some chains have not answered.
-    ``smart``: balances of smart accounts. ``policy``: the spending policy, None until read."""
+    """What the wallet was last seen to have. ``read_only`` is True if another desk has the wallet,
+    ``reading`` while balances are still missing. ``holdings`` stay in the wallet's order, even
+    while some chains have not answered. ``smart`` has the balances of smart accounts. ``policy`` is
+    the spending policy, None until it is read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -108,8 +112,8 @@ class WalletSnapshot(Struct, frozen=True):
     policy: PolicyStatus | None = None
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
-        """Returns the snapshot before the chains are asked again; allowances are kept until they
-        are read again."""
+        """Returns the snapshot to begin a new reading with: new accounts, no balances, and the old
+        allowances until they are read again."""
         return WalletSnapshot(
             accounts.accounts,
             allowances=self.allowances,
@@ -128,10 +132,12 @@ async def read_wallet(
     heard: Callable[[WalletSnapshot], object],
     made: Callable[[int], object],
 ) -> WalletSnapshot:
-    """Reads everything, beginning with ``known``; ``heard`` gets partial results. ``control`` is
-    the sandbox's, None live: it creates and fills accounts, and ``made`` gets their number.
-    ``owned`` names smart accounts as in :meth:`LocalWallet.smart_holdings` and may raise
-    JournalUnavailable. Raises WalletError and OSError."""
+    """Reads everything and returns it. ``known`` is the last snapshot, None for the first reading;
+    ``heard`` is called with partial results. ``control`` is the sandbox's, None in a live profile.
+    In the sandbox accounts are created and filled, and ``made`` is called with the number of new
+    accounts. ``owned`` returns the smart accounts in the form that
+    :meth:`LocalWallet.smart_holdings` takes; if it raises JournalUnavailable, none are read. Raises
+    WalletError and OSError."""
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()
@@ -147,8 +153,8 @@ async def read_wallet(
     before = snapshot
 
     def answered(holdings: tuple[ChainHoldings, ...]) -> None:
-        """Reports a chain's answer: at once in the first reading, later only when all chains
-        answered."""
+        """Reports the balances after each chain's answer, but only in the first reading. Later
+        readings are reported once every chain has answered."""
         if known is None or not known.holdings:
             heard(replace(before, holdings=holdings))
 

@@ -1,4 +1,5 @@
-"""Turns a wallet failure into code, cause, place of the money, and next actor."""
+"""Turns a failure of the wallet into the words of a Failure: code, cause, where the money is, and
+who acts next."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 
 def failure_of_wallet(error: WalletError) -> Failure:
-    """Words a failure; the code is the agent's refusal in capitals. Only failures before any
-    signature come here."""
+    """Returns a failure of the wallet in words. Its code is the agent's refusal code in capitals.
+    It is for failures that happen before anything is signed."""
     if isinstance(error, AgentMissing):
         next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
         return Failure(sentence(error.words), NOTHING_SENT, next_, MISSING)
@@ -61,8 +62,9 @@ def failure_of_wallet(error: WalletError) -> Failure:
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
-    """Returns who acts next if ``chain``, by short name, is unreadable; empty if only reading again
-    helps. ``place`` is the configuration table of its node, None in the sandbox."""
+    """Returns who acts next if ``chain``, a short name, cannot be read; an empty text if there is
+    nothing to do but read again. ``place`` is the configuration table with the chain's node, None
+    in the sandbox."""
     if place is None:
         return ""
     if code == "other_chain":
@@ -73,6 +75,7 @@ def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
 
 
 def sentence(words: str) -> str:
-    """Capitalizes the first letter and adds a final point."""
+    """Returns the words as a sentence, with a capital at the beginning and a full stop at the
+    end."""
     text = words[:1].upper() + words[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

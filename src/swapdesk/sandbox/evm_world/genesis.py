@@ -41,14 +41,15 @@ TREASURY = "treasury"
 SOLVER = "isthmus"
 """Account that settles orders of Isthmus from its inventory."""
 RELAYER = "meridian"
-"""Account that pays out on one chain what Meridian's portal received on another."""
+"""Account that pays out on one chain what Meridian's contract ``Portal`` received on another
+chain."""
 BUNDLER = "bundler"
 """Account that sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR
 """Account that moves the pools with the market."""
 
 COINS = 10**6 * 10**18
-"""Wei for gas that each of these accounts, and each wallet of an exchange, has in block 0."""
+"""Wei for gas that each account of ``PARTIES``, and each wallet of an exchange, has in block 0."""
 
 
 PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
@@ -153,8 +154,8 @@ BASALT, FATHOM = "ba", "fa"
 """Codes of the venues that have pools."""
 
 STEADY_SWING = 30
-"""Largest drift of a steady token, in basis points (exclusive); steady tokens are traded against
-USDC."""
+"""A token is steady if the largest drift of its price is below this many basis points. Steady
+tokens are traded against USDC."""
 
 _FEES = {(BASALT, False): 30, (BASALT, True): 5, (FATHOM, False): 25, (FATHOM, True): 4}
 """Fees in parts of 10,000, by venue and by whether both tokens are steady."""
@@ -283,7 +284,8 @@ def _most(asset: AssetRow) -> int:
 
 
 Allowances = Mapping[tuple[str, str], int]
-"""Units that an owner allows to a spender, by (owner, spender)."""
+"""How many units of a token each owner allows each spender to take; the keys are (owner,
+spender)."""
 
 
 def token_storage(
@@ -358,10 +360,11 @@ that implementation."""
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
-"""Dollars of every pooled token that the solver and the relayer each hold at most."""
+"""The solver and the relayer each hold at most this many US dollars of every token that is in a
+pool."""
 _INVENTORY_PARTS = 25
 _KEEPER_TIMES = 3
-"""How much the keeper's contract holds, as a multiple of what is in the pools."""
+"""The keeper's contract holds this many times the amount of a token that is in the pools."""
 _WRAPPED = 10**6
 _UNKNOWN_SUPPLY = 10**9
 
@@ -486,10 +489,11 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the holders of a token in block 0, and the allowances.
+    """Returns the units of a token by holder in block 0, and the allowances.
 
-    The treasury holds the part of the circulating supply that nobody else holds. What the exchanges
-    trade with is added on top, as their books state it.
+    ``pooled`` are the pools of the token with their reserves. The treasury gets the part of the
+    circulating supply that nobody else here holds; of a wrapped coin it gets a fixed amount. The
+    wallets of the exchanges are not included: the caller adds them.
     """
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
@@ -509,7 +513,8 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Returns the units of the asset in circulation; every chain has that many."""
+    """Returns the circulating supply of the token's asset in base units. Every chain has the whole
+    supply, not a share of it."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 

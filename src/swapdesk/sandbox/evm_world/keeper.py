@@ -65,7 +65,7 @@ def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 BAND = Fraction(15, 10_000)
-"""Distance from the market beyond which a pool is moved back."""
+"""Relative deviation from the market's ratio beyond which a pool is moved back to the market."""
 MOST_STEPS = 32
 """Most steps in one transaction of ``contracts/sources/Arbitrage.vy``."""
 
@@ -147,8 +147,8 @@ def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
 EVERY_SECONDS = 5.0
 """Seconds between two checks of a chain's pools."""
 STALE_SECONDS = 15.0
-"""Seconds since the last check after which the pools are moved before a request is answered, so
-that a quote from them is still valid a moment later."""
+"""If a chain's pools were last checked at least this many seconds ago, a request first waits until
+they are moved, so that a quote from them is still valid a moment later."""
 BEAT_SECONDS = 3.0
 """If the next block is more than this many seconds away, requests do not wait for it and are
 answered from the current state of the pools. While a block is being made, requests wait for it."""
@@ -163,7 +163,9 @@ class _Watched(Struct):
     """The keeper's record of one chain.
 
     ``places`` are the storage slots of the balances of the keeper's contract, by token contract.
-    Requests wait for the task ``moving`` until ``patient_until``.
+    ``looked`` is the time of the last check, and ``sent`` the hash of the keeper's last
+    transaction. While the task ``moving`` runs, requests wait for it, but not beyond
+    ``patient_until``.
     """
 
     live: LiveChain
@@ -177,7 +179,8 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Moves the pools of a node's chains with the market, each chain while it is used."""
+    """Moves the pools of a node's chains to the market's prices. A chain's pools are only moved
+    while the chain is used."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -186,10 +189,11 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records the use of a chain and checks its pools, unless they were checked just now.
+        """Records that a chain is used, and starts a check of its pools, unless they were checked
+        less than EVERY_SECONDS ago.
 
-        If the pools are stale, waits until the blocks that are due now have brought them to the
-        market.
+        If the last check is at least STALE_SECONDS old, waits until the pools have been moved to
+        the market, but at most WAKING_SECONDS.
         """
         watched = self._chains[chain]
         now = self._clock.monotonic()

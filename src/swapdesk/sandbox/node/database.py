@@ -60,7 +60,8 @@ CREATE INDEX IF NOT EXISTS accounts_now ON accounts (due_now) WHERE due_now IS N
 
 
 class OtherWorld(Exception):
-    """Raised if the directory holds data of another release or of other tables."""
+    """Raised if a data directory cannot be used by this release, because its database has another
+    schema or its tokens were issued from other tables."""
 
 
 class Database:
@@ -134,24 +135,25 @@ _IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
 
 
 def faults_of(row: sqlite3.Row) -> frozenset[str]:
-    """Returns the faults that will apply to the next steps of a leg."""
+    """Returns the names of the faults that are set for a leg and will apply to its next steps."""
     return frozenset((row["fault"] or "").split())
 
 
 def written(faults: Iterable[str]) -> str | None:
-    """Returns faults as the column ``fault`` stores them; None for no faults."""
+    """Returns the text that the column ``fault`` stores for these faults; None if there are
+    none."""
     return " ".join(sorted(faults)) or None
 
 
 _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
-"""Columns whose change an exchange does not report."""
+"""Columns of a leg whose change does not count as news of the leg."""
 
 
 class AccountRows:
     """The rows of the table ``accounts``, one for each leg at an exchange.
 
-    The caller changes rows inside a transaction of its own. ``on_change`` is called with venue and
-    key of what changed, before the transaction ends.
+    Methods that change rows must be called inside a transaction. ``on_change`` is called with the
+    venue and the key of each leg that has news, before that transaction ends.
     """
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
@@ -167,10 +169,12 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """Returns the account that a payment to this address belongs to; None if there is none.
+        """Returns the account that a payment to this address with this tag belongs to; None if
+        there is none.
 
-        The tag is ignored if the address has no account with a tag. A static address belongs to the
-        open account that holds the address, else to the last one that held it.
+        If no account has the address with this tag, the account that has the address without a tag
+        is returned. If several accounts had the same address in turn, the open one is returned, or
+        the last one if none is open.
         """
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
@@ -185,8 +189,8 @@ class AccountRows:
         return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
     def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
-        """Returns the legs of an order, the oldest first; with a ``side``, the leg
-        ``<serviceId>:<side>`` and its repeats."""
+        """Returns the legs of an order, the oldest first. With a ``side``, returns only the leg
+        with the key ``<serviceId>:<side>`` and the legs that repeat it."""
         key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
             "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
@@ -197,7 +201,8 @@ class AccountRows:
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
     def of_cause(self, cause: str) -> sqlite3.Row | None:
-        """Returns the leg for which a payment was made; None if no exchange made the payment."""
+        """Returns the leg for which an exchange made the payment with this cause; None if no
+        exchange made it."""
         kind, _, name = cause.partition(":")
         if kind == "late":
             query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
@@ -220,7 +225,8 @@ class AccountRows:
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
-        """Sets the columns of a leg's new state; due times that are not given are cleared."""
+        """Writes the columns of a leg's new state. The due times ``due_world`` and ``due_now`` are
+        cleared unless they are given."""
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
@@ -229,11 +235,12 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports that a leg has news, for example news that its own row does not show."""
+        """Reports that a leg has news. Call it for news that changes nothing in the leg's own
+        row."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
-        """Returns the base units that arrived in time."""
+        """Returns the sum, in base units, of the deposits of an account that arrived in time."""
         rows = self._connection.execute(
             "SELECT units FROM payments WHERE account = ? AND late = 0", (account,)
         )

@@ -38,11 +38,9 @@ from swapdesk.sandbox.world import (
 
 
 class SignedPayment(Struct, frozen=True):
-    """A signed payment; ``raw`` is stored before anybody else sees it.
-
-    ``hash`` is spelled as on the chain. ``expires`` is the last height at which the payment may be
-    executed; None if it never expires.
-    """
+    """A signed payment, stored before it is submitted. ``raw`` are the signed bytes. ``hash`` is
+    spelled as on the chain. ``expires`` is the last height at which the payment may be executed;
+    None if it never expires."""
 
     raw: bytes
     hash: str
@@ -78,16 +76,14 @@ class ChainWallets(Protocol):
 
     name: str
     began: int
-    """Height before the first block in which anybody can have been paid."""
+    """Height of the last block before anybody can have been paid on the chain."""
     at_once: int
     """Blocks that are read in one step; progress is recorded at the same interval."""
 
     @property
     def is_open(self) -> bool:
-        """True if anybody can have been paid on the chain.
-
-        A stored chain is open from the start, a new one from its first use.
-        """
+        """True if anybody can have been paid on the chain. This holds from the start for a chain
+        that is already stored, and from its first use for a new chain."""
 
     def address(self, wallet: str) -> str:
         """Returns the address of one of the sandbox's own wallets."""
@@ -120,8 +116,8 @@ class ChainWallets(Protocol):
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
-"""US dollars of each token that the faucet has at genesis; ``VENUE_DOLLARS`` is the same for each
-hot wallet."""
+"""The faucet holds tokens worth this many US dollars of each kind at genesis. ``VENUE_DOLLARS`` is
+the same for each hot wallet of an exchange."""
 
 _MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
@@ -160,8 +156,8 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 def reserve_units(token: WorldToken, dollars: int) -> int:
     """Returns the base units that ``dollars`` buy at the asset's base price, in whole tokens.
 
-    Tokens on Solana are counted in 64 bits, of which these wallets together get at most half.
-    Raises ValueError without a price.
+    On Solana the result is limited, because amounts there have 64 bits and the faucet and all hot
+    wallets together get at most half of that range. Raises ValueError if the token has no price.
     """
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
@@ -232,7 +228,8 @@ class Ledger:
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Payment, Moment], None] = lambda payment, at: None
-        """Called with each payment that arrives, within the transaction that books it."""
+        """Called with each payment that arrives and with its moment, within the transaction that
+        books the payment."""
 
     # Wallets
 
@@ -267,11 +264,9 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """When a world begins, issues every token that has a price, to the faucet and to the
-        exchanges that trade the token.
-
-        Raises OtherWorld if the tokens were issued from other tables.
-        """
+        """Issues every token that has a price to the faucet and to the exchanges that trade the
+        token. Tokens are issued only once, when the data is new. Raises OtherWorld if the stored
+        tokens were issued from other tables."""
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:
@@ -323,7 +318,8 @@ class Ledger:
         cause: str,
         at: Moment,
     ) -> Payment:
-        """Moves units, once for each cause; the same cause again returns the first payment.
+        """Pays units of a token. ``cause`` names what the payment is for, such as ``payout:7``. If
+        a payment for this cause was already made, nothing is moved and that payment is returned.
 
         On an embedded chain the payment is signed here and submitted once the transaction is
         durable. Raises Problem.
@@ -410,7 +406,7 @@ class Ledger:
         self.change(payment, hash=signed.hash, raw=signed.raw, expires=signed.expires)
 
     def bounce(self, payment: Payment) -> None:
-        """Reverses a failed payment; its cause can then be paid for again."""
+        """Reverses a payment that failed on its chain. Its cause can then be paid for again."""
         token = world_tokens()[payment.token]
         if _is_exchange(payment.wallet or ""):
             self._move(token, self.faucet(token.chain), payment.sender, payment.units)
@@ -424,8 +420,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes those deposits on an embedded chain due that have their confirmations at this
-        height."""
+        """Marks the deposits on an embedded chain as due at ``at`` if they have their confirmations
+        now that the chain has reached ``height``."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -478,6 +474,6 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns True if the books have the wallet's balance, which they do not for the faucet and
-    customers."""
+    """Returns True for the name of an exchange's wallet, whose balance the books have. Returns
+    False for the payer and for customers, whose balances the books do not have."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

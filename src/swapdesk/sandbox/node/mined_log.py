@@ -31,12 +31,13 @@ def chains_in(directory: Path) -> Path:
 
 
 def chain_files(directory: Path, name: str) -> list[Path]:
-    """Returns the files of a chain, including those of other releases."""
+    """Returns the files of a chain, including files in the formats of other releases."""
     return sorted(chains_in(directory).glob(f"{name}.*"))
 
 
 class ChainFileMismatch(Exception):
-    """Raised if the directory holds a chain of another release, another id or another genesis."""
+    """Raised if the directory holds a chain that another release wrote, or one with a different
+    chain id or genesis."""
 
 
 class LogDamaged(Exception):
@@ -62,11 +63,12 @@ class MinedLog:
         self._end = 0
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
-        """Returns the snapshot, None if there is none yet, and every payload appended since, in
-        order.
+        """Returns the snapshot (None if there is none yet) and every payload that was appended
+        since, in order.
 
-        A kill may have cut the last frame of the log short; such a frame was never reported as
-        written, so it is dropped. Raises LogDamaged for any other difference.
+        If the process was killed while it wrote, the last frame of the log may be incomplete. Such
+        a frame was never reported as written, so it is dropped. Raises LogDamaged for any other
+        difference from what was written.
         """
         snapshot = self.snapshot()
         self._open_log()

@@ -74,18 +74,18 @@ does not fall back if the wall clock is set back."""
 
 _FEE_WEI = 10**17
 _GIFT_TIMES = 4
-"""A customer's account is given this many times its first payment."""
+"""A customer's account that holds too little for a payment is given this many times the payment."""
 
 
 class OtherTerms(Exception):
-    """Raised if the data belongs to a world that began with another seed or other chain ids."""
+    """Raised if the data began with another seed or other chain ids than those asked for."""
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
 
 
 def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
-    """Returns the chains on which a call reads or moves money."""
+    """Returns the chains on which a method with these parameters reads or moves money."""
     tokens: list[str] = []
     if isinstance(params, OpenLeg):
         tokens = [params.token_in, params.token_out]
@@ -106,7 +106,7 @@ Handler = tuple[type[RequestModel], Callable[[Any], Any]]
 
 
 class Node:
-    """One world in one database.
+    """The time, the ledger and the exchanges' books of one sandbox, in one database.
 
     ``seed`` and ``speed`` default to what is stored. Chains that are not ``embedded`` are kept in
     the ledger alone.
@@ -137,7 +137,8 @@ class Node:
         self.faults = self.accounts.faults.waiting
         self.chains: Embedding
         self.solana: SolanaNode
-        """``chains`` and ``solana`` are set by the process that carries the chains."""
+        """The embedded Solana chain. The process that runs the chains sets ``chains`` and
+        ``solana``."""
         try:
             with self.database.transaction():
                 self.ledger.issue()
@@ -150,8 +151,8 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Stores one of the terms with which the world begins. Raises OtherTerms if the world began
-        with another value."""
+        """Stores ``asked`` under ``name`` as a term that never changes, such as the chain ids.
+        Raises OtherTerms if another value is already stored."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -364,10 +365,9 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """The ASGI application of a node; each request calls one method.
-
-    The token is required, except on the paths of ``chains``, which check requests themselves.
-    """
+    """The ASGI application of a node; each request calls one method. The node's token is required,
+    except on the paths of ``chains``, the application of the embedded chains, which checks its
+    requests itself."""
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node

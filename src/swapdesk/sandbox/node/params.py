@@ -35,8 +35,8 @@ class NoParams(RequestModel):
 
 
 class ClockSet(RequestModel):
-    """Moves the clock: ``advance`` is in seconds of sandbox time, ``speed`` is the new speed of the
-    world."""
+    """Moves the sandbox's clock forward by ``advance`` seconds of sandbox time, or sets ``speed``,
+    which is how many times faster world time runs than sandbox time."""
 
     advance: Advance | None = None
     speed: Speed | None = None
@@ -76,9 +76,9 @@ class LegsOf(RequestModel):
 class OpenLeg(AccountOf):
     """One leg of an order at a venue.
 
-    ``minimum`` is the least that the venue swaps, in base units. A ``fixed`` leg swaps at most
-    ``units_in``. ``payout_wallet`` is the number, from 0, of the hot wallet that shall pay; without
-    it the exchange chooses.
+    ``minimum`` is the least amount, in base units, that the venue swaps. A ``fixed`` leg swaps at
+    most ``units_in``. ``payout_wallet`` is the number, from 0, of the hot wallet that shall pay
+    out; without a number the exchange chooses the wallet.
     """
 
     token_in: ObjectId
@@ -97,7 +97,7 @@ class OpenLeg(AccountOf):
 
 
 class SendOn(AccountOf):
-    """The address to which the deposit of a failed leg is forwarded."""
+    """Asks the venue to forward the deposit of a failed leg to this address."""
 
     address: Address
     tag: Tag | None = None

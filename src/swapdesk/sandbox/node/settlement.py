@@ -47,8 +47,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment to the leg that its address belongs to. A payment with the wrong tag or
-        token is credited to no leg."""
+        """Credits a payment to the leg whose deposit address received it. A payment with the wrong
+        tag or token is credited to no leg."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -63,9 +63,10 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
-        """Returns the world time in milliseconds at which a payment has its confirmations.
+        """Returns the world time in milliseconds at which a payment has that many confirmations.
 
-        None on an embedded chain, where the blocks decide (ChainBooks).
+        Returns None for a payment on an embedded chain, because there ``ChainBooks`` reads the
+        confirmations from the blocks.
         """
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
@@ -75,7 +76,12 @@ class Settlement:
     # Steps that time makes
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
-        """Takes the step of a leg that has become due, other than accepting its deposit."""
+        """Takes the next step of a leg whose due time has come: an unpaid leg expires, a swapped
+        one is paid out, and one whose payout is confirmed is finished.
+
+        Confirmed deposits are handled by ``accept`` instead. ``skipped_wallets`` is how many hot
+        wallets are passed over for the payout.
+        """
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -118,14 +124,18 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed: the venue keeps the deposit until it is decided what happens with
-        it. With ``declined``, the venue waits for an address to forward the deposit to."""
+        """Ends a leg as failed. The venue keeps the deposit until it is decided what happens with
+        it.
+
+        If ``declined`` is True, the venue waits for an address to which it then forwards the
+        deposit.
+        """
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Refunds a deposit less the venue's fee; without a refund address the venue keeps the
-        deposit."""
+        """Refunds a deposit after subtracting the venue's fee. If there is no refund address, or if
+        the fee leaves nothing to refund, the venue keeps the deposit and the leg has failed."""
         refund = None
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
@@ -183,8 +193,8 @@ class Settlement:
         return str(row["address"])
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
-        """Returns the units of a deposit that the venue still has, that is without a refunded
-        excess."""
+        """Returns the units of a deposit that the venue still has: all that ``arrived``, or only
+        the swapped amount if the excess was refunded."""
         if self._ledger.paid(f"excess:{row['id']}") is None:
             return arrived
         return _swapped(row, arrived)[0]
@@ -224,10 +234,11 @@ class Settlement:
     def _paying_wallet(
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """Returns number and address of the wallet that pays: the leg's own hot wallet, else the
-        next one that holds enough. None if none does.
+        """Returns the number and the address of the hot wallet that pays a leg out; None if no
+        wallet holds enough.
 
-        The first ``skipped`` wallets are passed over.
+        The search begins with the leg's own wallet and goes through the following ones, but the
+        first ``skipped`` wallets in that order are passed over.
         """
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
@@ -270,14 +281,16 @@ class Settlement:
             self.advance(row, self._clock.moment())
 
     def renewed(self, payment: Payment) -> None:
-        """Reports that a payment has a new hash, because it was signed again."""
+        """Reports news of a payment's leg, because the payment was signed again and has a new
+        hash."""
         row = self._rows.of_cause(payment.cause)
         if row is not None:
             self._rows.tell(row)
 
     def bounced(self, payment: Payment) -> None:
-        """Updates the leg of a payment that failed: the venue holds the money until it is decided
-        what happens with it."""
+        """Updates the leg for which a payment was made that then failed on its chain. After a
+        failed payout or refund, the venue holds the money until it is decided what happens with
+        it."""
         row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
         if row is None:
             return
@@ -301,8 +314,8 @@ def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
 
 
 class ChainBooks:
-    """Keeps the books in step with all embedded chains. Call ``follow`` before anything that is due
-    is done."""
+    """Keeps the books in step with all embedded chains. Call ``follow`` before any step that is due
+    is taken."""
 
     def __init__(
         self,
@@ -352,8 +365,11 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns the block up to which an earlier run read; without one, the blocks before the
-        first leg are skipped."""
+        """Returns the number of the block up to which an earlier run read.
+
+        If nothing was read yet, returns the height at which the chain began, or the current height
+        if no leg uses the chain, so that the blocks before the first leg are skipped.
+        """
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)

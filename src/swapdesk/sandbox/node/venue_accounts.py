@@ -38,15 +38,17 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""Functions that do something else with a deposit than swap it, by the name of the fault. A fault
-that comes after the deposit was accepted is carried out at once.
+"""Functions that handle a deposit in another way than swapping it, by the name of the fault that
+asks for them.
 
-If a leg has several of these faults, the first in this order applies.
+A fault that comes after the deposit was accepted is carried out at once. If a leg has several of
+these faults, the first in this order applies.
 """
 
 
 class OrderFaults:
-    """The faults of legs, and the faults that wait for new legs."""
+    """The faults that are set for existing legs, and the faults that wait for legs that are yet to
+    be opened."""
 
     def __init__(
         self,
@@ -88,8 +90,8 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Counts the faults that wait for this leg, each kind once; returns the columns of the leg
-        that they set."""
+        """Counts the waiting faults that apply to this new leg as used, each kind once. Returns the
+        columns that these faults set in the leg's row."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()
@@ -181,11 +183,11 @@ _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Returns address and tag for the deposit of a new leg.
+    """Returns the address and the tag (None for no tag) for the deposit of a new leg.
 
-    On a chain with memos most exchanges have one address for all legs and a memo for each leg; a
-    memo is a number. Raises Problem if every static address of the exchange on the chain waits for
-    an open leg.
+    On a chain with memos, most exchanges use one address for all legs and give each leg a memo,
+    which is a number. Raises Problem if an exchange with static addresses has no address left on
+    the chain, because each one belongs to an open leg.
     """
     name = chain.short_name
     if venue.static_deposits:

@@ -17,7 +17,8 @@ SLOWEST, FASTEST = Decimal("0.01"), Decimal(10_000)
 
 
 class Moment(Struct, frozen=True):
-    """A moment in both times, in milliseconds."""
+    """A moment, stated both as sandbox time (``now``) and as world time (``world``), in
+    milliseconds."""
 
     now: int
     world: int
@@ -26,8 +27,8 @@ class Moment(Struct, frozen=True):
 class ClockRecord(Struct, frozen=True):
     """The stored time of the node.
 
-    ``offset`` is how many milliseconds sandbox time is ahead of the wall clock. World time is
-    counted from ``anchor``.
+    ``offset`` is how many milliseconds sandbox time is ahead of the wall clock. ``anchor`` is the
+    moment from which on world time has run at ``speed``.
     """
 
     offset: int
@@ -57,7 +58,7 @@ class WorldClock:
 
     @property
     def pace(self) -> ClockRecord:
-        """The record to store now."""
+        """Returns the clock's time and speed as a record that the caller stores."""
         pace = self._pace
         return ClockRecord(pace.offset, pace.speed, pace.anchor, self.moment().now)
 
@@ -90,8 +91,8 @@ class WorldClock:
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, world: int | None, now: int | None = None) -> Moment:
-        """Returns the moment at which something past became due, from its world time or else its
-        sandbox time."""
+        """Returns the moment, in both times, at which something became due. It is computed from the
+        world time ``world``, or from the sandbox time ``now`` if ``world`` is None."""
         here, anchor = self.moment(), self._pace.anchor
         if world is not None:
             since = int((world - anchor.world) / self._pace.speed)

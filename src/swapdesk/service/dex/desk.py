@@ -1,8 +1,10 @@
-"""The DEX half of the order desk: permissions, chains of signatures, creates and confirmations.
+"""The DEX half of the order desk: permissions, chains of signatures, creation of orders, and
+confirmations.
 
-What a venue rejects is refused before the quote is consumed. A transaction counts for an order only
-if the chain knows it and it is exactly the order's: from its owner, with its call or its message
-(contract 10.12). The partner reports the transaction, or it is found on the chain.
+If a venue rejects a swap, the create is refused before the quote is consumed. A transaction is
+accepted for an order only if the chain knows it and it was made for this order: it must come from
+the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The partner
+reports the transaction, or the service finds it on the chain.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ _SOLANA_SIGNATURE = re.compile(r"[1-9A-HJ-NP-Za-km-z]{64,88}")
 
 
 class Foreign(Exception):
-    """Raised if the transaction belongs to something else than the order."""
+    """Raised if the transaction that was reported for an order belongs to something else."""
 
 
 class Head(Struct, frozen=True):
@@ -93,15 +95,13 @@ class Sightings(Protocol):
     """Finds the transactions of orders on one chain. Methods that ask the node raise NodeError."""
 
     def spelled(self, text: str) -> str | None:
-        """Returns the canonical spelling of a transaction hash; None if it is not one of this kind
-        of chain."""
+        """Returns a transaction hash in its canonical spelling; None if the text is no transaction
+        hash of this kind of chain."""
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Returns True if the chain knows the transaction yet.
-
-        Raises Foreign if it is not the order's, and NodeError.
-        """
+        """Returns True if the chain knows the transaction ``sent``, False if it does not know it
+        yet. Raises Foreign if the transaction does not belong to the order, and NodeError."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:

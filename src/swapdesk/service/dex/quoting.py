@@ -58,8 +58,9 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Returns an offer per venue, in the order of venue codes; ``swaps`` are the allowed codes,
-        None for all."""
+        """Returns an offer (a row of the answer and its stored quote) for each venue, in the order
+        of venue codes. ``swaps`` are the venue codes that the request allows; None allows all
+        venues."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
             return []
         venues = [
@@ -88,8 +89,8 @@ class DexQuoting(Room):
         return steps
 
     async def pays(self, question: DexQuestion) -> int | None:
-        """Returns what the best usable row pays now, in the token's smallest unit; None without
-        one."""
+        """Returns what the best usable row pays now, in the smallest unit of the token received;
+        None if no row is usable."""
         answers = await asyncio.gather(
             *(self._ask(venue, question) for venue in self._trading(question))
         )
@@ -199,15 +200,16 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
 
 
 def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
-    """Returns the venue's fee in dollars, part of which may be in the sold token; 0 without a
-    price."""
+    """Returns the sum of a venue's two fees in dollars: ``fee_usd`` and ``of_the_token``, the value
+    of the fee that is taken from the sold token. A fee whose dollar value is unknown (None) counts
+    as 0."""
     return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
-    """Returns the amount received less the venue's fee; routes are compared by this.
+    """Returns the amount received minus the venue's fee. Routes are compared by this figure.
 
-    If a price is missing, it is the amount itself (contract 6.8).
+    If the fee or the token has no price, the amount is returned unchanged (contract 6.8).
     """
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out

@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.3
 _IDLE_SECONDS = 1.0
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
-"""Error codes that reject the operation itself; other codes concern the bundler's own state."""
+"""Error codes with which the bundler rejects an operation permanently. All other codes concern the
+present state of the bundler, so the operation may be submitted again."""
 _NO_GAS = "AA21"
 
 Intervention = Literal["fail", "withdraw", "hold"]
@@ -135,9 +136,10 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits a batch, even if it was submitted before.
+        """Submits an operation of a bundle, even if it was submitted before.
 
-        Returns how it landed, the reason why it never will, or None while it still may.
+        Returns its outcome (Landed) if it is in a block; the reason, as text, if it will never be
+        in a block; or None if it may still get into a block.
         """
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
@@ -149,8 +151,8 @@ class BundleWatch:
         return await bundler.landed(bundle.chain, batch.hash)
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
-        """Returns the reason why a refused operation will never be taken; None while it still may
-        be."""
+        """Returns the reason why the bundler will never take an operation that it refused; None if
+        the bundler may still take the operation later."""
         if refused.code == EXECUTION or _NO_GAS in refused.words:
             if self._clock.now() >= bundle.expires:
                 return f"{_EXPIRED}: {refused.words}"

@@ -94,10 +94,9 @@ class BlockhashNode(Protocol):
 
 
 class FundingDesk(Room):
-    """Builds and submits what pays the deposits of a group.
-
-    ``nodes`` are the Solana chains by short name; without a ``bundler`` there are no bundles.
-    """
+    """Builds and submits what pays the deposits of a group of orders. ``nodes`` are the nodes of
+    Solana chains by the chain's short name. Without a ``bundler`` no deposits are paid by bundles
+    on EVM chains."""
 
     def __init__(
         self,
@@ -158,11 +157,12 @@ class FundingDesk(Room):
     async def _bundled(
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
-        """Builds an operation for each token, and the calls that its owner has to send before.
+        """Builds an operation for each token, and the calls that the owner has to send before the
+        operations.
 
-        This replaces an earlier build that was not submitted. Both have the same nonces, so that at
-        most one is ever executed. Raises like ``_payable``, VALIDATION_ERROR if the bundler rejects
-        the bundle, SERVICE_UNAVAILABLE.
+        The result replaces an earlier build that was not submitted. Both builds use the same
+        nonces, so at most one of them can ever be executed. Raises the errors of ``_payable``,
+        VALIDATION_ERROR if the bundler rejects the bundle, and SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
@@ -191,12 +191,14 @@ class FundingDesk(Room):
     async def _payable(
         self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
     ) -> list[StoredOrder]:
-        """Returns the orders to pay, in the order of the group.
+        """Returns the orders to pay, in the order of the group. ``wanted`` are the ids to pay;
+        without it all orders that await a deposit are returned. ``claimed`` are ids of orders that
+        an earlier bundle pays.
 
-        ``claimed`` are ids of orders that an earlier bundle pays. Without ``wanted`` all orders
-        that await a deposit are returned. Orders that are still being set up are waited for, a few
-        seconds. Raises ALREADY_SUBMITTED for claimed orders, VALIDATION_ERROR on ``serviceIds`` if
-        another wanted order cannot be paid or no order can.
+        Orders that are still being set up are waited for, for a few seconds. Raises
+        ALREADY_SUBMITTED if wanted orders are claimed. Raises VALIDATION_ERROR for ``serviceIds``
+        if a wanted order cannot be paid for another reason, or if no order of the group can be
+        paid.
         """
         orders = await self._set_up(group)
         now = self._clock.now()
@@ -445,10 +447,10 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
 
 
 def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
-    """Returns NOT_FOUND for a group without a pending bundle.
+    """Returns the NOT_FOUND error for a group that has no pending bundle.
 
-    With ``submitted_before`` the message says that its bundle was submitted already, whatever the
-    outcome.
+    If ``submitted_before`` is True, the message says that the group's bundle was submitted already.
+    Whether that bundle succeeded makes no difference.
     """
     words = "No bundle of this group awaits its signatures."
     if submitted_before:
@@ -466,10 +468,11 @@ def _unavailable(who: str) -> ServiceError:
 
 
 def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
-    """Returns True if ``owner``, with its checksum, signed the operation.
+    """Returns True if ``owner`` signed the operation. ``owner`` is an address with checksum;
+    ``signature`` and ``operation_hash`` are hexadecimal, beginning with 0x.
 
-    ``signature`` and ``operation_hash`` are 0x-hex. Only the form of signature that contracts take
-    is accepted.
+    Signatures in a form that contracts would reject are not accepted. ``version`` is the
+    EntryPoint's version, which decides what exactly is signed.
     """
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature

@@ -60,7 +60,8 @@ log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 5.0
 _DOUBT_SECONDS = 15.0
-"""Seconds that a database may take to come back, fewer than callers wait."""
+"""Longest time, in seconds, to wait for a database when it is unknown whether a commit succeeded.
+Callers wait longer than this for their answer."""
 _DOUBT_POLL_SECONDS = 0.5
 _IN_DOUBT = (
     "It is not known yet whether the group was created. Look for its orders in the list of orders"
@@ -84,7 +85,8 @@ def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
 
 
 def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
-    """Returns the filters of an order: each its own if it is set, else the group's."""
+    """Returns the filters of an order: each filter that the order itself sets, and for the others
+    that of the group."""
     base = group or RouteFilters()
     if own is None:
         return base
@@ -137,10 +139,9 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a request that will be created from the first of ``quotes``.
-
-    The other quotes are for payout rotation. The caller was given none of these quotes.
-    """
+    """An order of a request that will be created. It is created from the first of ``quotes``; the
+    others are alternatives for choosing another payout wallet. The caller has not seen any of these
+    quotes."""
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -312,10 +313,12 @@ class GroupDesk(Room):
         )
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
-        """Stores a group, again with the same ids if the commit is in doubt.
+        """Writes a group by calling ``begin``, which is repeated with the same ids while it is
+        unknown whether the commit succeeded.
 
-        No quote identifies a repeated create of a group, but each id exists only once. Raises
-        SERVICE_UNAVAILABLE if the store does not answer for too long.
+        The repetition cannot create a second group, because each id exists only once. (A group has
+        no quote by which a repeated create could be recognized.) Raises SERVICE_UNAVAILABLE if the
+        outcome stays unknown for too long, StoreUnavailable if nothing was written.
         """
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False
@@ -379,10 +382,8 @@ class GroupDesk(Room):
         return MultiOrderResult(error=error)
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
-        """Returns a group of the caller.
-
-        Raises the same NOT_FOUND if it is unknown, another partner's or too old.
-        """
+        """Returns a group of the caller. Raises NOT_FOUND, with the same message whether the group
+        is unknown, belongs to another partner or is too old."""
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")

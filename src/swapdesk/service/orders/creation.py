@@ -167,8 +167,8 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """Returns the ``detail`` of a DEX order, None for another route. Raises ServiceError if its
-        swap would fail."""
+        """Returns the ``detail`` to store with a DEX order; None for an order on another route.
+        Raises ServiceError if the swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
@@ -176,16 +176,15 @@ class OrderDesk(Room):
         return await self.dex.prepare(quote, request)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
-        """Returns an order of the caller.
-
-        Raises the same NOT_FOUND if it is unknown, another partner's or too old.
-        """
+        """Returns an order of the caller. Raises NOT_FOUND, with the same message whether the order
+        is unknown, belongs to another partner or is too old."""
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
         """Returns the answer of :meth:`get` as JSON.
 
-        The store is asked each time, but only for the order's version if its JSON is cached.
+        The store is asked each time. If the JSON is cached, only the version of the order is read;
+        otherwise the whole order.
         """
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
@@ -292,11 +291,12 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Returns the answer that the first create got, and waits while that create is under way.
+        """Returns the answer that the first create of this quote got. If that create is still under
+        way, its end is waited for.
 
-        Raises INVALID_SWAP if the order is no longer visible or the request differs,
-        SERVICE_UNAVAILABLE if the outcome is not known in time, and the error that the first create
-        got.
+        Raises INVALID_SWAP if the order is no longer visible or this request differs from the first
+        one, SERVICE_UNAVAILABLE if the outcome is not known in time, and the error that the first
+        create got.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
@@ -335,10 +335,9 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns the digests of a create at its own operation and at the other one.
-
-    Both are needed because a private send can be created by either operation.
-    """
+    """Returns two digests of a create request: one for the operation at which it was made, and one
+    for the other create operation. Both are compared because a private send can be created by
+    either operation."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

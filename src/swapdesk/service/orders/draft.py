@@ -78,8 +78,8 @@ def account_of(address: str, token: Token) -> str:
 
 
 def given_out(field: str, address: str) -> ServiceError:
-    """Returns the refusal of a deposit address as a destination: the venue would credit its order,
-    or keep the money."""
+    """Returns the error for a payout or refund address that is the deposit address of an order.
+    Money sent there would be credited to that order, or kept by its venue."""
     reason = "is the deposit address of an order. Give an address of a wallet"
     code = "ADDRESS_TO_IN_DEPOSIT_LOG"
     vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None

@@ -35,32 +35,35 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=8)
-"""Length of a lease. It is short, and renewed while an order is looked at, so that the orders of a
-killed worker do not wait longer."""
+"""Length of a lease, which is the time for which one worker alone handles an order. It is short so
+that the orders of a killed worker wait only briefly, and it is renewed as long as an order is being
+handled."""
 _RENEW_SECONDS = 2.0
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
 UNPAID_POLL = timedelta(seconds=2)
-"""Longest interval between two looks for a deposit, unless the venue's own interval is longer."""
+"""Longest interval between two checks for a deposit. If the venue's own interval is longer, that
+one is used instead."""
 
 SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
 """Shortest and longest interval at which an expired or failed order is checked for a late deposit
 or refund."""
 
 RARE_POLL = (timedelta(seconds=30), timedelta(hours=1))
-"""Shortest and longest interval at which a finished order is checked, which hardly ever gets a
-second deposit."""
+"""Shortest and longest interval between two checks of a finished order. Both are long, because a
+finished order hardly ever gets a second deposit."""
 
 _USUAL_PACE = 5.0
-"""Report interval of a venue, in seconds, that SLOW_POLL and RARE_POLL assume; a faster venue
-shortens both in proportion."""
+"""Report interval of a venue, in seconds, for which SLOW_POLL and RARE_POLL are meant. For a venue
+with a shorter report interval they are shortened in proportion."""
 
 QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
 _ALIVE_SECONDS = 10.0
-"""Seconds after which a round of the worker counts as hanging."""
+"""Longest time, in seconds, that a round of the worker may take. A worker whose round takes longer
+counts as stuck."""
 _NO_ANSWER = LegReport(LegStatus.WAITING)
 _HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
@@ -92,13 +95,14 @@ class Worker(Room):
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
         self.runs = False
-        """True if due orders are worked on without calls of ``step``, by this process or
-        another."""
+        """True if due orders are worked on in the background, by this process or by another
+        process, so that nobody has to call ``step``."""
 
     def hint(self, service_id: str) -> None:
-        """Lets the worker look at an order now, or again if it is looking at it already.
+        """Tells the worker to handle an order at once, or once more if the worker is handling it
+        already.
 
-        A hint is lost if the process ends; the order is then looked at when it is due.
+        If the process ends before that, the hint is lost, and the order is handled when it is due.
         """
         self._hinted.add(service_id)
         self._woken.set()
@@ -337,10 +341,11 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns when to look at an order next; None for never.
+        """Returns when to look at an order again; None if never.
 
-        An order under way is looked at in its venue's interval, and every five minutes after 48
-        hours. An ended order is looked at more slowly, and never after 48 hours.
+        An order under way is looked at in the interval of its venue; once it is older than 48
+        hours, every five minutes. An order that has ended is looked at less and less often, and
+        never again after 48 hours.
         """
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)

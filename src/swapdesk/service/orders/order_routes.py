@@ -36,24 +36,28 @@ Position = Literal["in", "out", "back"]
 fails part-way."""
 
 SECOND_LEG_PATIENCE = timedelta(hours=24)
-"""Time by which the second deposit address of a private order stays open longer than the first."""
+"""A private order has two deposit addresses. The second one stays open longer than the first one,
+by this time."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
-    """Returns the venues that an order no longer uses, the earliest first.
+    """Returns venues that an order no longer uses, earliest first, from the list ``name`` in its
+    ``detail``.
 
-    ``refusals``: ``in:code`` or ``out:code`` of each refused leg. ``openedInVain``: venues that
-    opened the second leg of a route whose first leg was refused. ``moves``: venues that gave up a
-    leg after its deposit arrived.
+    ``refusals`` lists ``in:code`` or ``out:code`` for each leg that a venue refused.
+    ``openedInVain`` lists venues that opened the second leg of a route whose first leg was then
+    refused. ``moves`` lists venues that gave up a leg after its deposit had arrived.
     """
     listed = order.text(name)
     return listed.split(",") if listed else []
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """Returns the key of a leg: ``<serviceId>:in``, followed by ``#2`` on the second route tried.
+    """Returns the key by which a venue knows a leg of the order: ``<serviceId>:in``, for example,
+    with ``#2`` appended on the second route that was tried.
 
-    If another venue took the leg over, the order stores the key, and that one is returned.
+    If another venue has taken over the leg, the new key is stored in the order, and this stored key
+    is returned.
     """
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
@@ -84,11 +88,12 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Returns the routes of ``codes`` that must not be used.
+    """Returns the routes between venues of ``codes`` that must not be used for this order.
 
-    They contain a venue that refused, or one that would know both ends of a private order: a venue
-    that was asked for one leg, whatever its answer, is never asked for the other leg. ``opened``
-    are venues that know the receiver already.
+    A route is excluded if one of its venues refused a leg. A private route is also excluded if one
+    venue would learn both ends of the order, so a venue that was asked for one leg is never asked
+    for the other. ``refused`` are entries such as ``in:code``; ``opened`` are venues that know the
+    receiver's address already.
     """
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
@@ -143,10 +148,12 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Returns the address to which a second leg may return the intermediary; None without one.
+    """Returns the address to which the venue of the second leg may return the intermediary token;
+    None if there is none.
 
-    The intermediary is secret, so an address of another chain counts as missing. A fixed order gets
-    back the token originally sent, never the intermediary.
+    The trader may give such an address in advance without knowing which token is the intermediary.
+    An address that does not fit the intermediary's chain is treated as missing. A fixed order gets
+    back the token originally sent, never the intermediary, so None is returned for it.
     """
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
@@ -239,10 +246,8 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the quote's route choice, in which filters of the request replace those of the quote.
-
-    A standard route ignores the filters of the request.
-    """
+    """Returns the route choice for a create: that of the quote, with its leg filters replaced by
+    those that the request sets. For a standard route the filters of the request are ignored."""
     if quote.route == "standard":
         return quote.choice
     return replace(

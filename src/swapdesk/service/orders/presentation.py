@@ -62,8 +62,8 @@ class Presentation:
         return service_id in self._encoded
 
     def written(self, service_id: str, version: int) -> bytes | None:
-        """Returns the cached JSON of this version of an order; None if it is missing or a token has
-        changed."""
+        """Returns the cached JSON of this version of an order; None if it is not cached, or if one
+        of the order's tokens has changed since."""
         answer = self._encoded.get(service_id)
         if answer is None or answer.version != version:
             return None
@@ -74,11 +74,13 @@ class Presentation:
         return answer.body
 
     def listed(self, order: ListedOrder) -> bytes:
-        """Returns the order like :meth:`encoded`; reads the row only if its JSON is not cached."""
+        """Returns the JSON of an order of a list, as :meth:`encoded` does. The order's row is
+        decoded only if the JSON is not cached."""
         return self.written(order.service_id, order.version) or self.encoded(order.read())
 
     def encoded(self, row: StoredOrder) -> bytes:
-        """Returns :meth:`order` as JSON, cached by the version of the row and its tokens."""
+        """Returns the result of :meth:`order` as JSON. The JSON is cached until the row has a new
+        version or one of its tokens changes."""
         body = self.written(row.service_id, row.version)
         if body is None:
             deleted = row.status == OrderStatusCode.DELETED
@@ -198,10 +200,10 @@ def _metadata(row: StoredOrder, *, fresh: bool) -> object:
 
 
 def _eta(row: StoredOrder) -> Decimal:
-    """Returns minutes from creation to the expected end (contract 8.17).
+    """Returns the minutes from the order's creation to its expected end (contract 8.17).
 
-    The venue's estimate counts from the deposit. Once the deposit is seen, the time until then is
-    added.
+    The venue's estimate begins with the deposit. So once the deposit is seen, the time from
+    creation to deposit is added to the estimate.
     """
     deposited = _time(row, "deposited")
     if deposited is None:
@@ -231,10 +233,10 @@ _TRIES = 5
 
 
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
-    """Deletes an order before its deposit, or after it expired or failed; returns False otherwise.
+    """Deletes an order and returns True; returns False if its state does not allow that. An order
+    can be deleted before its deposit, after it expired, and after it failed (contract 8.5).
 
-    The table of transitions decides (contract 8.5). A later deposit is handled by the venue, as
-    after any other end.
+    If a deposit arrives later, the venue handles it as it does for any other order that has ended.
     """
     current: StoredOrder | None = order
     for _ in range(_TRIES):

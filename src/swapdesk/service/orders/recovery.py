@@ -48,8 +48,8 @@ _UNDER_WAY = (
 _MOVES = 4
 
 _WRITTEN = ("move", "moveFrom", "moveKey", "moveIn", "moveOut")
-"""Members of ``detail`` that describe a move under way: the leg, its former venue and key, and the
-amounts."""
+"""Members of ``detail`` that describe the move of a leg to another venue while it is under way: the
+leg, its former venue and key, and the amounts."""
 
 
 def given_up(
@@ -82,10 +82,12 @@ class Recovery(Room):
     async def begin(
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
     ) -> StoredOrder | None:
-        """Returns the order with the leg that takes over, for the worker to commit.
+        """Chooses the venue that takes over a leg, and returns the order with that venue for the
+        worker to commit. ``side`` is the leg, and ``report`` the last report of the venue that gave
+        up.
 
-        ``report`` is the final report of the venue that gave up. If the deposit was refunded
-        instead, the order is returned unchanged; None if nothing can be done.
+        If no venue takes over and the deposit is sent back to the refund address, the order is
+        returned unchanged. Returns None if neither is possible.
         """
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
@@ -219,11 +221,11 @@ class Recovery(Room):
         amounts: tuple[Decimal, Decimal],
         second: tuple[str, str | None] | None,
     ) -> LegOrder:
-        """Returns the leg that the new venue has to open; ``second`` is the deposit of the next
-        leg, if any.
+        """Returns the leg that the new venue has to open, under the given ``key``. ``second`` is
+        the deposit address of the order's next leg; None if this is the last leg.
 
-        The money is on its way already, so the leg has floating terms and stays open as long as a
-        second leg.
+        The money is on its way already. So the leg has floating terms, and stays open as long as
+        the second leg of a private order.
         """
         token_in, token_out = self._ends(order, position)
         if position == "back":
@@ -264,10 +266,12 @@ class Recovery(Room):
     async def _give_back(
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
-        """Sends the deposited token to the order's refund address and returns the order.
+        """Has the venue send the deposited token to the order's refund address; returns the order
+        unchanged.
 
-        None without such an address, if the venue refuses, or for a second leg: it holds the
-        intermediary, which is no refund of the order.
+        Returns None if there is no refund address or the venue refuses. Returns None for a second
+        leg, too, because its venue holds the intermediary token, which is not what the trader
+        deposited.
         """
         if side == "out" or order.refund_address is None:
             return None

@@ -45,15 +45,17 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 FALLBACK_SECONDS = 10.0
-"""Seconds after which no further venue is tried in one call; the worker continues."""
+"""Seconds after which a create no longer tries another venue. The worker then continues with the
+order."""
 
 CARRY_SECONDS = 24.0
-"""Seconds after which an opening is left to the worker; clients wait a little longer for the
-answer."""
+"""Seconds after which a create stops waiting for a deposit address, and the worker continues.
+Clients wait slightly longer than this for the answer."""
 
 
 class OpeningUnknown(Exception):
-    """Raised if a venue may have opened a leg; ``find`` with the leg's key tells later."""
+    """Raised if it is unknown whether a venue opened a leg. Asking the venue by ``find`` with the
+    leg's key tells later."""
 
 
 class _Refusal(Exception):
@@ -67,7 +69,8 @@ class _Refusal(Exception):
         self.position = position
         self.code = code
         self.failure = failure
-        """Error code for a fixed order, which never falls back to another route."""
+        """The error code for the failure of a fixed order. A fixed order never changes to another
+        route, so it fails if its venue refuses."""
 
 
 class Opening(Room):
@@ -77,11 +80,12 @@ class Opening(Room):
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Opens an order at status -2 or -1; returns it as waiting, or as failed if no venue
-        opened.
+        """Opens the legs of an order at status -2 or -1. Returns the order as waiting for its
+        deposit, or as failed if no venue opened.
 
-        With ``ask_first`` each venue is asked for the key before it opens. If another worker was
-        faster, its result is returned. Raises OpeningUnknown, at the latest after CARRY_SECONDS.
+        With ``ask_first`` each venue is first asked whether it opened the leg with this key
+        already. If another worker was faster, the order as that worker left it is returned. Raises
+        OpeningUnknown, at the latest after CARRY_SECONDS.
         """
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
@@ -169,10 +173,9 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """Opens the legs and returns their deposits, the second None on a standard route.
-
-        The leg that pays out is opened first.
-        """
+        """Opens all legs of the order. Returns the deposit of the first leg, and that of the second
+        leg, which is None on a standard route. On a private route the second leg, which pays the
+        receiver, is opened first."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":

@@ -104,7 +104,8 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """Returns the progress of a displayed state as a number; that of an order never falls."""
+    """Returns the progress of a displayed state as a number. The number of an order never gets
+    smaller."""
     return _RANKS[shown]
 
 
@@ -114,8 +115,9 @@ def non_refundable(
     """Returns True if the deposited token can no longer be returned; always False for orders that
     await a deposit or are finished.
 
-    A private order holds another token from its first payout on; a fixed one returns the token that
-    was sent until the receiver is being paid (contract 8.15).
+    That is so once the venue of the first leg has begun to pay out. On a private order with a fixed
+    rate the deposited token can be bought back, so there it is so only once the payment to the
+    receiver has begun (contract 8.15).
     """
     if status not in (
         OrderStatusCode.EXCHANGING,
@@ -189,12 +191,13 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """Returns the rows to commit one after another; empty if nothing changed.
+    """Returns the rows to commit one after another; empty if nothing changed. There is one row per
+    state passed, so that every step is announced. The last row also has the hashes, amounts and
+    flags of the reports.
 
-    ``asked`` is when the venues were asked: if that was before the deadline, an answer that came
-    after it says nothing about a deposit in between. All rows but the last differ in their state
-    alone, so that every step is announced. The last one has the hashes, amounts and flags of the
-    reports.
+    ``asked`` is when the venues were asked. The order expires only if that was after its deadline:
+    an answer to an earlier question does not show whether a deposit arrived between question and
+    deadline.
     """
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
@@ -293,11 +296,11 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Returns the hashes, the refund and the flags for ``detail``; what a report omits keeps its
-    value.
+    """Returns the ``detail`` with what the reports say: the hashes, the refund and the flags. A
+    value that the reports omit is kept.
 
-    The refund is the returned deposit. What a second leg returns is another token, which stays with
-    the service for an operator to act on.
+    Only a returned deposit is recorded as a refund. A second leg returns another token, the
+    intermediary, which stays with the service until an operator acts.
     """
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
@@ -341,8 +344,8 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns a finished order with ``actionRequired`` set if a venue holds a later deposit, else
-    nothing."""
+    """Returns a list with the finished order, with ``actionRequired`` set, if a venue holds a later
+    deposit. The list is empty if no venue does, or if the order is flagged already."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}

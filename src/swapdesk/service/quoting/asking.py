@@ -133,10 +133,8 @@ def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decim
 
 
 def _refuse_on_dex(query: QuoteQuery) -> None:
-    """Raises VALIDATION_ERROR for a fixed rate, an amount to receive or a markup.
-
-    These exist on centralized routes only.
-    """
+    """Raises VALIDATION_ERROR if the request has a fixed rate, an amount to receive or a markup,
+    because only centralized routes support these."""
     if query.amount_type is AmountType.RECEIVE:
         raise invalid("amountType", "is not supported with types=dex", query.amount_type.value)
     if query.fixed:
@@ -165,8 +163,8 @@ T = TypeVar("T")
 
 
 Steps = tuple[tuple[float, int], ...]
-"""Pairs of seconds and percent: until these seconds have passed, this share of the answers is
-waited for."""
+"""The steps of a wait, as pairs of seconds and percent. Until these seconds have passed, the wait
+ends only when this percentage of the answers has arrived."""
 
 STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
@@ -184,12 +182,13 @@ async def gather(
     steps: Steps = STEPS,
     begin: float | None = None,
 ) -> tuple[list[T | None], float]:
-    """Asks all questions at once; returns the answers that came in time and the elapsed seconds.
+    """Asks all questions at once. Returns the answers that came in time, and the elapsed seconds.
+    The list of answers has an entry for each question, which is None if there was no answer in
+    time.
 
-    There is one entry per question, None without an answer. Late questions are cancelled.
-    ``begin``, of ``clock.monotonic``, is when the whole request began. A question must return its
-    failure, not raise it. If one raises all the same, the exception is logged and its entry is
-    None.
+    Questions that are late are cancelled. ``begin`` is the time, by ``clock.monotonic``, at which
+    the whole request began. A question must return a failure instead of raising it. If a question
+    raises anyway, the exception is logged and its entry is None.
     """
     if begin is None:
         begin = clock.monotonic()

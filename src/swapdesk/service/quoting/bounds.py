@@ -69,8 +69,8 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """Returns the part without gaps that the intervals cover up to the largest amount; None without
-    any."""
+    """Returns the longest range without gaps that ends at the largest amount of all intervals; None
+    if there are no intervals."""
     reach: VenueLimits | None = None
     for interval in sorted(
         intervals, key=lambda each_interval: each_interval.maximum, reverse=True
@@ -85,12 +85,13 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns the intervals without those ends of ``bounds`` that have no price.
+    """Returns the intervals, shortened at the ends of ``bounds`` that have no price. ``least`` is
+    True if the lower end has a price, ``most`` if the upper end has one.
 
-    ``least`` and ``most`` say whether the lower and the upper end have one. A lower end without a
-    price moves up to the next interval's lower end. If there is no such interval, it doubles,
-    because the smallest amounts may buy less than one unit of a token with few decimals. If the
-    upper end has no price, the intervals that reach it are left out.
+    If the lower end has no price, it moves up to the next lower end of an interval. If there is
+    none, the lower end is doubled, because the smallest amounts may buy less than one unit of a
+    token with few decimals. If the upper end has no price, the intervals that reach it are left
+    out.
     """
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
@@ -105,10 +106,11 @@ async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """Returns the widest bounds whose ends both have a price, and the last lower end that had none.
+    """Returns the widest bounds with a price at both ends, and the last lower end that was tried
+    and had no price (None if every lower end had one). Returns None if no such bounds are found.
 
-    ``asked`` returns for given bounds whether the lower and the upper end have a price. None
-    without such bounds.
+    ``asked`` returns, for given bounds, whether the lower end has a price and whether the upper end
+    has one.
     """
     too_little = None
     for _ in range(_ENDS_TRIED):
@@ -130,11 +132,10 @@ async def lowered(
     token: Token,
     taken: Callable[[Decimal], Awaitable[bool]],
 ) -> VenueLimits:
-    """Returns the bounds with a lower end between ``too_little``, which has no price, and the
-    present one.
+    """Returns the bounds with the lower end moved down, as far as amounts have a price.
 
-    The new end is as low as ``taken`` says that amounts have a price. With ``too_little`` None the
-    bounds are unchanged.
+    ``too_little`` is an amount known to have no price, so the new end is above it; if it is None,
+    the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
     """
     if too_little is None:
         return bounds
@@ -166,9 +167,10 @@ def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
 
 
 class KeptSearches(Generic[Key, Found]):
-    """A cache of search results, each kept for 30 seconds from a round moment of the clock.
+    """A cache of search results. Time is divided into periods of 30 seconds, which are the same for
+    all callers, and a result is valid until its period ends.
 
-    Callers with the same key share a search, which continues if a caller gives up.
+    Callers that ask for the same key share one search, which continues if a caller stops waiting.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -179,7 +181,8 @@ class KeptSearches(Generic[Key, Found]):
     async def find(
         self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
     ) -> Found | None:
-        """Returns the cached result, or searches for a new one."""
+        """Returns the cached result of the current period; if there is none, searches for a new
+        result and returns that."""
         kept = self._kept.get(key)
         if kept is not None and kept[0] == self._epoch():
             return kept[1]
@@ -190,7 +193,8 @@ class KeptSearches(Generic[Key, Found]):
         return await asyncio.shield(search)
 
     def last(self, key: Key) -> Found | None:
-        """Returns the last result, even an outdated one, if a new search takes too long."""
+        """Returns the last result, even if it is outdated, for callers that cannot wait for a new
+        search; None if there is no result."""
         kept = self._kept.get(key)
         return None if kept is None else kept[1]
 
@@ -235,10 +239,11 @@ class PrivateBounds:
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Searches the bounds and the longest estimate of the pair's private routes.
+        """Searches the bounds of the pair's private routes, and the longest estimate of their
+        duration.
 
-        An amount between the ends is also priced: few venues take the ends, and the estimate is the
-        longest of all venues.
+        Besides both ends, an amount between them is priced. Few venues accept an amount at an end,
+        and the estimate has to be the longest of all venues.
         """
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
@@ -312,12 +317,13 @@ async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | N
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """Returns the first amount, inward from an end of the leg's bounds, that pays about ``target``;
-    None if it is not found.
+    """Returns the first amount, starting at one end of the leg's bounds and going inward, for which
+    the leg pays about ``target``; None if no such amount is found. ``end`` is the amount at that
+    end and what it pays; ``up`` is True for the lower end.
 
-    Each round computes the next amount from the price of the last one. Half a percent off is close
-    enough, because the target has a margin of 2 %. For a token with large units the first amount
-    inside is the closest.
+    Each round computes the next amount from the previous price. A difference of half a percent is
+    accepted, because ``target`` itself has a margin of 2 %. If rounding the amount makes a larger
+    difference, that one is accepted, too.
     """
     amount, paid = end
     if paid >= target if up else paid <= target:
@@ -338,8 +344,8 @@ async def _crossing(
 
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
-    """Rounds an amount to five digits; ``up`` is True for a lower bound, so that the result is
-    inside the bounds."""
+    """Rounds a bound to five digits. With ``up`` (for a lower bound) the amount is rounded up,
+    otherwise (for an upper bound) down, so that the result lies inside the exact bounds."""
     return quantize(amount, _places(amount, token), up=up)
 
 
@@ -357,7 +363,8 @@ _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
 
 
 class ReceiveBounds(Room):
-    """Finds bounds of the amount received, over all routes of one type and without filters."""
+    """Finds the bounds of the amount received: the smallest and largest amount that the routes of
+    one type, without filters, can pay."""
 
     def __init__(self, shared: Shared, pricing: Pricing, intermediaries: Intermediaries) -> None:
         super().__init__(shared)

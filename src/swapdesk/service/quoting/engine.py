@@ -75,8 +75,8 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
-"""An amount that is inside a priced route's bounds by this factor is certainly inside those of the
-pair."""
+"""If an amount is inside the bounds of a priced route by at least this factor, it is certainly
+inside the bounds of the pair."""
 
 
 def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
@@ -112,9 +112,11 @@ def _whole_side(question: RouteQuestion) -> bool:
 
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
-    """Returns True if priced routes show that the amount is far from both bounds of the pair.
+    """Returns True if the prices alone show that the amount is well inside the bounds of the pair,
+    so that these need not be searched.
 
-    For a token with large units, the lower bound may be the amount that buys the first unit.
+    One condition is that a route pays at least twice the smallest unit of the token received: for a
+    token with large units, the lower bound may be the amount that buys the first unit.
     """
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
@@ -181,10 +183,11 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes that may be executed now, best first, without storing them.
+        """Returns quotes that can be executed now, best first. They are not stored.
 
-        ``refundable`` is False without a refund address; routes that need one are then left out.
-        Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT by the same limits as execution.
+        ``refundable`` is True if there is a refund address; if it is False, routes that need one
+        are left out. Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT under the same conditions as
+        execution.
         """
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
@@ -208,11 +211,13 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """Returns the floating route that pays most now and fits ``choice``; None without one.
+        """Returns the floating route that pays most now and fits ``choice``; None if there is no
+        such route.
 
-        ``exclude`` lists routes by their legs; ``markup``, in percent, is part of the price. If
-        ``choice`` asks for it, payout wallets are rotated against the orders of ``partner_id``. A
-        route that would be filtered is never chosen.
+        ``exclude`` lists routes that must not be used, each as the codes of its venues. ``markup``,
+        in percent, is part of the price. If ``choice`` asks for rotation, the payout wallet differs
+        from those that paid the recent orders of ``partner_id``. A route whose row would be
+        filtered is never returned.
         """
         question = RouteQuestion(
             token_in,
@@ -236,8 +241,8 @@ class QuoteEngine(Room):
         return next(iter(ranked(usable)), None)
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
-        """Returns what the best route pays now, even if it would be filtered; None without a
-        route."""
+        """Returns what the best route pays now, in the token received; None if no route has a
+        price. The route counts even if its row would be filtered."""
         answer = await self._pricing.price(question)
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
@@ -276,10 +281,11 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Returns the limits by the amount sent, with bounds of the amount received in ``minOut``
-        and ``maxOut``.
+        """Returns the limits of the amount sent, completed by bounds of the amount received
+        (``minOut`` and ``maxOut``).
 
-        Without fixed rates these two are what both ends pay.
+        If no quote by the amount received is possible, ``minOut`` and ``maxOut`` are what the
+        smallest and the largest amount sent pay.
         """
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
@@ -310,10 +316,8 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the widest bounds over all venues whose ends both have a price now.
-
-        The lower end is as low as amounts have a price.
-        """
+        """Returns the widest bounds of the pair's standard routes whose two ends both have a price
+        now; None if there are none. The lower end is moved down as far as amounts have a price."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 
@@ -414,10 +418,10 @@ class QuoteEngine(Room):
         return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
-        """Refuses an amount above ``cap`` on all routes; returns the routes and the refusal.
+        """Refuses an amount above ``cap`` on all routes. Returns the routes, and the refusal.
 
-        The refusal names the largest amount that the asked routes take, which may be less than the
-        cap.
+        The refusal names the largest amount that the asked routes take. That amount may be smaller
+        than ``cap``.
         """
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
@@ -451,11 +455,8 @@ class QuoteEngine(Room):
         return rows.standard_row(stored, route, provider, token_in, asked)
 
     def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
-        """Returns rows for routes without a price.
-
-        Standard routes have a row each; private routes have rows only if no private route has a
-        price.
-        """
+        """Returns rows for routes that have no price. Each such standard route has a row of its
+        own. Private routes have rows here only if none of them has a price."""
         waited = answer.waited
         lost = [
             rows.standard_error_row(

@@ -49,10 +49,10 @@ PRIVATE_ROWS = 24
 
 
 class Priced(Struct, frozen=True):
-    """Every route that was asked for, with its price or the reason why it has none.
+    """All routes that were asked for, each with its price or the reason why it has none.
 
-    ``waited`` is how many seconds silent venues had to answer. ``bounds`` are those of the pair's
-    private routes, None if they were not found.
+    ``waited`` is the time in seconds for which venues that did not answer were waited for.
+    ``bounds`` are the bounds of the pair's private routes; None if they were not found.
     """
 
     standard: list[Route]
@@ -61,7 +61,8 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """Returns the same routes, with each priced one refused for amounts above ``cap``."""
+        """Returns the same routes, except that every route with a price is replaced by an unpriced
+        one, which states that the amount is above ``cap``."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
@@ -77,7 +78,8 @@ class Priced(Struct, frozen=True):
 
     @property
     def largest(self) -> Decimal | None:
-        """The largest amount that a refusing route would take; None without one."""
+        """The largest amount that would be accepted by one of the routes that refuse the asked
+        amount as too high; None if no route refuses it for that reason."""
         bounds = [
             route.bound for route in unpriced(self.routes) if route.cause == "above" and route.bound
         ]
@@ -99,11 +101,11 @@ class Pricing(Room):
         return Priced(standard, private, max(waited, waited_too))
 
     async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
-        """Returns the refusal if nothing but the amount is wrong on all routes, else None.
+        """Returns the refusal if every route refuses because of the amount alone; otherwise None.
 
-        On a route of two legs one leg refuses the amount without knowing the other leg. So the
-        amount that it names is tried on whole routes, as long as time allows. Bounds of a pair were
-        tried before.
+        On a route of two legs the refusing leg names an amount that it would take, without knowing
+        the other leg. So that amount is first tried on whole routes, as long as time allows. Bounds
+        of a pair need no such trial, because they were tried when they were found.
         """
         outside = beyond(answer, question)
         if outside is None:
@@ -203,8 +205,8 @@ class Pricing(Room):
         return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
-        """Returns the filter that excludes all private routes of a pair; None if the pair has none
-        even without filters."""
+        """Returns the filter that leaves no private route of the pair, ``xmr`` or ``leg filters``;
+        None if no filter is the reason."""
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
         if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
             return "xmr"
@@ -324,10 +326,12 @@ class PayoutRotation(Room):
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
-        """Returns the routes with a payout wallet that paid no recent order.
+        """Returns the routes, each with a payout wallet that paid none of the partner's recent
+        orders.
 
-        If no such wallet is left, the routes are unchanged with ``rotate_fallback``; otherwise the
-        result is one unpriced route with that reason.
+        If there is no such wallet, ``choice.rotate_fallback`` decides: if it is True, the routes
+        are returned unchanged; otherwise the result is a single unpriced route with the cause
+        ``rotation``.
         """
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
@@ -352,10 +356,11 @@ class PayoutRotation(Room):
         return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """Returns the quote, with another payout wallet if its own is in ``used``.
+        """Returns the quote. If its payout wallet is in ``used``, it gets another wallet of the
+        same venue.
 
-        If no other wallet is left, the quote has no wallet with ``rotate_fallback``; otherwise None
-        is returned.
+        If all wallets of the venue are in ``used``, ``rotate_fallback`` of the quote's choice
+        decides: if it is True, the quote is returned without a wallet; otherwise None is returned.
         """
         if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
@@ -380,17 +385,19 @@ def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decim
 
 
 RESERVE = 0.4
-"""Seconds that a search has at least, even if the questions before used up the time."""
+"""Seconds that a search gets at least, even if the questions that preceded the search have used up
+the time."""
 
 _DIGITS = 5
 _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
 
 
 class Beyond(Struct, frozen=True):
-    """An amount that every asked route refuses; ``cause`` says whether it is too low or too high.
+    """An amount that every asked route refuses. ``cause`` is ``below`` if the amount is too low and
+    ``above`` if it is too high.
 
     ``figure`` is the nearest amount that a route takes. If some routes refuse the amount as too low
-    and others as too high, it is the larger one.
+    and others as too high, the cause is ``below`` and ``figure`` is larger than the amount.
     """
 
     question: RouteQuestion
@@ -404,8 +411,9 @@ class Beyond(Struct, frozen=True):
 
 
 def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
-    """Returns the amount that all routes refuse; None if a route has a price or something else is
-    wrong."""
+    """Returns the refused amount with its nearest accepted one, if every route refuses because of
+    the amount. Returns None if a route has a price, or if a route has no price for another
+    reason."""
     lost = unpriced(answer.routes)
     if not lost or len(lost) < len(answer.routes):
         return None

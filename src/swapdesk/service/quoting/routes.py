@@ -37,9 +37,10 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 class RouteQuestion(Struct, frozen=True):
     """A question for the prices of routes.
 
-    ``amount`` is received if ``terms.receive``, otherwise sent. With ``markup_optional`` venues
-    that take no markup are priced without it. That is so for the account's default markup, which
-    excludes no venue. ``exclude`` lists routes by their legs.
+    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent. If
+    ``markup_optional`` is True, venues that do not support markup are priced without it, instead of
+    being left out; it is True for a markup that is only the account's default. ``exclude`` lists
+    routes that must not be used, each as the codes of its venues.
     """
 
     token_in: Token
@@ -57,7 +58,8 @@ class RouteQuestion(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """True if the question is about every floating route, as the bounds of a pair are."""
+        """True if the question is about floating routes without filters. The bounds of a pair are
+        stated for these routes, so they apply to such questions only."""
         return not self.terms.fixed and self.unfiltered
 
     @property
@@ -91,10 +93,10 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Returns the venues for the leg that pays the receiver.
+        """Returns the venues that may take the leg that pays the receiver.
 
-        Venues that require a refund address are left out, because nobody has an address on the
-        intermediary's chain.
+        Venues that require a refund address are left out: a refund of this leg would be in the
+        intermediary token, and nobody has an address on the chain of that token.
         """
         trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
@@ -103,8 +105,8 @@ class RouteQuestion(Struct, frozen=True):
 class PricedRoute(RouteTerms, frozen=True, kw_only=True):
     """A route with its price.
 
-    ``limits`` bound ``amount_in``. ``valid_until`` is when the first of its fixed rates ends, None
-    on floating terms.
+    ``limits`` are the smallest and the largest ``amount_in`` that the route takes. ``valid_until``
+    is the earliest end of the route's fixed rates; None if the terms are floating.
     """
 
     limits: VenueLimits
@@ -112,10 +114,10 @@ class PricedRoute(RouteTerms, frozen=True, kw_only=True):
 
 
 class UnpricedRoute(Struct, frozen=True):
-    """A route without a price, and the reason as ``cause``.
+    """A route without a price; ``cause`` is the reason.
 
-    If the amount is the reason, ``bound`` is the smallest or largest one that the route takes, on
-    the side of the stated amount.
+    If the amount is the reason, ``bound`` is the smallest or largest amount that the route takes.
+    Like the asked amount, it is an amount sent or an amount received.
     """
 
     legs: tuple[str, ...]
@@ -133,10 +135,9 @@ class Hop(Struct, frozen=True):
 
 
 class PairBounds(VenueLimits, frozen=True):
-    """The amounts that private routes of a pair take, and their longest estimate in whole minutes.
-
-    Every private row states these, because a venue's own figures would identify it.
-    """
+    """The amounts that private routes of a pair take, and the longest of the routes' estimates, in
+    whole minutes. Every private row states these figures, because the figures of a single venue
+    would reveal which venue it is."""
 
     minutes: Decimal
 
@@ -145,8 +146,8 @@ Route = PricedRoute | UnpricedRoute
 
 
 def terms_of_leg(terms: Terms, venue: GuardedVenue, *, last: bool) -> Terms:
-    """Returns the terms for one leg; only a last leg at a venue that supports markup keeps the
-    markup."""
+    """Returns the terms for one leg of a route. The markup is kept only for the last leg, and only
+    if the venue supports markup."""
     if terms.markup and not (last and venue.provider.markup_supported):
         return replace(terms, markup=Decimal(0))
     return terms
@@ -160,10 +161,10 @@ async def price_leg(
     terms: Terms = FLOATING,
     cap: Decimal | None = None,
 ) -> Route:
-    """Prices the route over one venue.
+    """Prices the route that consists of one leg at ``venue``.
 
-    Bounds are checked here, so that limits and quotes agree. ``cap`` is a further upper bound of
-    the amount sent.
+    An amount outside the venue's bounds is refused here, so that stated limits and quotes agree.
+    ``cap`` is an additional upper bound of the amount sent.
     """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
@@ -227,8 +228,10 @@ async def _beyond(
     terms: Terms,
     limits: VenueLimits,
 ) -> UnpricedRoute:
-    """Returns whether an amount to receive is below or above the bounds, and what the bound would
-    pay."""
+    """Returns an unpriced route for an amount to receive that the venue does not price. If
+    ``wanted`` is less than the smallest amount sent would pay, the cause is ``below``; if it is
+    more than the largest would pay, ``above``. The bound of the route is then what that amount
+    would pay. Otherwise the cause is ``failed``."""
     legs = (venue.provider.short_name,)
     sending = replace(terms, receive=False)
     least, most = await asyncio.gather(
@@ -267,8 +270,8 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Gives all private routes the same estimate and the same end, so that these do not identify
-    venues."""
+    """Gives all priced private routes the same estimate and the same time at which their price
+    ends, so that these figures do not reveal the venues."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -343,8 +346,9 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
-    """Raises VALIDATION_ERROR on ``field`` for an unknown provider, and with ``routing`` for one
-    that does not route."""
+    """Raises VALIDATION_ERROR for the parameter ``field`` if one of ``codes`` names an unknown
+    provider. If ``routing`` is True, the error is also raised for a provider that is disabled and
+    so offers no routes."""
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):
@@ -386,7 +390,8 @@ SWAP_CAP_USD = Decimal(400_000)
 """Largest swap on centralized routes, in dollars (contract 6.5)."""
 
 PRICE_IMPACT = Decimal("0.30")
-"""Share of the dollar value. A route that loses more is shown, but must not be used."""
+"""Largest share of the dollar value that a route may lose. A route that loses more is shown, but
+must not be used."""
 
 _USD_DECIMALS = 6
 
@@ -399,7 +404,8 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the dollar value of ``amount`` if ``valued`` of the same token is worth ``usd``."""
+    """Returns the dollar value of ``amount``, in proportion to the amount ``valued`` of the same
+    token, which is worth ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 
@@ -413,8 +419,8 @@ def swap_cap(token: Token) -> Decimal | None:
 
 
 def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
-    """Returns True if a route must be filtered for its price impact; False if a price is
-    missing."""
+    """Returns True if the amount received is worth so much less than the amount sent that the route
+    must be filtered for its price impact. Returns False if one of the two values is unknown."""
     if usd_in is None or usd_out is None or usd_in <= 0:
         return False
     return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

@@ -85,9 +85,10 @@ def private_row(
 
 
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
-    """Returns the bounds that a private row states.
+    """Returns the bounds that a private row states; None if the pair's bounds are unknown.
 
-    If a price (filtered, or fixed) has an amount outside the bounds, that amount is the bound.
+    A filtered or fixed route may have a price for an amount outside these bounds. In that case they
+    are widened to that amount.
     """
     if bounds is None:
         return None
@@ -125,7 +126,8 @@ def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> d
 
 
 def _veiled(rates: tuple[str | None, ...]) -> str:
-    """Returns one id for the fixed rates of both legs, so that it does not identify venues."""
+    """Returns one id in place of the ids of the two legs' fixed rates. The ids of the legs are not
+    shown, because they could reveal the venues."""
     return hashlib.sha256(repr(rates).encode()).hexdigest()[:24]
 
 
@@ -219,10 +221,9 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns one unpriced route per cause, the one with the widest bound.
-
-    One is enough, because private rows name no venue.
-    """
+    """Returns one unpriced route for each cause. If several routes have the same cause, it is the
+    route that takes the amount nearest to the asked one. More rows would tell nothing, because
+    private rows name no venue."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):

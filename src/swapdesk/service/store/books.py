@@ -1,9 +1,10 @@
 """The books of partners: sums by UTC day, and the entries of their commissions.
 
-A sum changes in the transaction that finishes the order (contract 12.6). Entries are only added:
-what an order earned, a reversal or a payout; the amounts of the last two are negative. Sums and
-earnings follow from the orders and the other entries, so they can be recounted and compared.
-Dollars are exact: ``exact_plus`` and ``exact_sum`` add without rounding in both databases.
+A daily sum changes in the same transaction that finishes the order (contract 12.6). An entry is
+what an order earned, a reversal or a payout; the amounts of reversals and payouts are negative.
+Entries are only added, never changed. Sums and earnings can be computed again from the orders and
+the other entries, so they can be checked. Dollars are exact, because ``exact_plus`` and
+``exact_sum`` add without rounding in both databases.
 """
 
 from __future__ import annotations
@@ -90,12 +91,13 @@ class Books(Subject):
         return await self._database.snapshot(read)
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
-        """Books the payout of a month's (``YYYY-MM``) earnings that are no longer pending; returns
-        dollars.
+        """Books a payout of a partner's earnings of a month (``YYYY-MM``); returns the amount in
+        dollars. Raises NothingDue.
 
-        The payout is at most what is due over all months, so that a month with more payouts than
-        earnings is made up for first. An earning that was reversed counts at once, together with
-        its reversal. Earlier payouts are subtracted. Raises NothingDue.
+        Earnings that are still pending do not count, except reversed ones, which count together
+        with their reversal. Earlier payouts are subtracted. The payout is at most what is due over
+        all months together, so if more was paid for another month than it earned, that is made up
+        for first.
         """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
@@ -161,10 +163,11 @@ class Books(Subject):
         return await self._database.snapshot(counted)
 
     async def rebuild(self, recount: Recount) -> None:
-        """Rewrites the daily sums, and adds the entries, that a recount found wrong or missing.
+        """Corrects the daily sums that a recount found wrong, and adds the missing entries.
 
-        Each day is a transaction of its own, so that a running service does not wait for all of
-        them. Raises StoreUnavailable, always ``in_doubt``: some days may be committed.
+        Each day is corrected in a transaction of its own, so that a running service waits only for
+        one day at a time. Raises StoreUnavailable, always with ``in_doubt``, because some days may
+        be committed already.
         """
 
         async def entered(db: Transaction) -> None:
@@ -199,8 +202,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Adds a finished order to the books: once, however often the order is written, and only if its
-    create is paid."""
+    """Adds a finished order to the books, unless its create is not paid. An order is added only
+    once, however often it is written."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -248,9 +251,9 @@ def _line(partner_id: str) -> str:
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
     """Returns the SELECT that computes the daily sums from the orders and the reversals.
 
-    Whether an order earned anything is decided by the digits of its commission, as text. As a
-    number the commission would pass through SQLite's floating point, which reads the first value as
-    0 if the Solana machine has left the registers full.
+    Whether an order earned a commission is decided by the digits of the commission as text, not as
+    a number. SQLite would convert the number to floating point, and if the embedded Solana machine
+    has left the floating-point registers full, SQLite reads the first value as 0.
     """
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours

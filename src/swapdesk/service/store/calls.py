@@ -82,10 +82,11 @@ PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
 async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
-    """Counts the call that begins the order or group ``opened``, and records its payment.
+    """Counts the call that begins an order or group, and records which order or group its payment
+    paid for. ``opened`` is the id of the order or group.
 
-    The transaction holds the lock that ``line_of`` names. Raises what ``call.take`` raises to
-    refuse the call.
+    Before this, the transaction must have taken the lock that ``line_of`` names. Raises what
+    ``call.take`` raises to refuse the call.
     """
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
@@ -96,8 +97,9 @@ async def count_opened(
 class _Counts(Struct, frozen=True):
     """The counts of one partner and rate class during a transaction.
 
-    They are read once and written once, however many calls are counted, because no other
-    transaction gets their lock before the commit.
+    They are read once and written once, however many calls the transaction counts. That is safe
+    because the transaction holds the lock of these counts until its commit, so no other transaction
+    can change them.
     """
 
     used: list[Usage]
@@ -126,8 +128,8 @@ async def _count(db: Transaction, call: Counting) -> None:
 def line_of(call: Counting | None) -> str | None:
     """Returns the name of the lock that protects the counts of a call; None without a call.
 
-    A transaction takes this lock first. Transactions that took it while they hold another lock
-    could wait for each other.
+    A transaction must take this lock before any other lock. Otherwise two transactions could each
+    wait for a lock that the other one holds.
     """
     return None if call is None else _line(call.counted, call.rate_class)
 

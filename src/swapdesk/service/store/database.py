@@ -34,9 +34,10 @@ NO_VALUES: Values = {}
 class Place(Struct, frozen=True):
     """How to connect to a PostgreSQL database.
 
-    ``url`` has no password, and no message shows ``password``. ``connections`` is the size of the
-    pool. ``tls`` None accepts what the server offers. ``ca_file`` holds the certificates that
-    verify the server's certificate, None those of the system.
+    ``url`` contains no password, and ``password`` appears in no message. ``connections`` is the
+    size of the connection pool. If ``tls`` is None, a connection is encrypted if the server offers
+    that. ``ca_file`` holds the certificates by which the server's certificate is verified; if it is
+    None, the system's certificates are used.
     """
 
     url: str
@@ -50,10 +51,10 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """Raised if the store did not answer. Nothing has changed, unless ``in_doubt``.
+    """Raised if the store did not answer.
 
-    ``in_doubt`` is True if the commit was requested and not confirmed, so that everything may have
-    changed.
+    If ``in_doubt`` is False, nothing was changed. If it is True, the commit was requested and not
+    confirmed, so the changes may have been made.
     """
 
     def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
@@ -96,24 +97,23 @@ class Row(Protocol):
 
 
 class Tally(Protocol):
-    """A sum that several pieces of work in one transaction share, protected by a line (a named
-    lock)."""
+    """A sum to which several pieces of work in one transaction add. It is protected by a line,
+    which is a named lock."""
 
     async def write(self, db: Transaction) -> None: ...
 
 
 class Transaction(ABC):
-    """A transaction on one connection, as a piece of work uses it.
-
-    Work awaits nothing but the methods of this class.
-    """
+    """A transaction on one connection. A piece of work, which is a coroutine, runs its statements
+    by the methods of this class, and must await nothing else."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.tells = False
         self.tallies: dict[str, Tally] = {}
-        """Shared sums by line, written once, after the last piece of work and before the commit.
-        Work that fails leaves them unchanged."""
+        """The sums (tallies) of this transaction, by the name of the lock that protects each. They
+        are written once, after the last piece of work and before the commit. A piece of work that
+        fails leaves them unchanged."""
 
     @abstractmethod
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]: ...
@@ -138,11 +138,12 @@ class Transaction(ABC):
 
     @abstractmethod
     async def take_time(self) -> None:
-        """Lets later statements of the transaction take minutes, for work over all rows."""
+        """Allows later statements of the transaction to run for minutes, for work over all rows of
+        a table."""
         ...
 
     def tell(self) -> None:
-        """Wakes everybody who waits for ``growth``, in every process, after the commit."""
+        """Wakes, after the commit, everybody in any process who waits for ``growth``."""
         self.tells = True
 
 
@@ -157,11 +158,13 @@ Work = Callable[[Transaction], Awaitable[T]]
 NO_LINE = ""
 
 Still = Callable[[], Awaitable[None]]
-"""A function that raises StoreUnavailable if the exclusion by ``exclusive`` may have been lost."""
+"""A function that raises StoreUnavailable if the exclusion of other processes by ``exclusive`` may
+have been lost."""
 
 
 async def nobody_else() -> None:
-    """Does nothing: the ``Still`` of a process that competes with no other."""
+    """Does nothing. It is the check ``Still`` for a process that has no other processes to
+    exclude."""
 
 
 class Wording(Struct, frozen=True):
@@ -170,12 +173,13 @@ class Wording(Struct, frozen=True):
     skip_leased: str
     """Suffix of a SELECT of rows to change: skips rows that others are changing."""
     settled: str
-    """Condition on an outbox row: True once no other row can be committed before it any more."""
+    """Condition on a row of the outbox: True once it is certain that no row will be committed that
+    has to be delivered before this one."""
     among: str
     """Condition after a column name: the value is one of the texts of ``:among``, a JSON list."""
     first_rows: str
-    """Suffix that keeps the first ``:limit`` rows by ``sequence``, and rows with the same
-    ``sequence`` as the last of them."""
+    """Suffix of a SELECT that returns the first ``:limit`` rows by ``sequence``. More rows are
+    returned if they have the same ``sequence`` as the last of these."""
     clock: str
     """SELECT that returns ``now``, microseconds since 1970 by the database's own clock."""
     newest: str
@@ -193,13 +197,14 @@ class Database(Protocol):
     wording: Wording
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Runs ``work`` in a transaction; returns its result once all changes are durable.
+        """Runs ``work`` in a transaction, and returns its result once all changes are durable. If
+        ``work`` raises, nothing is changed and the exception is raised here. ``work`` may be run
+        several times; the last run counts.
 
-        If ``work`` raises, nothing is changed and the exception is raised here. ``work`` may run
-        more than once; the last run counts. With ``behind`` the transaction holds the line of that
-        name from its beginning, as after ``alone``. Works with the same line may be committed
-        together, and so may works with ``NO_LINE``. The latter wait for nobody: each changes only a
-        row of its own, and takes no line that others wait for.
+        With ``behind`` the transaction holds the line (lock) of that name from its beginning, as
+        after ``alone``. Pieces of work with the same ``behind`` may be committed together.
+        ``NO_LINE`` is for work that waits for no lock: it changes only a row of its own, and takes
+        no line that others wait for.
         """
         ...
 
@@ -210,7 +215,7 @@ class Database(Protocol):
         ...
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]:
-        """Returns a few rows that an index finds at once."""
+        """Returns the rows of a SELECT. It is meant for a few rows that an index finds at once."""
         ...
 
     def sortable(self, amount: Decimal) -> str | Decimal:
@@ -230,10 +235,11 @@ class Database(Protocol):
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
-        """Yields an event that is set after each commit of any process that called
+        """Yields an event that is set after each commit in which any process called
         ``Transaction.tell``.
 
-        The event may also be set without such a commit, in case a notification was missed.
+        The event is sometimes set without such a commit, because a notification may have been
+        missed.
         """
         ...
 

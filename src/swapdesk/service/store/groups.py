@@ -52,12 +52,13 @@ class Groups(Subject):
         payment: str | None = None,
         in_doubt: bool = False,
     ) -> None:
-        """Inserts a group and its orders, which have no stored quote, and counts the call, in one
-        commit.
+        """Inserts a group and its orders, and counts the call, all in one commit. Orders of a group
+        have no stored quote.
 
-        With a ``payment`` nothing is announced until the payment is settled. After a commit in
-        doubt the same call is repeated with ``in_doubt``, which accepts the rows of the first
-        attempt. Raises PayoutsChanged, and what ``call.take`` raises to refuse the call.
+        With a ``payment`` nothing is announced until that payment is settled. If it is unknown
+        whether a commit succeeded, the caller repeats the same call with ``in_doubt``, which
+        accepts rows that the first attempt left. Raises PayoutsChanged, and what ``call.take``
+        raises to refuse the call.
         """
         is_told = payment is None
         rows = [
@@ -113,11 +114,9 @@ class Groups(Subject):
         return await self._database.read(found)
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        """Stores a pending bundle in place of the group's other pending one.
-
-        Raises BundleUnderWay if a bundle that was submitted or paid has an order in common with
-        this one.
-        """
+        """Stores a pending bundle, and replaces the group's earlier pending bundle, if there is
+        one. Raises BundleUnderWay if one of the orders is in a bundle that was submitted or
+        paid."""
         values = _values(bundle)
 
         async def saved(db: Transaction) -> None:

@@ -66,8 +66,8 @@ class Quotes(Subject):
         return quote_of(rows[0]) if rows else None
 
     async def owner(self, quote_id: str) -> str | None:
-        """Returns the id of the partner who owns a quote, also after the quote became an order;
-        None if unknown."""
+        """Returns the id of the partner whom a quote belongs to, also if the quote has become an
+        order; None if the quote is unknown."""
         return await self._value(
             str,
             "SELECT partner_id FROM quotes WHERE quote_id = :quote_id"
@@ -102,7 +102,7 @@ class Orders(Subject):
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the listeners with the order, unless its state is still ``before``."""
+        """Calls the listeners with an order, but only if its state is no longer ``before``."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -142,10 +142,11 @@ class Orders(Subject):
         self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        """Returns the order that a quote became, also after the quote was deleted; None without
-        one.
+        """Returns the order that a quote has become, even if the quote itself was deleted; None if
+        there is no such order.
 
-        Only a repeated create asks this, so the order is returned even if its create is not paid.
+        The order is returned even if its create is not paid, because only a repeated create asks
+        for it.
         """
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
@@ -184,8 +185,8 @@ class Orders(Subject):
         )
 
     async def gave_out(self, account: str, since: datetime) -> bool:
-        """Returns True if any order created since ``since`` has this deposit account, whatever its
-        state."""
+        """Returns True if the deposit account ``account`` belongs to any order that was created
+        since ``since``, whatever its state."""
         given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
@@ -195,8 +196,8 @@ class Orders(Subject):
         return given_out is True
 
     async def version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
-        """Returns the version and creation time of an order, read anew each time; None if ``get``
-        returns None."""
+        """Returns the version and the creation time of an order, read from the database each time.
+        Returns None if ``get`` would find no order."""
         rows = await self._database.look(
             "SELECT version, created FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -221,12 +222,12 @@ class Orders(Subject):
         expected_version: int,
         before: int | None = None,
     ) -> bool:
-        """Writes the order's new state with version ``expected_version + 1`` and an outbox row, and
-        ends the lease.
-
-        ``before`` is the former state for the listeners; with None they are not called. Returns
-        False if the stored version is another, if the rank would fall, or if the confirmed
+        """Writes the order's new state with version ``expected_version + 1`` and a row in the
+        outbox, and ends the lease; returns True. Returns False, and writes nothing, if the stored
+        version is not ``expected_version``, if the rank would become smaller, or if the confirmed
         transaction belongs to another order.
+
+        ``before`` is the former state, for the listeners; if it is None, they are not called.
         """
         values = order_values(self._database, order) | {
             "expected": expected_version,
@@ -255,8 +256,8 @@ class Orders(Subject):
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
-        """Ends the owner's lease without a change of state; the order is due again at ``due_at``,
-        with None never."""
+        """Ends the owner's lease of an order without changing the order's state. The order is due
+        again at ``due_at``; if that is None, never."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -276,10 +277,10 @@ class Orders(Subject):
     async def page(
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
-        """Returns a page of the partner's paid orders, and the number of orders on all pages, from
-        one snapshot.
+        """Returns a page of the partner's paid orders, and the number of orders on all pages. Both
+        come from the same snapshot, so they agree.
 
-        ``since`` replaces ``from_`` of the query.
+        ``since`` is used as the earliest creation time, in place of ``from_`` of the query.
         """
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
@@ -311,11 +312,12 @@ class Orders(Subject):
         limit: int,
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
-        """Leases up to ``limit`` orders that are due and that nobody else leases.
+        """Leases up to ``limit`` orders that are due and that nobody else leases, and returns them.
 
-        With a ``tolerance`` leases follow the database's clock, which is the same for all
-        processes; a process whose own clock is ahead would take orders that others still lease.
-        Raises ClockDiffers if ``now`` differs from the database's clock by more than ``tolerance``.
+        With a ``tolerance`` leases are measured by the database's clock, which is the same for all
+        processes. By its own clock, a process that is ahead would take orders that others still
+        lease. Raises ClockDiffers if ``now`` differs from the database's clock by more than
+        ``tolerance``.
         """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
@@ -378,10 +380,10 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Makes orders due now that are due later.
+        """Makes orders that are due later due now.
 
-        Unknown orders, orders that are still being opened, and orders that are no longer looked at
-        stay unchanged.
+        Unknown orders, orders that are still being opened, and orders that are never looked at
+        again are not changed.
         """
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
@@ -415,10 +417,10 @@ def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
 async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
-    """Checks that ``payouts``, by which the wallets of new orders were chosen, are still the
-    newest.
+    """Checks that ``payouts`` are still the partner's newest payouts, because the payout wallets of
+    ``orders`` were chosen with regard to them. Raises PayoutsChanged if they are not.
 
-    Until the commit no other private order of the partner can be admitted. Raises PayoutsChanged.
+    Until this transaction commits, no other private order of the partner can be admitted.
     """
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
@@ -442,11 +444,8 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 
 async def tell_opened(db: Transaction, opened: str) -> None:
-    """Announces the order, or all orders of the group, with the id ``opened``, whose create is now
-    paid.
-
-    Orders that are finished already are also added to the books.
-    """
+    """Announces the order with the id ``opened``, or all orders of the group with that id, because
+    their create has now been paid. Orders that are finished already are also added to the books."""
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",
@@ -461,10 +460,9 @@ async def tell_opened(db: Transaction, opened: str) -> None:
 async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
-    """Returns the wallets that pay the partner's newest private orders, at most ``limit``.
-
-    An order without a stored wallet is paid from the venue's first one.
-    """
+    """Returns the payout wallets of the partner's newest private orders that were created since
+    ``since``, of at most ``limit`` orders. If an order has no stored wallet, the first wallet of
+    its last venue counts."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

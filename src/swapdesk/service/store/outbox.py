@@ -10,20 +10,19 @@ from swapdesk.service.store.database import Database, Subject, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
 _HELD_SECONDS = 0.01
-"""Seconds after which an outbox row that waits for an older transaction is read again.
+"""Seconds until an outbox row is read again that cannot be delivered yet, because an older
+transaction is still running.
 
-The delay doubles each time. It is needed because the older transaction may end without a
-notification.
+The delay doubles with each attempt. Reading again is needed because the older transaction may end
+without a notification.
 """
 _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
 class Outbox(Subject):
-    """The changes of orders that are to be announced.
-
-    ``sequence`` is the order of commits: a later commit has a higher number than every row that was
-    read before.
-    """
+    """The changes of orders that are to be announced. ``sequence`` numbers them in the order of
+    their commits: once a row has been read, every change that is committed later has a higher
+    number."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -44,14 +43,14 @@ class Outbox(Subject):
         return [OutboxRow(*row) for row in rows]
 
     async def newest(self) -> int:
-        """Returns a number that the ``sequence`` of every later commit exceeds."""
+        """Returns a number that is lower than the ``sequence`` of every change committed from now
+        on."""
         return await self._value(int, self._database.wording.newest) or 0
 
     async def oldest_beyond(self, sequence: int) -> datetime | None:
-        """Returns the time of the first change after ``sequence``, None without one.
-
-        A change that still waits for an older transaction counts, too.
-        """
+        """Returns the time of the first change after ``sequence``; None if there is none. A change
+        that cannot be delivered yet, because an older transaction is still running, counts as
+        well."""
         return await self._value(moment_of, _OLDEST_BEYOND, after=sequence)
 
     async def beyond(self, sequence: int) -> None:

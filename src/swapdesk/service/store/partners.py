@@ -43,11 +43,12 @@ PARTNER_ID = re.compile(r"[0-9a-f]{24}")
 
 
 class PartnerRefused(Exception):
-    """Raised if a change is refused; the message says why.
+    """Raised if a change of an account is refused; the message says why.
 
-    ``what`` is the reason. ``partner``: no account, or more than one, has this id or name. ``key``:
-    no account has this key. ``origin``: the page is not on the account's list. ``name``: the name
-    is malformed. ``taken``: another account has the name, in any case.
+    ``what`` is the reason. ``partner``: no account has this id or name, or several have the name.
+    ``key``: no account has this key. ``origin``: the website is not on the account's list.
+    ``name``: the name is malformed. ``taken``: another account has this name already (upper and
+    lower case make no difference).
     """
 
     def __init__(
@@ -70,8 +71,8 @@ class Act(Struct, frozen=True):
 
 
 class Noted(Struct, frozen=True):
-    """A change by an operator. ``action`` has the words of the command; ``partner`` is the name of
-    the account, None where it is gone."""
+    """A record of a change that an operator made. ``action`` is the operator's command in short.
+    ``partner`` is the name of the changed account; None if the account no longer exists."""
 
     PRINTED: ClassVar = {
         "at": "at", "by": "by", "action": "action", "partnerId": "partner_id",
@@ -206,11 +207,11 @@ class Partners(Subject):
         self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
         """Sets the overrides in ``given``, by their names in Overrides, and removes those named in
-        ``removed``.
+        ``removed``. Other overrides are kept.
 
-        Other overrides are kept. If a rate limit in ``given`` has None for a window, the window
-        keeps the limit that is in force without the removed overrides. ``request`` is the
-        operator's wording. Raises PartnerRefused.
+        A rate limit in ``given`` may be None for a window (minute, hour or day). That window then
+        keeps its limit in force, computed without the removed overrides. ``request`` is the
+        operator's command, for the record of changes. Raises PartnerRefused.
         """
         gone = dict.fromkeys(removed)
 

@@ -20,10 +20,10 @@ class CallPayments(Subject):
         )
 
     async def free(self, payment: str, sent: str | None = None) -> None:
-        """Deletes the record of a payment, unless it was settled or another transaction was sent
-        for it.
+        """Deletes the record of a payment, so that the payment can be used again.
 
-        ``sent`` is the payment's transaction that failed, None if none was sent.
+        Does nothing if the payment was settled, or if its recorded transaction is not ``sent``.
+        ``sent`` is the transaction that was sent for the payment and failed; None if none was sent.
         """
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
@@ -45,8 +45,8 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns payments that were sent, are not settled, and end after ``ended_after``, with
-        their transactions."""
+        """Returns payments that were sent to a chain, are not settled yet and end after
+        ``ended_after``; each as the payment's id and its transaction's hash."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"
             " WHERE ends > :ended AND sent IS NOT NULL AND transaction_hash IS NULL",

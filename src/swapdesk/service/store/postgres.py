@@ -81,7 +81,8 @@ of decimal text."""
 
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
-"""Seconds after which waiters look for commits without a notification."""
+"""Longest time, in seconds, that a waiter trusts the notifications. After that it looks for new
+commits by itself."""
 _RETRY_SECONDS = 1.0
 
 _ANSWER_SECONDS = 5.0
@@ -175,11 +176,11 @@ class _Item(Struct):
 
 
 class _Group:
-    """Pieces of work that share a transaction, because most of their time is the wait for a commit
-    or for their line.
+    """Pieces of work that share a transaction, because most of their time is spent waiting for the
+    commit or for the lock (line) that they need.
 
-    If one of them raises, nothing is committed and each is done in a transaction of its own. Work
-    whose commit may have happened is not repeated.
+    If one of them raises, nothing is committed, and each is repeated in a transaction of its own.
+    If the commit may have succeeded, nothing is repeated.
     """
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
@@ -223,10 +224,10 @@ class _Group:
                 item.result.set_result(outcome)
 
     async def _together(self, items: Sequence[_Item]) -> Sequence[Any] | None:
-        """Returns each item's outcome from one shared transaction; None if an item raised and
-        nothing is committed.
+        """Runs all items in one transaction and returns their outcomes. Returns None if an item
+        raised, so that nothing was committed.
 
-        If the commit itself failed, every outcome is a StoreUnavailable in doubt.
+        If the commit itself failed, every outcome is a StoreUnavailable with ``in_doubt``.
         """
         all_done = False
 
@@ -258,11 +259,8 @@ class _Group:
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL database: a pool of connections, and one connection for notifications, made on
-    use.
-
-    :meth:`open` creates the tables.
-    """
+    """A PostgreSQL database, used over a pool of connections and one more connection for
+    notifications, which is opened when it is first needed. :meth:`open` creates the tables."""
 
     wording = WORDING
 
@@ -360,8 +358,8 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """Excludes others by a connection outside the pool, because the code inside uses the pool,
-        too."""
+        """Excludes other processes by a lock on a connection outside the pool. A connection of the
+        pool would be missing there, because the code inside the block uses the pool, too."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:
@@ -463,10 +461,10 @@ class PostgresDatabase(Database):
 
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-    """Repeats a transaction that conflicted with another one.
+    """Runs a transaction, and repeats it if it conflicted with another one.
 
-    After any other failure, above all of the commit, the work may have been done, so it is not
-    repeated.
+    It is not repeated after other failures, above all of the commit, because the work may have been
+    done.
     """
     left = _REPEATS
     while True:
@@ -479,7 +477,8 @@ async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]
 
 
 async def _as_it_is(_: Any) -> None:
-    """Does nothing, so that a returned connection stays as it is."""
+    """Does nothing. It replaces the pool's usual reset, so that a returned connection stays as it
+    is."""
 
 
 def _reached(place: Place) -> dict[str, Any]:
@@ -544,10 +543,10 @@ def _answered() -> Iterator[None]:
 
 
 def _end_where_told(error: BaseException) -> None:
-    """Raises CancelledError if this task was cancelled and the library reported a broken connection
-    instead.
+    """Raises CancelledError if this task was cancelled, because the library may have reported that
+    as a broken connection (``error``).
 
-    A loop that continues after failures would otherwise never end.
+    Without this, a loop that continues after failures would ignore its cancellation and never end.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():

@@ -16,11 +16,12 @@ CentralizedRoute = Literal["standard", "private"]
 
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
-    """The routes that were asked for, and how their payout wallets are rotated; a fallback route
-    obeys both.
+    """The routes that were asked for, and how their payout wallets are rotated. If the order moves
+    to another route, that route has to fit, too.
 
-    Filters are provider codes; None means every provider. ``swaps`` applies to standard routes, the
-    four leg filters and ``use_xmr`` to private ones (contract 6.15 to 6.17).
+    A filter is a list of provider codes, and None allows every provider. ``swaps`` applies to
+    standard routes; the four leg filters and ``use_xmr`` apply to private routes (contract 6.15 to
+    6.17).
     """
 
     swaps: tuple[str, ...] | None = None
@@ -75,10 +76,11 @@ class RouteTerms(Struct, frozen=True, kw_only=True):
 
 
 class SwapTerms(RouteTerms, frozen=True, kw_only=True):
-    """The terms that a quote promises and its order keeps, also on a fallback route.
+    """The terms that a quote promises and that its order keeps, even if the order moves to another
+    route.
 
-    ``receive`` is True if the amount asked for is the amount received. ``plan`` is what an on-chain
-    venue promised, as JSON that only this venue reads.
+    ``receive`` is True if the request named the amount to receive instead of the amount to send.
+    ``plan`` is what an on-chain venue promised, as JSON that no code but this venue's reads.
     """
 
     quote_id: str
@@ -111,13 +113,15 @@ class StoredQuote(SwapTerms, frozen=True, kw_only=True):
 
 
 class StoredOrder(SwapTerms, frozen=True, kw_only=True):
-    """An order as stored; the row is also the state of its workflow.
+    """An order as stored. The row is also the state of the order's workflow, so any worker can
+    continue the order from it.
 
     ``status``, ``in_status`` and ``out_status`` are the API's numbers for the order and its legs.
-    ``rank`` is the progress of the displayed state and only grows. ``version`` is the
-    compare-and-set counter. A worker looks at the order again at ``due_at``. ``failure_code`` is
-    the answer to a repeated create if no venue opened. ``detail`` holds JSON values that have no
-    column of their own. ``multi_id`` is the id of the order's group.
+    ``rank`` is the progress of the displayed state and never gets smaller. ``version`` is the
+    counter for compare-and-set. ``due_at`` is when a worker looks at the order again.
+
+    If no venue opened the order, a repeated create is answered with ``failure_code``. ``detail``
+    holds JSON values that have no column of their own. ``multi_id`` is the id of the order's group.
     """
 
     service_id: str
@@ -139,7 +143,8 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     deposit_tag: str | None
     failure_code: str | None = None
     attempt: int = 0
-    """Number of consecutive questions that a venue did not answer; the back-off grows with it."""
+    """Number of times in a row that a venue did not answer a question about this order. The larger
+    it is, the longer the worker waits before it asks again."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
     multi_id: str | None = None
     commission: Decimal | None = None
@@ -148,9 +153,7 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     deposit_account: str | None = None
     told: bool = True
     """False until the payment of the order's create is settled; nothing else changes this field.
-
-    Until then the order is carried out, but announced to nobody (contract 14.8).
-    """
+    While it is False, the order is carried out but announced to nobody (contract 14.8)."""
 
     def text(self, name: str) -> str | None:
         value = self.detail.get(name)
@@ -168,8 +171,8 @@ class ListedOrder(Struct):
 
 
 class OutboxRow(Struct, frozen=True):
-    """A state change to deliver, in commit order; ``version`` is the order's version after the
-    change."""
+    """A change of an order's state, which is to be announced. ``version`` is the order's version
+    after the change."""
 
     sequence: int
     service_id: str
@@ -180,9 +183,10 @@ class OutboxRow(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """The number of calls (``used``) of one partner and rate class in one window.
+    """The number of calls (``used``) of one partner and rate class in one rate-limit window.
 
-    The window is the one with this ``number`` since 1970, each ``seconds`` long.
+    Time since 1970 is divided into windows of ``seconds`` seconds each, and ``number`` is the
+    number of the window.
     """
 
     partner_id: str
@@ -193,8 +197,8 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls that are about to be counted, in the windows of ``rate_class`` that belong to
-    ``counted``, a partner or its ``partner-id``."""
+    """Calls that are about to be counted, in the windows of ``rate_class``. ``counted`` names whose
+    windows these are: those of a partner, or those for calls by a ``partner-id``."""
 
     @property
     def counted(self) -> str: ...
@@ -203,18 +207,15 @@ class Counting(Protocol):
     def rate_class(self) -> str: ...
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Returns the new counts, from the stored ones in ``usage``.
-
-        If it raises, the calls are refused and nothing is written.
-        """
+        """Returns the new counts, computed from the counts in ``usage``, which are read from the
+        store. If the method raises, the calls are refused and the store is not changed."""
         ...
 
 
 class RecentPayouts(Struct, frozen=True):
-    """The wallets that pay a partner's newest private orders since a time, at most ``limit``.
-
-    Each wallet is the venue code and hot wallet index of an order's last leg.
-    """
+    """The wallets that pay a partner's newest private orders created since ``since``, of at most
+    ``limit`` orders. Each wallet is a pair: the code of the venue of the last leg, and the index of
+    its hot wallet."""
 
     partner_id: str
     since: datetime
@@ -223,10 +224,10 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders; ``volume`` and ``commission`` are in dollars.
+    """Totals of a partner's finished orders. ``volume`` and ``commission`` are in dollars.
 
-    ``private`` is the number of private orders. ``commission`` includes reversals; ``entries`` is
-    the number of positive commissions.
+    ``private`` is the number of private orders among them. ``commission`` is the sum after
+    reversals, and ``entries`` is the number of orders that earned a commission.
     """
 
     orders: int = 0
@@ -256,10 +257,11 @@ class StoredGroup(Struct, frozen=True):
 
 
 class StoredBatch(Struct, frozen=True):
-    """A UserOperation of a bundle, and the orders whose deposits it pays.
+    """A UserOperation (ERC-4337) of a bundle, and the orders whose deposits it pays.
 
-    ``operation`` is its JSON-RPC form without the signature. ``version`` is the EntryPoint's, which
-    decides how ``hash`` is signed. ``paid`` is True once the operation's calls were made.
+    ``operation`` is the operation in the form that JSON-RPC uses, without its signature.
+    ``version`` is the version of the EntryPoint contract, which decides how ``hash`` is signed.
+    ``paid`` is True if the operation's calls were made successfully.
     """
 
     service_ids: tuple[str, ...]
@@ -325,4 +327,5 @@ class QuoteGone(Exception):
 
 
 class PayoutsChanged(Exception):
-    """Raised if another order was begun after the recent payouts were read."""
+    """Raised if the recent payouts, by which a payout wallet was chosen, are out of date because
+    another order was begun."""

@@ -12,9 +12,10 @@ class Webhooks(Subject):
     """The webhook events that were delivered, each kept until its signature is too old."""
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
-        """Records an event; returns False if it is known already.
+        """Records an event and returns True; returns False if the event was recorded before.
 
-        An event that was signed again is kept until its newest signature ends.
+        A sender may sign an event again. The record is kept until the newest of its signatures is
+        too old.
         """
         values = {"source": source, "event_id": event_id, "ends": micros(ends)}
 
@@ -47,10 +48,10 @@ class Scans(Subject):
     async def claim(
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
-        """Returns the verdict of a token, and True if the caller has to scan the token.
+        """Returns the stored verdict of a token, and whether the caller has to scan the token.
 
-        That is so if the verdict is missing or stale and nobody else scans the token. The claim
-        lasts until ``until``.
+        That flag is True if the verdict is missing or stale and no other process is scanning the
+        token. The scan is then reserved for the caller until ``until``.
         """
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
@@ -81,7 +82,8 @@ class Scans(Subject):
         )
 
     async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
-        """Returns id, verdict and end of each token whose verdict ends later than ``ends`` says."""
+        """Returns id, verdict and expiry of each token with a newer stored verdict than the caller
+        has. ``ends`` holds the expiry of the verdicts that the caller has, by token id."""
 
         async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
             standing = await db.row(_STANDING)

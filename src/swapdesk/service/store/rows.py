@@ -37,7 +37,8 @@ _FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered", "
 QUOTE_COLUMNS = StoredQuote.__struct_fields__
 ORDER_FIELDS = StoredOrder.__struct_fields__
 OF_DETAIL = ("source_chain", "confirmed_hash", "finished_day")
-"""Columns of an order that repeat members of its ``detail``, for searches."""
+"""Columns of an order that repeat a member of its ``detail``, so that the database can search for
+it."""
 
 
 def values_of(record: SwapTerms) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""The tables of the store, for both databases, and the migration to this version.
+"""The tables of the store, for both databases, and the migration to this version of the tables.
 
-One text serves both databases; the column types and clauses that differ are in ``Types``. A
-migration step to the next version is carried out as a whole or not at all. Each database records
-which releases of the service may still use it. After a step that only adds, the previous release
-can work beside this one; a step that removes something excludes it.
+One text serves both databases; column types and clauses that differ are in ``Types``. Each
+migration step to the next version is carried out completely or not at all. A database records which
+releases of the service may still use it. After a step that only adds something, the previous
+release can still work beside this one; after a step that removes something, it cannot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from swapdesk.service.store.database import Row, SchemaError, Transaction
 
 VERSION = 13
 SERVES_FROM = 13
-"""The oldest schema number whose release may work on a database of this version."""
+"""The oldest schema number with which a release may still use a database of this version."""
 
 
 class Types(Struct, frozen=True):
@@ -295,7 +295,8 @@ CREATE INDEX webhooks_by_end ON webhooks (ends);
 # ``confirmed_hash`` and ``finished_day`` of an order are members of its ``detail``.
 
 STEPS: Mapping[int, str] = {}
-"""The statements of each step to the next version, by the version before, for both databases."""
+"""The statements that migrate a database to the next version, by the version before the step. They
+are the same for both databases."""
 
 
 VERSION_ROW = "SELECT number, serves_from FROM schema_version"
@@ -346,10 +347,11 @@ async def create(db: Transaction, types: Types) -> None:
 
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
-    """Records which service owns the database, part by part, or compares with what is recorded.
+    """Records the identity of the service that owns the database, or compares it with the recorded
+    identity. ``world`` is that identity: a text for each of several named parts.
 
-    Raises SchemaError if a part has another identity: two services that disagree about chains must
-    not share orders.
+    Raises SchemaError if a part differs from the recorded one, because two services that disagree
+    about chains must not share orders.
     """
     for part, identity in world.items():
         values = {"part": part, "identity": identity}

@@ -1,8 +1,9 @@
-"""The embedded database: one file, one writer thread with group commit, and connections to read.
+"""The embedded database: one file, one thread that writes, and connections that read.
 
-SQLite runs in WAL mode. Queued works share one flush to disk, above all the works of one turn of an
-event loop. If a work raises after a change, all are repeated with a savepoint each, so that the
-others are not affected. A future is resolved only after the commit.
+SQLite runs in WAL mode. Pieces of work that wait to be written, above all those submitted in the
+same turn of an event loop, are committed together and share one flush to disk. If one of them
+raises after it has changed something, all are repeated, each with a savepoint of its own, so that
+the others are not affected. The result of a piece of work is available only after the commit.
 """
 
 from __future__ import annotations
@@ -103,9 +104,11 @@ class SqliteTransaction(Transaction):
 
 
 def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
-    """Returns the statement with numbered places, and its values in that order.
+    """Returns the statement with numbered placeholders instead of names, and the values in the
+    order of these numbers.
 
-    For fifty values this is faster than binding by name. Amounts become exact decimal text.
+    For a statement with fifty values this is faster than names. Amounts are converted to exact
+    decimal text.
     """
     text, names = numbered(statement, "?")
     arguments = [values[name] for name in names]
@@ -115,10 +118,9 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 
 
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
-    """Runs a piece of work to its end and returns its result; nothing that it may await takes time.
-
-    Raises RuntimeError if it awaits anything else.
-    """
+    """Runs a piece of work, which is a coroutine, to its end at once and returns its result. That
+    is possible because a transaction of SQLite answers immediately. Raises RuntimeError if the work
+    awaits anything that does not."""
     step = work(transaction).__await__()
     try:
         next(step)
@@ -232,11 +234,11 @@ class Writer:
     def _done_together(
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
-        """Runs all items in one transaction; returns True unless an item raised after a change of
-        its own.
+        """Runs all items in one transaction and returns True.
 
-        Otherwise everything is rolled back. To undo that item alone would need savepoints, which
-        cost a tenth of the work.
+        If an item raises after it has changed something, everything is rolled back and False is
+        returned; the caller then runs each item with a savepoint. Savepoints could undo that item
+        alone, but they cost a tenth of the work, so they are not used at first.
         """
         for item in batch:
             before = connection.total_changes
@@ -291,10 +293,9 @@ class Writer:
 
 
 class LoopWriter(Writer):
-    """A writer that commits on the event loop, one piece of work at a time.
-
-    It serves simulations that must repeat exactly, so that no thread may decide the order.
-    """
+    """A writer that commits on the event loop, one piece of work at a time. It is for simulations
+    that must repeat exactly: with a writer thread, the order of the work would depend on the
+    threads."""
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
@@ -331,8 +332,8 @@ def _deliver(items: list[_Item]) -> None:
 
 
 class SqliteDatabase(Database):
-    """An open SQLite file of the newest schema; :meth:`open` creates or migrates the file
-    before."""
+    """An open SQLite file of the newest schema. :meth:`open` creates or migrates the file before it
+    is used."""
 
     wording = WORDING
 
@@ -371,10 +372,8 @@ class SqliteDatabase(Database):
         self._reading.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
-        """Runs a SELECT on the event loop and returns its rows.
-
-        A turn of a thread would take longer, and a reader never waits for the writer in WAL mode.
-        """
+        """Runs a SELECT on the event loop and returns its rows. Switching to a thread would take
+        longer than the SELECT, and in WAL mode a reader never waits for the writer."""
         try:
             return await SqliteTransaction(self._looking).rows(statement, values)
         except sqlite3.Error as error:
@@ -458,10 +457,10 @@ def back_up(path: Path, copy: Path) -> int:
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """Returns a connection to an existing file, with exact sums and five seconds of patience for
-    locks.
+    """Returns a connection to an existing file. Sums on the connection are exact, and it waits up
+    to five seconds for locks.
 
-    With ``writes`` its commits are durable, otherwise the connection only reads.
+    If ``writes`` is True, its commits are durable; otherwise the connection can only read.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row

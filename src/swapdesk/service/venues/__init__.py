@@ -1,5 +1,6 @@
-"""Venues that fill orders: the protocol of centralized venues, and the registry with its guards.
+"""Venues that fill orders: the interface of centralized venues, and the registry with its guards.
 
-Each call of a venue passes through ``registry``: capability check, circuit breaker, single flight
-and timeout. ``open`` creates something at the venue, so it has a timeout alone.
+Each call of a venue passes through ``registry``, which adds a capability check, a circuit breaker,
+sharing of equal questions, and a timeout. The call ``open`` creates something at the venue, so it
+is guarded by a timeout only.
 """

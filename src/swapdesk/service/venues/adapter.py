@@ -32,10 +32,8 @@ class Rejected(VenueFailure):
 
 
 class Ambiguous(VenueFailure):
-    """Raised if it is unknown what the venue did.
-
-    Only ``find`` with the leg's key tells; ``open`` is not called again before.
-    """
+    """Raised if it is unknown whether the venue did what was asked. Only a call of ``find`` with
+    the leg's key can tell, so ``open`` is not repeated before that call has been answered."""
 
 
 class DepositAddressesInUse(Rejected):
@@ -108,11 +106,12 @@ class Unavailable(Struct, frozen=True):
 
 
 class LegOrder(Struct, frozen=True):
-    """One leg of an order, to be opened.
+    """A leg of an order, to be opened at a venue.
 
-    ``amount_out`` is what was quoted for the leg. On floating terms the venue may answer with less
-    or more; on fixed terms it keeps both amounts or refuses. ``rate`` is that of the quote.
-    ``payout_wallet`` is the index of the venue's hot wallet that shall pay, None for the first.
+    ``amount_out`` is the amount that was quoted for the leg. On floating terms the venue may answer
+    with a different amount; on fixed terms it keeps the amounts sent and received, or refuses.
+    ``rate`` identifies the quoted fixed rate. ``payout_wallet`` is the index of the hot wallet from
+    which the venue shall pay; None means its first one.
     """
 
     key: str
@@ -152,10 +151,10 @@ class LegReport(Struct, frozen=True):
     confirmations_needed: int | None = None
     deposit_arrived: bool = False
     declined: bool = False
-    """True if the venue will not swap what arrived: it holds the deposit, and forwards it where
-    ``send_on`` says."""
+    """True if the venue will not swap the deposit that arrived. It then keeps the deposit until
+    ``send_on`` says where to forward it."""
     held: bool = False
-    """True if the venue has a deposit beyond what the leg takes and cannot return it."""
+    """True if the venue has received a deposit that the leg does not need, and cannot return it."""
 
 
 class CentralizedVenue(Protocol):
@@ -194,7 +193,8 @@ class CentralizedVenue(Protocol):
         ...
 
     async def report(self, key: str) -> LegReport | None:
-        """Returns the state of the leg; None for an unknown key. Raises VenueFailure."""
+        """Returns the state of the leg with this key; None if the venue does not know the key.
+        Raises VenueFailure."""
         ...
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:

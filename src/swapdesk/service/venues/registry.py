@@ -47,11 +47,12 @@ BreakerState = Literal["closed", "open", "half_open"]
 
 
 class Breaker:
-    """A circuit breaker, which admits no calls of a venue after 5 failures in a row.
+    """A circuit breaker, which blocks all calls of a venue after 5 failures in a row.
 
-    30 calls with under 20 % success always contain 5 failures in a row. The breaker stays open for
-    5 s, then admits one call at a time as a probe. A success closes it; each failed probe doubles
-    the pause, up to 10 minutes. Times are seconds of ``clock.monotonic``.
+    It needs no rule for the rate of failures: among 30 calls of which less than 20 % succeed there
+    always are 5 failures in a row. The breaker blocks calls for 5 s, then admits a single call as a
+    probe. If the probe succeeds, all calls are admitted again; each failed probe doubles the pause,
+    up to 10 minutes. Times are seconds of ``clock.monotonic``.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -70,8 +71,8 @@ class Breaker:
         return "open"
 
     def admits(self) -> bool:
-        """Returns True if a call may be made now; while the breaker is open, that call is the one
-        probe."""
+        """Returns True if a call may be made now. If the breaker is open and its pause is over, one
+        call is admitted as the probe."""
         if self._open_until is None:
             return True
         if self._probing or self._clock.monotonic() < self._open_until:
@@ -151,8 +152,8 @@ class Deadlines:
         self._watch: asyncio.Task[None] | None = None
 
     def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """Returns a future of the call's result or TimeoutError; cancelling the future ends the
-        call."""
+        """Starts a call and returns a future of its result. If the call takes too long, the future
+        raises TimeoutError. Cancelling the future ends the call."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(call)
         work.add_done_callback(partial(_hand_on, answer))
@@ -265,7 +266,8 @@ class GuardedVenue:
             raise self._defect("quote", defect) from defect
 
     def _settled(self, answer: _Answer) -> None:
-        """Tells the circuit breaker the outcome, even if nobody waits for it any more."""
+        """Reports the outcome of a call to the circuit breaker, even if no caller waits for the
+        result any more."""
         if answer.cancelled():
             return
         if answer.exception() is None:
@@ -308,8 +310,8 @@ class GuardedVenue:
             raise self._defect(what, defect) from defect
 
     def _defect(self, what: str, defect: Exception) -> Transient:
-        """Logs an exception that is not part of the protocol of venues; returns a Transient in its
-        place."""
+        """Logs an exception that the interface of venues does not allow, and returns a Transient to
+        raise in its place."""
         code = self.provider.short_name
         logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
 
 class CommandState(Struct, frozen=True):
-    """The present state of a verb, as the footer shows it: ``r`` ``refresh`` ``1 quote``.
-
-    ``key`` is the key that works now. ``verb`` replaces the verb's words. ``cost``, or ``locked``
-    (why the verb does not work), follows the words after a comma; a locked verb is drawn without
-    accent. A ``hidden`` verb has no key at this moment.
-    """
+    """How a verb appears in the footer at present, as in ``r`` ``refresh, 1 quote``. ``key`` is the
+    key that works now, and ``verb`` replaces the usual words of the verb. After the words and a
+    comma comes ``cost``, or ``locked``, the reason why the verb does not work; a locked verb is
+    drawn without accent. A ``hidden`` verb has no key at this moment."""
 
     key: str = ""
     verb: str = ""
@@ -63,20 +61,20 @@ class Verb(Struct, frozen=True, eq=False):
     sentence: str
     """The sentence of the help."""
     shown: str = ""
-    """How the key is written, if that is not its name: ``↑↓``."""
+    """How the key is drawn if that differs from its name, as ``↑↓``; empty if it does not."""
     act: str = ""
-    """The name of the method if several verbs share one, as ``step`` for ``do_step``; empty if the
-    id names the method."""
+    """The method to call, without ``do_``, if several verbs share one: ``step`` means ``do_step``.
+    If it is empty, the method is named after the verb's id."""
     given: tuple[object, ...] = ()
-    """The arguments of the method, such as the direction of a step or the kind of routes to
-    keep."""
+    """The arguments that the method is called with, such as the direction of a step or the kind of
+    routes to keep."""
     current: bool = False
     """True if the verb acts on the page's ``current``. The method is called with it, and the verb
     is hidden while it is None."""
     footer: bool = True
     money: bool = False
-    """True if the key works only on a screen that was still for a moment, and only for the step
-    that was shown."""
+    """True if the verb moves money. Its key works only if the screen has not changed for a moment,
+    and only for the step that the screen showed."""
     writes: bool = False
     """True if the verb creates, signs or spends, or leads to a page only for that. A desk that only
     reads does not have the verb."""
@@ -89,8 +87,8 @@ class Verb(Struct, frozen=True, eq=False):
     other verbs. Verbs that work on every page are listed apart in the help and never in the
     footer."""
     opens: str = ""
-    """The page that the verb opens, as the path of its class, which is imported when the key is
-    pressed. If it is empty, a method of the page or of the application is called."""
+    """The import path of the page class that the verb opens; the class is imported when the key is
+    pressed. If it is empty, the verb calls a method of the page or of the application instead."""
     before_opened: bool = False
     """True if the page can be opened while the desk is still starting."""
 
@@ -104,7 +102,7 @@ class Verb(Struct, frozen=True, eq=False):
 
     @property
     def method(self) -> str:
-        """The name of the method that does it, as ``do_copy_address``."""
+        """The name of the method that carries out the verb, as ``do_copy_address``."""
         return f"do_{self.act or self.id.replace('-', '_')}"
 
     @property
@@ -135,8 +133,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """Returns the footer entry in its present state. ``key`` is given if a keymap changed the
-        key."""
+        """Returns the footer entry for the state ``standing``. ``key`` replaces the verb's usual
+        key if the user's keymap changed it; it is empty if not."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

@@ -14,7 +14,8 @@ NEW_QUOTE = Verb(
     "new-quote", "r,ctrl+r", "new quote", "Ask again for this route and keep what was typed."
 )
 IN_FIELDS = "ctrl+r"
-"""The key of :data:`NEW_QUOTE` that works while a field has the focus, since it types nothing."""
+"""The second key of :data:`NEW_QUOTE`, for use while a field has the focus. Its usual key is a
+letter, which the field would take as text."""
 EDIT = Verb("edit", "e", "edit", "Unlock the intent and go back to its fields.")
 NEXT_FIELD = Verb(
     "next-field",

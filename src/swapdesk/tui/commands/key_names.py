@@ -13,8 +13,8 @@ FORBIDDEN: Mapping[str, str] = {
     "ctrl+m": "enter",
     "ctrl+left_square_bracket": "escape",
 }
-"""Keys that a terminal sends as another key, by the toolkit's name, with the name of that other
-key."""
+"""Keys that a program cannot tell from another key, because the terminal sends the same code for
+both. Each has the name of that other key; all names are the toolkit's."""
 
 TAKEN: Mapping[str, str] = {
     **dict.fromkeys(("up", "down", "j", "k", "home", "end", "pageup", "pagedown"), "lists"),
@@ -28,8 +28,8 @@ TAKEN: Mapping[str, str] = {
     "f8": "the mouse",
     **dict.fromkeys((*"0123456789", "equals_sign"), "the line of the first screen"),
 }  # fmt: skip
-"""Keys that have another meaning, and where they have it. A verb cannot get such a key by a keymap
-unless the key is its default."""
+"""Keys that have a fixed meaning in lists, fields or on leaving, with the place where they have it.
+A keymap cannot give such a key to a verb, unless it is already the verb's usual key."""
 
 _SHOWN = {"escape": "esc", "up": "↑", "down": "↓", "left": "←", "right": "→", "space": "space"}
 _REPLACED = {

@@ -18,8 +18,8 @@ from swapdesk.tui.commands.key_names import (
 )
 
 Refuse = Callable[[str, str, str | None], ConfigProblem]
-"""A function of command, message and nearest known name. It returns a problem with its file and
-line."""
+"""A function that makes a problem from a command, a message and the nearest known name (None if
+there is none). The problem has the file and line of the command."""
 
 
 def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
@@ -83,11 +83,9 @@ def _keys_of(
 def _clash(
     keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
-    """Returns the first wanted entry whose key another verb has, that verb's id, and the key; None
-    if there is no such entry.
-
-    If two wanted entries have the same key, the later one is returned.
-    """
+    """Looks for an entry of ``keymap`` whose key belongs to another verb on the same screen.
+    Returns the entry's verb id, the other verb's id, and the key; None if there is no such entry.
+    If two entries of the keymap ask for the same key, the later one is returned."""
     order = list(keymap)
     for at in reversed(range(len(order))):
         name = order[at]
@@ -102,7 +100,7 @@ def _clash(
 
 
 def _apart(verb: Verb, other: Verb) -> bool:
-    """Returns True if both verbs may have the same key, since they are on different screens and
-    neither works on every screen."""
+    """Returns True if both verbs may have the same key: they belong to different pages, and neither
+    works on every page."""
     pages = pages_of_verbs()
     return not (verb.everywhere or other.everywhere) and pages.get(verb) != pages.get(other)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 class CreateController(Controller):
     """The controller that creates the order of one exchange and pays deposits by the faucet.
-    ``creating`` is the id of the intent whose create is in flight, else None."""
+    ``creating`` is the id of the intent for which a create was sent and not answered yet, None if
+    there is none."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -32,8 +33,8 @@ class CreateController(Controller):
         self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
-        """Begins to create the order of ``intent``. Returns False, and does nothing, while another
-        create is in flight."""
+        """Begins to create the order of ``intent`` and returns True. Returns False, and does
+        nothing, if an earlier create has not been answered yet."""
         if self.creating is not None:
             return False
         self.creating = intent.id
@@ -51,8 +52,8 @@ class CreateController(Controller):
         self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
-        """Begins to pay a deposit from the sandbox's faucet. Returns False, and does nothing, while
-        another payment by the faucet is in flight."""
+        """Begins to pay a deposit from the sandbox's faucet and returns True. Returns False, and
+        does nothing, if an earlier payment by the faucet has not been answered yet."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
@@ -69,8 +70,8 @@ class CreateController(Controller):
         self._app.call_later(self._deposit_paid, tracked.service_id, outcome)
 
     def _waits(self) -> None:
-        """Called when the create got no answer; tells the create page that the desk looks for the
-        order."""
+        """Called when the service did not answer a create. Tells the create page that the desk now
+        looks for the order."""
         from swapdesk.tui.screens.create import CreateScreen
 
         for screen in self._app.screen_stack:
@@ -129,8 +130,8 @@ class CreateController(Controller):
 
 
 class BatchController(Controller):
-    """The controller of this run's batch: a file that was loaded, a batch that an earlier run left
-    open, or none yet."""
+    """The controller of the batch of this run. The batch is a file that was loaded or one that an
+    earlier run left open; at first there may be none."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -142,13 +143,15 @@ class BatchController(Controller):
         self.creating = False
         """True while the groups are being created."""
         self.unpaid: str | None = None
-        """The id of the batch whose failed rows are loaded, if its other rows are still to be paid;
-        else None."""
+        """The id of the batch whose failed rows are loaded here, while other rows of that batch
+        still have to be paid; None otherwise."""
 
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Begins with another file, another batch of the journal, or the failed rows of one."""
+        """Begins with a new batch. ``planner`` plans its rows. ``batch_id`` is its id in the
+        journal, None for a file that is not written there. ``unpaid`` is the batch that the loaded
+        rows failed in, if the rest of that batch is still to be paid."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
@@ -193,8 +196,8 @@ class BatchController(Controller):
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """Called when a group was created or its creation failed. ``failure`` is why it failed, in
-        sentences, else empty."""
+        """Called when the creation of a group ended. ``failure`` says in sentences why it failed;
+        it is empty if the group was created."""
         from swapdesk.tui.screens.batch import BatchScreen
 
         shown = isinstance(self._app.screen, BatchScreen)

@@ -35,8 +35,9 @@ class Navigation:
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tells the page in view which orders changed, and has it show again where the money is. An
-        empty set means that the state of the stream or a create changed."""
+        """Tells the page in view which orders changed (``ids``), so that it can redraw them. An
+        empty set means that no order changed but the connection state or a create did, so the
+        header is redrawn as well."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
                 page.refresh_frame()
@@ -61,7 +62,8 @@ class Navigation:
             await self.app.pop_screen()
 
     async def home(self) -> SwapScreen:
-        """Closes all pages above the first one and returns it; its line is kept."""
+        """Closes all pages above the first one and returns the first page. The line typed there is
+        kept."""
         while len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
         return self.first
@@ -75,8 +77,8 @@ class Navigation:
         (await self.home()).write_token(spec)
 
     async def finish_with(self, page: Page) -> None:
-        """Goes to the first page and empties it, since its request is done; then opens ``page``
-        with the result."""
+        """Goes to the first page and empties its line, since the swap typed there is done. Then
+        opens ``page``, which shows the result."""
         (await self.home()).begin(private=False)
         await self.app.push_screen(page)
 
@@ -125,8 +127,8 @@ class PrivacyMode:
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
-        """Returns True if the word is a token's symbol, so that a whole number before it is an
-        amount."""
+        """Returns True if ``word`` is the symbol of a token. A whole number before such a word is
+        an amount and has to be hidden."""
         catalog = self._session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 
 class OrderFollower(Controller):
-    """The controller that follows the orders of the connected desk. ``ends`` announces in the
-    terminal that orders ended."""
+    """The controller that follows the orders of the connected desk. ``ends`` rings the bell and
+    shows a notice in the terminal when an order ended."""
 
     def __init__(self, navigation: Navigation, ends: EndBell) -> None:
         super().__init__(navigation)
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Shows what the start found out, and from then on announces changes of the orders."""
+        """Shows what became of unfinished orders at the start. From then on, passes every change of
+        an order to the page in view. ``link`` is the connected desk."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
@@ -38,8 +39,8 @@ class OrderFollower(Controller):
         self._tell_unfinished()
 
     def _tell_unfinished(self) -> None:
-        """Shows what the start found out about unfinished business: on its page if the first page
-        is in view, else in a notice."""
+        """Shows what became of the orders that an earlier run left unfinished. This opens the page
+        about them if only the first page is open; otherwise a notice is shown."""
         report = self._session.report
         if report is None or report.empty:
             return
@@ -59,8 +60,8 @@ class OrderFollower(Controller):
             page.session_changed()
 
     def _settled(self, report: ResumeReport) -> None:
-        """Called when the desk found out, after the start, what became of creates of unknown
-        outcome."""
+        """Called when the desk found out what became of creates whose outcome was unknown. Shows a
+        notice for each result in ``report``."""
         from swapdesk.flows.tracking.open_business import settled_words
 
         for words in settled_words(report):
@@ -83,11 +84,9 @@ LONGEST = 120
 
 
 class EndBell:
-    """Rings the bell of the terminal when orders end, and sends it a sentence.
-
-    ``tell`` writes both to the terminal. ``choice`` is the setting: ``off``, ``always``, or
-    ``away``, which rings unless the terminal said that it has the focus.
-    """
+    """Announces in the terminal that orders ended. ``tell`` rings the bell and shows a sentence
+    there. ``choice`` is the user's setting: ``off``; ``always``; or ``away``, which stays silent
+    only while the terminal reports that it has the focus."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -97,12 +96,12 @@ class EndBell:
         """True if the terminal said that it has the focus. Not every terminal says so."""
 
     def begin(self, orders: Iterable[TrackedOrder]) -> None:
-        """Notes that these orders ended before, so that their end is not announced."""
+        """Records that these orders have already ended, so that they are not announced."""
         self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Announces the orders that ended since the last call. Returns their sentences, even if the
-        bell was not rung."""
+        """Announces the orders that ended since the last call. Returns one sentence for each of
+        them, even if the user's setting kept the bell silent."""
         ended = (order for order in orders if order.ended)
         news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)

@@ -32,8 +32,8 @@ class SigningController(Controller):
         super().__init__(navigation)
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
-        """Hash and state of the transaction that each session waits for, by the session's id, as
-        last told to the page."""
+        """The last transaction that each session waited for, as the page was told of it: hash and
+        state, by the session's id."""
 
     @property
     def begun(self) -> bool:
@@ -50,7 +50,8 @@ class SigningController(Controller):
 
     @property
     def open_counts(self) -> tuple[int, int]:
-        """How many swaps, and how many payments of deposits and groups, have not ended."""
+        """Two numbers: the swaps that have not ended, and the payments (of deposits and batch
+        groups) that have not ended."""
         nouns = [session.kind.noun for session in self.open_sessions]
         return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
@@ -64,7 +65,8 @@ class SigningController(Controller):
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
-        """Begins to end an allowance and opens the page that signs."""
+        """Begins to end the allowance ``allowance`` of ``account``, and opens the page where the
+        transaction is signed."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
@@ -81,8 +83,8 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
-        """Begins to pay the deposit of an order that was confirmed here, or takes the payment that
-        was begun. Opens the page that signs."""
+        """Begins to pay the deposit of an order from the wallet. If the payment was begun before,
+        it is continued. Opens the page where it is signed."""
         from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
@@ -97,8 +99,9 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Continues the payment of a group that was created and returns its session. ``group_id``
-        is the id of its act in the journal. Raises Stopped, KeyError if there is no such group, and
+        """Continues the payment of a group that was created, up to the stage ``until``, and returns
+        its signing session. ``group_id`` is the id under which the journal has the group. Raises
+        Stopped if the payment cannot continue, KeyError if there is no such group, and
         JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
@@ -116,8 +119,8 @@ class SigningController(Controller):
             self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
-        """Pays more gas for the transaction that the session waits for, or cancels that
-        transaction. The session continues meanwhile."""
+        """Speeds up the transaction that the session waits for by paying more gas, or cancels it if
+        ``cancels`` is True. The session goes on meanwhile."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk
@@ -144,8 +147,9 @@ class SigningController(Controller):
         self._app.push_screen(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
-        """Continues the sessions that an earlier run left open, and those that stopped when the
-        service or the wallet was gone."""
+        """Continues the signing sessions that an earlier run left open, and those of this run that
+        stopped because the service or the wallet was not reachable. Does nothing in a desk that
+        only reads."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -178,8 +182,9 @@ class SigningController(Controller):
                 self.go_on(session)
 
     def _take_on_groups(self) -> None:
-        """Takes up the groups that an earlier run left open. A submitted group is followed until it
-        is settled; a signed one that was not submitted waits for its key."""
+        """Continues the batch groups whose payment an earlier run left open. A payment that is
+        already submitted is followed until it is settled. One that is only signed stays unsent
+        until the user presses the key that submits it."""
         from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 
@@ -203,7 +208,9 @@ class SigningController(Controller):
         self._tell_page(signing_id)
 
     async def _ended(self, signing: SigningSession[Any]) -> None:
-        """Announces how a session ended, unless the page in view shows it."""
+        """Called when a session ended. If it succeeded while its page was in view, that page closes
+        and the order is shown, if there is one. A failure is shown as a notice, unless the page in
+        view shows it itself."""
         from swapdesk.tui.screens.order import OrderScreen
         from swapdesk.tui.screens.sign import SignScreen, subject_of
 
@@ -231,8 +238,9 @@ class SigningController(Controller):
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
-        """Tells the page in view that a session changed. If it ended, or its transaction has a new
-        state, balances are marked as changed."""
+        """Tells the page in view that a session changed. If the session ended, or its transaction
+        has a new hash or state, the balances are outdated, so the page is told to read them
+        again."""
         transactions = (
             session.transaction for session in self.open_sessions if session.id == signing_id
         )

@@ -102,8 +102,8 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """Shows the account as it was read within the last minute, else asks the service. ``anew``
-        asks the service in any case."""
+        """Shows the account. What was read within the last minute is shown without a call;
+        otherwise the service is asked. With ``anew`` the service is asked in any case."""
         link = self.link
         if link is None:
             return
@@ -201,8 +201,9 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns a gauge for each window of calls and a warning if a limit is being used up too fast.
-    ``pays`` adds a line about which calls a paying account has counted."""
+    """Returns the rows of the limits: one gauge for each limited period, then a warning if the
+    calls of a period will run out early. If ``pays`` is True, a sentence between them says which
+    calls are counted for a paying account."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -266,7 +267,8 @@ def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) 
 
 
 def _ends(days: Sequence[ChartPoint], width: int) -> Line:
-    """Returns the labels of the first and the last day, which stand below their bars."""
+    """Returns the row below the bars, with the first day at the left end and the last day at the
+    right end."""
     first, last = (
         f"{day.day} {day:%b}" for day in (datetime.fromisoformat(days[at].date) for at in (0, -1))
     )

@@ -134,8 +134,8 @@ class AddressBookScreen(Page):
         self._change(lambda book: book.mark_own(entry.name, not entry.own))
 
     def _change(self, change: Callable[[AddressBook], object]) -> bool:
-        """Changes the book. Returns True if the book was written; else a notice shows why it was
-        not."""
+        """Applies ``change`` to the address book and returns True. Returns False if the book could
+        not be written; a notice then says why."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:
@@ -191,10 +191,8 @@ def _sentence(error: Exception) -> str:
 
 
 class BookEntryScreen(Page):
-    """A form that gives an address a name, or an entry another name.
-
-    If ``renamed`` is an entry, the form asks only for its new name.
-    """
+    """The form that adds a name with its address to the book. If ``renamed`` is an entry of the
+    book, the form asks only for a new name for that entry."""
 
     NAME = "Address book"
     SPENDS = "quote"
@@ -325,7 +323,8 @@ class BookEntryScreen(Page):
         )
 
     def _write(self, change: Callable[[AddressBook], object]) -> None:
-        """Changes the book and leaves the page. A notice shows why a change was refused."""
+        """Applies ``change`` to the address book and leaves the page. If the change is refused, the
+        page stays and a notice says why."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:

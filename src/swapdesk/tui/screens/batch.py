@@ -176,8 +176,8 @@ _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "failed": (REFUSED, "status-trouble", "failed", "failed"),
     "differs": (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
-"""For each outcome of a row: glyph, colour role, the words in the row, and the words after a count
-in the head line."""
+"""How each outcome of a row is drawn: the glyph, its colour role, the words in the row, and the
+words after a count in the summary above the table."""
 LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
 """Largest number of characters that are shown of a text that is no amount."""
@@ -193,7 +193,8 @@ MOST = 3
 given."""
 LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
-"""Number of screen rows above :data:`LOWEST` after which the totals name one more token."""
+"""Screen rows that the totals need for one more token, counted from a screen of :data:`LOWEST` rows
+on."""
 LOWEST = 24
 
 
@@ -230,14 +231,14 @@ class BatchScreen(Page):
         self._pane = FittedLines(id="pane")
         self._cell: SheetColumn | None = None
         self.writing = False
-        """True while the field above the table takes what is typed."""
+        """True while the text field above the table is open for typing."""
         self._recent = RecentFiles(session.settings.places.batch_files)
         self._files: tuple[str, ...] = ()
         self._file = -1
         """Index in ``_files`` of the offered file that is in the field; -1 for none."""
         self._written = 0
-        """Number of the row in which a cell was just changed, until that row is checked; 0 for
-        none."""
+        """Number of the row in which the user just changed a cell. It is set back to 0 once that
+        row is checked; 0 means that no row waits for its check."""
 
     def compose_body(self) -> Iterable[Widget]:
         return (
@@ -297,7 +298,8 @@ class BatchScreen(Page):
 
     @property
     def made(self) -> Batch | None:
-        """The batch as last read from the journal; None before its rows are written there."""
+        """The batch as it was last read from the journal. None as long as its rows are not written
+        there."""
         return None if self.progress is None else self.progress.batch
 
     def read_on(self) -> None:
@@ -318,15 +320,15 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch by id: from the tracker, or from the journal if the desk
-        is not connected."""
+        """Returns the orders of the batch by id. They come from the tracker, which has their newest
+        state, or from the journal while the desk is not connected."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
 
     @property
     def group(self) -> GroupStanding | None:
-        """The group that is to be paid next; None if there is none."""
+        """The next group that has to be paid; None if there is none."""
         return None if self.progress is None else self.progress.current
 
     @property
@@ -337,7 +339,8 @@ class BatchScreen(Page):
 
     @property
     def doing(self) -> str:
-        """What is being done with the next group, such as ``building``; empty for nothing."""
+        """What the signing session of the next group is doing now, in a word such as ``building``.
+        Empty if it does nothing."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
@@ -347,8 +350,8 @@ class BatchScreen(Page):
         return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
-        """Opens an earlier batch with unfinished business, or asks for a file if there is none.
-        Does nothing while this run has a batch that is not finished."""
+        """Opens a batch that an earlier run left unfinished; if there is none, asks for a file.
+        Does nothing while this run has an unfinished batch of its own."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         batch = None
@@ -366,7 +369,8 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """True if the batch on the page has nothing left to do and no failed row."""
+        """True if the batch on the page is finished: every order is created and paid for, and no
+        row failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
@@ -400,8 +404,8 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """Draws how many rows are below the visible part of the table; hides that line if all rows
-        are visible."""
+        """Shows in a line under the table how many rows follow below the visible ones. The line is
+        hidden if all rows are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -471,7 +475,8 @@ class BatchScreen(Page):
         self.refresh_keys()
 
     def done(self) -> str:
-        """Returns the progress of the batch in words, for the right end of the pane's label."""
+        """Returns the progress of the batch in words, as it is shown at the right end of the pane's
+        label."""
         if self.work.creating:
             return CREATING
         progress = self.progress
@@ -515,8 +520,8 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """Returns a text for what the money key would act on. Another text means that the key would
-        do something else."""
+        """Returns a text that identifies what the money key would act on now. If the text changes,
+        the key would do something else than before."""
         group = self.group
         if group is None:
             return f"plan {id(self.plan)}"
@@ -623,8 +628,9 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """Hides the field if nothing is typed in it. After a file is chosen, the field is kept
-        until the first rows are there, so that the layout changes once."""
+        """Closes the text field above the table, unless the user is typing in it. A field in which
+        a file was just chosen closes only when the first rows are there, so that the layout changes
+        once."""
         if not self.writing:
             self.remove_class("-writing")
 
@@ -719,8 +725,8 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a callback that gets the rows checked so far. It shows them at the first problem
-        and once :data:`SCREENFUL` rows are checked; the finished plan follows later."""
+        """Returns a function that the planner calls with the rows checked so far. It shows these
+        rows twice at most: at the first problem, and once :data:`SCREENFUL` rows are checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -743,7 +749,8 @@ class BatchScreen(Page):
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
-        """Shows a plan. ``part``: more rows of the same file are still to be checked."""
+        """Shows a plan. ``part`` is True while more rows of the same file are still being
+        checked."""
         self._put_away()
         if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
@@ -762,9 +769,9 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """Moves from a corrected row to the next row with a problem and opens its cell. Does not
-        move if the corrected row is still wrong. The cell is not opened if its problem is that the
-        wallet has too little."""
+        """After the user corrected a row, goes to the next row with a problem and opens its cell
+        for typing. Stays on the row if it is still wrong. The cell stays closed if the problem is
+        that the wallet has too little, since typing does not solve that."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -801,8 +808,9 @@ class BatchScreen(Page):
             self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
-        """Stores what the wallets have and draws the page. Once the rows are written to the
-        journal, the plan is not changed, since the payment asks the wallet itself."""
+        """Stores what the wallets have (``means``) and draws the page. The plan is checked against
+        it, unless its rows are already in the journal; from then on the payment itself asks the
+        wallet."""
         self.work.means = means
         if self.plan is not None and self.work.batch_id is None:
             self.work.plan = against_means(self.plan, means)
@@ -910,8 +918,8 @@ class BatchScreen(Page):
     # paying
 
     def do_pay(self, until: str) -> None:
-        """Continues the payment of the next group up to the stage ``until``. Opens the page that
-        signs if that stage is signing."""
+        """Continues the payment of the next group up to the stage ``until``. If that stage is the
+        signature, opens the page that signs."""
         group = self.group
         if group is None:
             return
@@ -954,7 +962,8 @@ class BatchScreen(Page):
         }
 
     def _row_standings(self) -> Standings:
-        """Returns the states of the verbs that need the rows of a file."""
+        """Returns the states of the verbs that work on the rows of a file. Without a file they are
+        hidden."""
         plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
@@ -979,7 +988,8 @@ class BatchScreen(Page):
 
     @property
     def cut_off(self) -> str:
-        """Why the service cannot be used now, such as ``read only``; empty if it can."""
+        """Why the service cannot be asked now: ``not connected`` or ``read only``. Empty if it can
+        be asked."""
         if self.link is None:
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
@@ -1129,8 +1139,9 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns how many rows of the file are below row ``last``, and where the first problem among
-    them is. The first text is empty if no row follows, the second if none has a problem."""
+    """Returns two texts about the rows of the file below row ``last``: how many there are, and in
+    which of them the first problem is. The first text is empty if there are no rows below, the
+    second if none of them has a problem."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1144,8 +1155,9 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """Returns all findings of a row. If the row is or can become an order, what it sells and buys
-    follows."""
+    """Returns everything that was found about a row, as sentences. If the row has no problem, or
+    became an order, what it sells and buys follows. ``end`` is the outcome of the row, None before
+    its order is created."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1210,8 +1222,8 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
 
 
 def _arrives(row: BatchRow) -> str:
-    """Returns what arrives, as ``≈ 107.9 XRP``; for a row with a problem, the token to buy as the
-    file has it."""
+    """Returns what arrives for a row, as ``≈ 107.9 XRP``. If the row has no order, returns the
+    token to buy as it is written in the file."""
     order = row.order
     if order is None:
         return row.cell("buy")[:LONGEST_UNIT]
@@ -1219,8 +1231,8 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount of a row that has no order. A text that is no amount is returned as the
-    file has it."""
+    """Returns the amount of a row that has no order. If the text is not an amount, it is shown as
+    it is written in the file. ``bare`` leaves out the symbol."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
-"""Next steps of a failure that this page's key for a new quote carries out."""
+"""Next steps, as failures word them, that the key for a new quote carries out on this page."""
 FUNDS = "in your wallet."
 CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 NOT_SENT = "Another order is being created. This one was not sent: press c again later."
@@ -98,8 +98,8 @@ class CreateScreen(Page):
     def __init__(
         self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
-        """Makes the page. ``typed`` has the first values of the fields. It is updated with each
-        change, so that the next form can begin with the same values."""
+        """Makes the page. ``typed`` has the first values of the fields. The page writes every
+        change back into it, so that a form opened later begins with the same values."""
         super().__init__(session, context=_what(result))
         self.state = CreateState(result, row)
         self._seen_whole = False
@@ -133,9 +133,9 @@ class CreateScreen(Page):
         return self.state.row.expired(self.now())
 
     def consent(self) -> Consent:
-        """Returns what the user has to agree to, because of the quote or of doubts about addresses
-        and memos. The part for the quote is cached, since the search for imitated tokens reads the
-        whole token list."""
+        """Returns what the user has to agree to before the create: what follows from the quote, and
+        the doubts about addresses and memos. The first part is kept per quote, because the search
+        for imitated tokens reads the whole token list."""
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
@@ -172,7 +172,9 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: why the create key does not work, or what it does."""
+        """Returns the last line of the panel: why the create key does not work, or what it does.
+        ``checked`` is the result of checking the fields. ``lack`` says that the wallet cannot pay,
+        None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -205,12 +207,13 @@ class CreateScreen(Page):
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns when the desk repeats a refused question by itself; empty if it does not."""
+        """Returns when the desk will ask again by itself, after the service refused a request for a
+        new quote. Empty if it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """Returns the key that asks for a new quote. While a field has the focus it is a key that
-        types nothing."""
+        """Returns the key that asks for a new quote now. While a field has the focus this is a
+        control key, because the field would take a letter as text."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
@@ -317,8 +320,9 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Unlocks the intent if the changed fields no longer match it. The form may report a value
-        that it filled in itself after the lock; that changes nothing."""
+        """Called when a field changed. If the fields no longer match the locked intent, the intent
+        is unlocked. A field that the form filled in itself after the lock still matches, so it
+        changes nothing."""
         if self.state.busy:
             return
         if not self._stands():
@@ -369,8 +373,8 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """Returns the terms of a swap on chains; None for a route of an exchange, or while the
-        account is unknown."""
+        """Returns the terms of a swap on chains. None if the route is an exchange of the service,
+        or if the account that pays is not known yet."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
@@ -387,8 +391,8 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """Unlocks the intent if the fields no longer match it, for example because a name now means
-        another address."""
+        """Checks the fields again and unlocks the intent if they no longer match it. This happens,
+        for example, if a name of the address book now means another address."""
         self._form.check()
         if self.state.step != "ready" or self._stands():
             return
@@ -412,7 +416,8 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        """Asks the questions that this intent needs, one after the other, then sends the intent."""
+        """Asks the user every question that this intent needs, one after the other. After the last
+        answer the intent is sent."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
@@ -434,8 +439,9 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Asks the first question and, once it is answered, the others; after the last one the
-        intent is sent. Stops if the locked intent changed meanwhile."""
+        """Asks the first of the questions in ``asked``. Once it is answered, asks the remaining
+        ones in the same way, and after the last one sends ``intent``. Stops if the intent was
+        unlocked or the quote expired meanwhile."""
         if not asked:
             self._send(intent)
             return
@@ -480,7 +486,7 @@ class CreateScreen(Page):
             self.show()
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """Called when the create ended without an order."""
+        """Shows the outcome of a create that made no order."""
         self.refresh_frame()
         self.state.ended(outcome)
         self.step_changed(self.state.step)
@@ -597,8 +603,8 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Shows the accounts of the wallet; returns the balance of the token sold, None if
-        unknown."""
+        """Reads the user's own accounts and shows them in the form as possible recipients. Returns
+        the balance of the token sold; None if it is unknown."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         result = self.state.result
@@ -609,8 +615,8 @@ class CreateScreen(Page):
         return None if isinstance(balance, str) else balance.amount
 
     async def _swap_account(self) -> SwapAccount:
-        """Shows the account that pays as soon as parts of it are known; returns it with its
-        plan."""
+        """Looks for the account that pays, and shows it as soon as a part of it is known. Returns
+        it together with the plan of the swap."""
         from swapdesk.flows.dex.swap_account import find_account, with_plan
 
         result, quote_id = self.state.result, self.state.row.quote_id
@@ -624,7 +630,8 @@ class CreateScreen(Page):
         self.show()
 
     def _own_read(self, accounts: tuple[Account, ...]) -> None:
-        """Stores the accounts that can be named as recipient and refund address."""
+        """Shows ``accounts`` in the form: the user's own accounts that can be named as recipient or
+        refund address."""
         self._form.own(accounts)
         self.show()
 
@@ -672,8 +679,8 @@ def _next_input(checked: Checked) -> str:
 
 
 def _what(result: QuoteResult) -> str:
-    """Returns the swap in short, as ``0.5 BTC → ETH``. The amount is beside the token for which it
-    was given."""
+    """Returns the swap in a few words, as ``0.5 BTC → ETH``. The amount is written beside the token
+    for which the user gave it."""
     sold, bought = result.token_in.symbol, result.token_out.symbol
     amount = copied_amount(result.amount)
     if result.private_send:

@@ -78,11 +78,12 @@ if TYPE_CHECKING:
 
 MOST = 6
 BookRow = tuple[LineLike, LineLike]
-"""The left and the right part of a row."""
+"""The left part and the right part of one row of the list of names."""
 Named = tuple[str, str, str]
 """A name, its address, and a note beside them."""
 BookPart = tuple[str, int, list[BookRow]]
-"""A heading, how many names there are, and the rows of the first names."""
+"""One list of names: its heading, how many names it has in total, and the rows of the names that
+are shown."""
 LABEL = 11
 BAR = 12
 SIDES = ("You send", "You get", "They get")
@@ -92,9 +93,9 @@ LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class IntentFacts(Struct, frozen=True):
-    """What the panel shows. ``locked`` is the time of the lock, empty if nothing is locked.
-    ``facts`` that a new quote changed have their former value in ``was``. ``verdict`` is the last
-    line, ``validity`` the time left."""
+    """What the panel shows. ``facts`` are its rows; a fact that a new quote changed has its former
+    value in ``was``. ``locked`` is the time at which the intent was locked, empty if none is
+    locked. ``validity`` shows how long the quote is valid, and ``verdict`` is the last line."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -103,7 +104,8 @@ class IntentFacts(Struct, frozen=True):
 
 
 CreateStep = Literal["open", "ready", "failed", "sent", "looking", "unknown"]
-"""How far a create is. From ``sent`` on nothing can be edited or sent again."""
+"""How far a create is. In the steps ``sent``, ``looking`` and ``unknown`` the user can neither edit
+nor send the intent again."""
 
 
 BUSY = ("sent", "looking", "unknown")
@@ -177,7 +179,8 @@ class CreateState(Struct):
         return True
 
     def lack(self) -> str:
-        """Returns in a few words why the wallet cannot pay this now; empty if it can."""
+        """Returns in a few words why the wallet cannot pay for a swap on chains now. Empty if it
+        can, and for every other route."""
         if not self.row.on_chain:
             return ""
         if self.problem or self.account is None:
@@ -195,12 +198,10 @@ class CreateState(Struct):
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
-    """A panel with the intent, beside the form (class ``side``, 36 cells) or in the whole body.
-
-    If there is too little room, rate, duration, fees and balance are left out. Amounts, markup,
-    addresses, memos and cost are never left out. If they do not fit, the last row says how many
-    rows are missing.
-    """
+    """The panel that shows exactly what would be confirmed. It is beside the form (class ``side``,
+    36 cells) or fills the body. If the rows do not fit, rate, duration, fees and balance are left
+    out, but never amounts, markup, addresses, memos or cost. If the rest does not fit either, the
+    last row says how many rows are missing."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -211,7 +212,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
     """
 
     class Laid(Message):
-        """Posted when the size of the panel changed, since its rows may fit now or fit no more."""
+        """Posted when the size of the panel changed. The page then has to check again whether all
+        rows fit."""
 
     @property
     def whole(self) -> bool:
@@ -230,7 +232,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Returns the rows of each list of names, below a heading with the number of names."""
+    """Returns the rows of all lists in ``parts``. Above the names of a list is its heading, with
+    the number of its names at the right end."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -293,13 +296,13 @@ class CreateForm(Vertical):
         }
         """The fields by their names in ``TypedBefore``."""
         self._tokens = {"recipient": bought, "refund": sold}
-        """The token that each address has to fit."""
+        """The token that the address in each field has to be able to receive."""
         self._filled = {
             "memo": "" if _is_address(typed.recipient) else brought,
             "refund_memo": "" if _is_address(typed.refund) else typed.refund_memo,
         }
-        """The memos that came with a name or a link, by field. They are removed together with that
-        name."""
+        """The memo that was filled in together with a name or a payment link, by the name of the
+        memo field. If the name or link is removed, its memo is removed too."""
         if checks.asks_refund:
             why = "required: this rate is fixed" if checks.fixed else "required on this route"
             note = f"{why}. On {sold.chain_data.name}"
@@ -425,14 +428,16 @@ class CreateForm(Vertical):
     # keys
 
     def next_field(self) -> None:
-        """Does what ``enter`` does in the field with the focus."""
+        """Confirms the field with the focus, as ``enter`` does: it is checked, and the focus moves
+        on unless it has a problem."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
 
     @property
     def at_end(self) -> bool:
-        """True if ``enter`` would complete the form: no field has a problem and none follows."""
+        """True if ``enter`` would complete the form now: the focus is in the last field or in none,
+        and no field has a problem."""
         last = list(self._fields())[-1]
         return self._focused() in ("", last) and self._wrong(self.checked) is None
 
@@ -441,9 +446,10 @@ class CreateForm(Vertical):
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Completes ``@b`` to a name that fits the chain, or replaces a complete name by the next
-        one. An empty field gets the first name. Otherwise the focus moves to the next field.
-        Returns a sentence if no name fits, else None."""
+        """Completes a name such as ``@b`` to one that fits the chain. A name that is already
+        complete is replaced by the next one, and an empty field gets the first one. If the field
+        does not hold a name, the focus moves to the next field. Returns a sentence if no name fits,
+        else None."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -478,8 +484,9 @@ class CreateForm(Vertical):
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """Fills in the memo that belongs to a name, or removes it if the name is gone, so that no
-        other recipient gets it. A memo that the user typed is kept."""
+        """Fills ``memo`` into the memo field ``name``, or empties the field if ``memo`` is empty.
+        It is called when the recipient or refund address changed, so that nobody gets the memo of
+        another. A memo that the user typed is kept."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -497,9 +504,9 @@ class CreateForm(Vertical):
         self._go_on(self._name_of(event.field))
 
     def _go_on(self, name: str) -> None:
-        """Checks the field ``name`` and shows its problem, or moves the focus to the next field.
-        After the last field the focus moves to the first one with a problem; if there is none, the
-        form is complete."""
+        """Called when ``enter`` was pressed in the field ``name``. Shows its problem, or moves the
+        focus to the next field. From the last field the focus goes to the first field that has a
+        problem; if none has, :class:`Completed` is posted."""
         checked, fields = self.check(), self._fields()
         check = self._result(name, checked)
         following = list(fields)[list(fields).index(name) + 1 :]
@@ -547,7 +554,8 @@ class CreateForm(Vertical):
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
-    """Returns the question for the characters of an address that are hidden on the screen."""
+    """Returns the question that makes the user compare an address before the first payment to it:
+    the user types characters of the address that the screen hides."""
     return Question(
         title,
         challenge.question,
@@ -581,7 +589,8 @@ def _memo_field(
 
 
 def _is_address(value: str) -> bool:
-    """Returns True if the value is drawn in groups, since it is neither a name nor a link."""
+    """Returns True if the value is an address and not a name or a payment link. Only addresses are
+    drawn in groups of four."""
     return not value.startswith("@") and not is_link(value)
 
 
@@ -611,8 +620,9 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
 def intent_state(
     state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
 ) -> IntentFacts:
-    """Returns what the panel shows. ``cost`` says what the create takes of the budget; ``verdict``
-    is the last line."""
+    """Returns what the panel shows. ``checked`` is the result of checking the fields, ``cost`` says
+    how many calls the create takes, and ``verdict`` is the last line. ``now`` is the time from
+    which the validity of the quote is counted."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
     total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
@@ -664,8 +674,9 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """Returns the balance of the token sold. A low balance does not lock the create key, since a
-    deposit may come from another wallet."""
+    """Returns a row with the balance of the token sold, marked if it is less than ``paid``; no row
+    if the balance is unknown. A low balance does not lock the create key, because the user may pay
+    from another wallet."""
     have = state.balance
     if have is None:
         return []
@@ -676,8 +687,9 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 
 
 def _least(state: CreateState) -> Fact:
-    """Returns the least that can arrive, from the locked intent or else from the route, and who
-    guarantees it."""
+    """Returns the row with the least amount that can arrive. It says who guarantees the amount: the
+    service, or the swap itself, which fails if less would arrive. A floating rate has no such
+    amount. It is read from the locked intent, or from the route if nothing is locked."""
     intent, row = state.intent, state.row
     least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
@@ -701,7 +713,8 @@ def _wallet(account: SwapAccount | None) -> list[Fact]:
 
 
 def same(result: QuoteResult) -> bool:
-    """Returns True if both tokens are the same, so that a rate says nothing."""
+    """Returns True if the token sold and the token bought are the same. The panel then shows no
+    rate, since it would say nothing."""
     return result.token_in.id == result.token_out.id
 
 
@@ -732,13 +745,14 @@ def _fees(row: RankedQuote) -> str:
 
 
 def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
-    """Returns the amount that arrives: the amount that the user gave, else that of the quote."""
+    """Returns the amount that arrives: the amount that the user asked to receive, or, if the user
+    gave the amount to send, the one in the quote."""
     return result.amount if result.request.receive else row.key
 
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """Returns the markup that the service applied, else the one that was asked for; nothing if it
-    is 0."""
+    """Returns a row with the markup that the service applied or, if that is not known, the one that
+    was asked for. No row if it is 0."""
     applied = row.quote.applied_api_markup
     percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
@@ -781,9 +795,9 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
-    """Returns the rows of the panel, reduced by the steps of :data:`LESS` until they fit ``height``
-    (0: no limit). The result has more than ``height`` rows if even the necessary ones do not
-    fit."""
+    """Returns the rows of the panel, made to fit into ``height`` rows. For this the steps of
+    :data:`LESS` are applied one after the other until the rows fit; a ``height`` of 0 means no
+    limit. If all steps are not enough, the result has more than ``height`` rows."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows
@@ -796,7 +810,7 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
 
 
 def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
-    """Returns the first rows; the last one says how many rows are missing."""
+    """Returns the first ``height - 1`` rows, then a row that says how many are missing."""
     shown = rows[: height - 1]
     missing = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
     return [*shown, cut([Span(missing, "status-waiting")], width)]
@@ -811,16 +825,17 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """Shortens the fact with the least amount and returns other facts unchanged. For a route of an
-    exchange the least amount is dropped (None), since the amount received already says whether the
-    rate is fixed."""
+    """A step of :data:`LESS` that shortens the least amount; other facts are returned unchanged. In
+    a swap on chains its second row is dropped. In an exchange of the service the whole fact is
+    dropped (None), since the amount received already says whether the rate is fixed."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
 def _chain_beside(fact: Fact) -> Fact:
-    """Puts the chain of an amount into the same row, unless a former value is shown there."""
+    """A step of :data:`LESS` that puts the chain of an amount into the row of the amount. An amount
+    that is shown with its former value keeps two rows."""
     if fact.label not in SIDES or fact.was:
         return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]
@@ -843,6 +858,8 @@ LESS: tuple[Callable[[Fact], Fact | None], ...] = (
     _brief_least,
     _chain_beside,
 )
-"""The steps that save rows, in the order in which they are tried."""
+"""The steps that shorten the panel, in the order in which they are applied. A step takes a fact and
+returns it in a shorter form, or None to drop it."""
 ROOMY_STEPS = 2
-"""Number of steps at the beginning of :data:`LESS` that keep the empty rows."""
+"""How many steps at the beginning of :data:`LESS` keep the empty rows between the facts. From the
+next step on the empty rows are dropped too."""

@@ -66,7 +66,7 @@ BEGINS = (
 ALONE = "Alice begins in a moment."
 FASTEST, SLOWEST = Decimal(10_000), Decimal(1)
 TIMED = 28
-"""Cells that a pane needs before it shows times."""
+"""Width in cells from which a pane shows the times of its lines."""
 WITH_SECONDS = 32
 _GLYPHS = {
     "done": (DONE, "status-done"),
@@ -77,7 +77,7 @@ _GLYPHS = {
 _LONGEST_PATH = 60
 """Largest number of cells that all edges of the drawn path take together."""
 _COMPARED = 110
-"""Cells that a screen needs before it shows a table of what can be compared."""
+"""Width in cells from which a screen shows the comparison of both transfers as a table."""
 
 
 class PaneColumns(VerticalScroll, can_focus=False):
@@ -144,7 +144,7 @@ class DemoScreen(Page):
         self._record: list[Stage] = []
         self._at = -1
         self._waits = True
-        """True if the next stage is shown as soon as it is reached."""
+        """True if the page moves on to the next stage by itself as soon as the stage is reached."""
         self._more = self._linking = False
         self._begun = False
         self._said = ""
@@ -179,8 +179,8 @@ class DemoScreen(Page):
     # the demonstration
 
     async def _carry_out(self) -> None:
-        """Runs the demonstration until the page is left. Then the sandbox gets its former speed
-        back."""
+        """Runs the demonstration and then waits until the page is left. After that the sandbox gets
+        back the speed that it had before."""
         shown: Demonstration | None = None
         try:
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
@@ -426,7 +426,8 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns the lines at the top of a pane and the lines at its bottom."""
+    """Returns two lists of lines: the content of a pane, and its closing sentence, which is placed
+    at the bottom of the pane."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:
@@ -465,8 +466,8 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """Returns what a watcher can still compare: a table from :data:`_COMPARED` cells on, else one
-    sentence."""
+    """Returns what somebody who watches the chains can still compare. From :data:`_COMPARED` cells
+    of width on it is a table, otherwise one sentence; empty if there are no ``rows``."""
     if not rows:
         return []
     if width < _COMPARED:

@@ -78,7 +78,7 @@ STEP = 3
 """Rows that one key scrolls."""
 ACCEPT = "accept"
 FACTS = 34
-"""Cells that are kept free beside the code for the facts about it."""
+"""Cells beside the code that are reserved for the facts about it."""
 NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at this rate."
 COMPARED = "recipient, amount, tokens are as confirmed"
 FLOATING_NOTE = "for the deposit; the rate may still move"
@@ -86,8 +86,8 @@ FIXED_NOTE = "for the deposit; the fixed rate holds for a deposit in time"
 SETTING_UP = "The service sets up the deposit address."
 CODE_FACTS = 30
 CODE_LABEL = 10
-"""Cells for the labels of the facts beside a code; :data:`CODE_FACTS` cells are for the facts with
-their labels."""
+"""Width in cells of the labels beside a code. Labels and values together have :data:`CODE_FACTS`
+cells."""
 
 
 class DepositPage(OneOrderPage):
@@ -124,8 +124,8 @@ class DepositPage(OneOrderPage):
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
     def copied(self, part: str) -> tuple[str, str] | None:
-        """Returns label and value for the copy key of ``part``; None if there is no such part
-        now."""
+        """Returns what the copy key for ``part`` (``memo``, ``amount`` or ``address``) copies: a
+        label and the value. None if nothing may be sent now, or if the payment needs no memo."""
         payment = self.payment()
         if payment is None or (part == "memo" and payment.memo is None):
             return None
@@ -152,8 +152,8 @@ def memo_word(label: str) -> str:
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Returns the states of the two keys that scroll ``body``: each works if there are more rows in
-    its direction."""
+    """Returns the states of the keys that scroll ``body`` down and up. A key works if there are
+    rows out of view in its direction."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
@@ -312,15 +312,16 @@ class DepositCodeScreen(DepositPage):
         self.refresh_keys()
 
     def _room(self) -> Size:
-        """Returns the cells that a code may take: the body without the facts beside it."""
+        """Returns the space that a code may take: the terminal without the header, the keys and the
+        facts beside the code."""
         size = self.app.size
         around = 4 if size.height < 28 else 6
         return Size(size.width - FACTS - 2, size.height - around)
 
     @property
     def _ordered(self) -> list[DepositCode]:
-        """The codes, beginning with the one to show: the chosen code, else the first that fits the
-        screen."""
+        """Returns all codes, with the one to draw in first place: the code that the user chose by a
+        key, else the first that fits the screen."""
         codes, room = self.codes(), self._room()
         fitting = [code for code in codes if self._code.fits(code.text, room)]
         chosen = [code for code in codes if code.name == self._wanted]
@@ -415,7 +416,8 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """Returns the line above and the lines below the code on the card."""
+    """Returns the line above the code, which names what the code holds, and the lines below it:
+    what has to be typed by hand, and until when the code is valid."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -471,8 +473,8 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
-    """Returns the sentences that replace a code too large for the screen. ``needs`` is its width
-    and height in cells."""
+    """Returns the sentences to show if a code is larger than the screen. ``needs`` is the width and
+    height of the code in cells, ``room`` the space that the screen has."""
     text = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
         Span(f"{text}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
@@ -493,7 +495,8 @@ def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
 
 
 def _held(code: DepositCode) -> list[Line]:
-    """Returns the parts of a payment, two in a line, each marked as held by the code or not."""
+    """Returns the parts of a payment, two in each line. Each has a mark that says whether the code
+    holds it."""
     marks: list[Line] = []
     for word, inside in code.holds:
         glyph, role = (VALID, "status-done") if inside else (REFUSED, "status-waiting")
@@ -511,7 +514,8 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """Returns the mark of the stage line; an order whose deposit came back is marked as ended."""
+    """Returns the mark of the current stage on the stage line. If the deposit was sent back, the
+    stage is drawn as ended."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 

@@ -77,8 +77,8 @@ class FaultsScreen(Page):
         self._meets = LineTable(TARGET_COLUMNS, id="targets", empty=NOTHING_TO_MEET)
         self._notes = FittedLines(id="notes")
         self._done: Span | None = None
-        """What was done last. It is shown until something else is done, since an order that meets a
-        fault has a notice of its own."""
+        """What the last key did, in words. It stays until another key does something; an order that
+        meets a fault is reported in a notice, so it does not replace these words."""
         self._active: list[str] = []
 
     def compose_body(self) -> Iterable[Widget]:
@@ -104,8 +104,9 @@ class FaultsScreen(Page):
     # asking the sandbox
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
-        """Carries ``work`` out, reads which faults are set, and shows ``said``. In ``said``, ``{}``
-        is replaced by the result of ``work``."""
+        """Awaits ``work``, if there is any, then reads which faults are set, and shows ``said``. A
+        ``{}`` in ``said`` is replaced by what ``work`` returned. If ``said`` is empty, the sentence
+        shown before stays."""
         work_and_look = self._carry_out(triggers, said, work)
         self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()

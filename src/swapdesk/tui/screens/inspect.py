@@ -248,12 +248,15 @@ class InspectScreen(Page):
         return search
 
     def _was_searched(self, search: OrderSearch) -> None:
-        """Called when a place answered and when the search ended; draws what was found."""
+        """Called when one of the searched places answered, and when the search ended. Draws the
+        orders found so far."""
         if search is self._search:
             self._took_in()
 
     def _took_in(self) -> None:
-        """Draws what was found and moves the focus there, so that letters are keys again."""
+        """Draws what was found and takes the focus out of the text field, so that letters are keys
+        again. The focus goes to the list if several orders were found and none is chosen, otherwise
+        to the explanation."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
@@ -300,14 +303,16 @@ class InspectScreen(Page):
 
     @property
     def _verdict(self) -> str:
-        """Returns why nothing was found; empty while the search goes on."""
+        """Returns why nothing was found. While the search goes on it is ``Asking …``, or empty once
+        an order was found."""
         if self._search is None or self.fetching:
             return "Asking …" if self.fetching and not self._sheets else ""
         return self._search.verdict
 
     @property
     def _ready_reply(self) -> str:
-        """Returns the reply to the customer; empty if there is none."""
+        """Returns the reply that can be copied for the customer: about the order that is explained,
+        about a secret that was pasted, or about a search without result. Empty otherwise."""
         if (sheet := self.current) is not None:
             return "\n".join(sheet.reply)
         if self._pasted.secret:
@@ -510,7 +515,8 @@ class BundleScreen(Page):
 
     @property
     def current(self) -> Shown | None:
-        """The kind of text that the row under the cursor masks or shows; None in other rows."""
+        """The kind of text, such as addresses or amounts, that the row under the cursor masks or
+        shows in the file. None if the row is not about such a kind."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -540,7 +546,8 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """Returns what the text was taken for, as ``a Tron address`` or ``an order id, and 2 more``."""
+    """Returns what the pasted text was recognised as, as ``a Tron address`` or ``an order id, and 2
+    more``. Empty if it was not recognised and cannot be the beginning of anything known."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
@@ -550,7 +557,8 @@ def read_as(pasted: PastedText) -> str:
 
 
 def reading_lines(pasted: PastedText, width: int) -> list[Line]:
-    """Returns all readings of the text if there are several, then the warnings about it."""
+    """Returns the rows below the field. If the text can be read in several ways, each of them has a
+    row. Warnings follow, for example that the end of the text was not read."""
     rows: list[Line] = []
     if len(pasted.readings) > 1:
         for at, reading in enumerate(pasted.readings):

@@ -223,7 +223,8 @@ class OrderScreen(OneOrderPage):
         self.step_is(step)
 
     def _look_into_journal(self, tracked: TrackedOrder, now: datetime) -> None:
-        """Reads the journal if the order changed since the last call, not every second."""
+        """Reads the stages and transactions of the order from the journal if the order changed
+        since the last call. This spares the journal a reading every second."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.history.of(self.service_id)
@@ -297,7 +298,7 @@ class OrderScreen(OneOrderPage):
 
     @property
     def _link(self) -> str:
-        """The link of the fact under the cursor; empty for none."""
+        """The web address of the fact under the cursor; empty if the fact has none."""
         fact = self._facts.current
         return "" if fact is None else fact.link
 
@@ -338,9 +339,9 @@ class OrderScreen(OneOrderPage):
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """Returns the transactions that this desk sent for the order, each with its explorer page. The
-    deposit's transaction as the service reports it follows if it is another one, or if this desk
-    sent none and the order's link does not show it."""
+    """Returns one fact for each transaction that this desk sent for the order, with its explorer
+    page if the chains are real (``live``). If the service reports another transaction as the
+    deposit, it follows, unless the order's link shows it already."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(
@@ -372,11 +373,9 @@ def hash_fact(
 
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """Returns the link of the order as text; the desk opens no link by itself (contract 8.1).
-
-    In the sandbox no explorer has the transaction: the hash or a sentence about that replaces the
-    link. Nothing is returned if another fact shows the transaction.
-    """
+    """Returns the web link of the order as text; the desk opens no link by itself (contract 8.1).
+    In the sandbox no explorer knows the transaction, so the fact shows its hash, or a sentence that
+    says so. Nothing is returned if another fact already shows the transaction."""
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
@@ -420,8 +419,8 @@ def told_line(summary: OrderStatus) -> Line:
 
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
-    """Returns two parts of the head line: what is swapped and for whom, and the state with its
-    time."""
+    """Returns the left and the right part of the first line: what is swapped and for whom, and the
+    state with its time. With ``narrow`` the route is left out and the time is short."""
     left = pair_spans(tracked)
     if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
@@ -441,8 +440,8 @@ def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> t
 
 
 def stage_names(tracked: TrackedOrder, summary: OrderStatus) -> tuple[list[str], list[str]]:
-    """Returns the names of the stages and their short forms. The recipient's name replaces the
-    second last one if it is short enough."""
+    """Returns the names of all stages, then their short forms. In both, the second last stage
+    becomes ``to`` and the recipient's name, if that is short enough."""
     names = list(summary.stages)
     short = [SHORT_STAGES.get(name, name) for name in names]
     label = tracked.recipient_label
@@ -511,8 +510,8 @@ def _deposit(
 
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
-    """Returns the address and the memo that a deposit was sent to. The label says that it was sent,
-    so that nobody pays again."""
+    """Returns the address, and the memo if there is one, to which the deposit was already sent. The
+    label says so, in order that nobody pays again. ``on`` is the note beside the address."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
     if place.memo:
@@ -521,7 +520,8 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
 
 
 def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
-    """Returns the exact amounts that were sent; empty if the only amount is shown exactly above."""
+    """Returns the amounts that were sent, with all digits. Empty if there is only one and the top
+    of the page already shows all its digits."""
     sent = sent_amounts(tracked, made)
     if len(sent) == 1 and tracker_amount(sent[0][1], "pay") == exact_amount(sent[0][1]):
         return []
@@ -575,8 +575,9 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
-    """Returns the quoted amount beside the one that the order reports or that was executed; empty
-    if they are the same or one of them is unknown."""
+    """Returns a row that compares the amount in the quote with the amount that was executed, or
+    that the order promises so far. Empty if both are the same and the provider did not change, or
+    if an amount is unknown."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

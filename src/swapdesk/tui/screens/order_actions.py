@@ -44,7 +44,7 @@ class OrderActions(Page, bare=True):
     under the cursor, or the order that the page is about."""
 
     NAMES_PAYER: ClassVar[bool] = False
-    """True if the footer has room to say who pays."""
+    """True if the footer of the page has room for a longer text that names who pays."""
 
     def __init__(self, session: Session, **place: Any) -> None:
         super().__init__(session, **place)
@@ -92,7 +92,8 @@ class OrderActions(Page, bare=True):
         )
 
     def do_put_away(self, tracked: TrackedOrder) -> None:
-        """Puts the order away; an order that was put away needs attention again."""
+        """Puts the order away, which removes it from those that need the user. If it was already
+        put away, takes it back."""
         tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
@@ -107,8 +108,9 @@ class OrderActions(Page, bare=True):
         self.show_notice(notice)
 
     def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
-        """Returns the state of the key that pays the deposit. ``payable`` says that the order may
-        be paid now."""
+        """Returns the state of the key that pays the deposit of ``tracked``. ``payable`` is True if
+        the order may be paid now; if it is False the key is hidden, unless a payment is already
+        under way."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked):
             return CommandState(verb=GO_ON if self.NAMES_PAYER else "")
@@ -128,8 +130,8 @@ class OrderActions(Page, bare=True):
         return CommandState(verb=payer if self.NAMES_PAYER else "")
 
     def do_fund(self, tracked: TrackedOrder) -> None:
-        """Pays the deposit by the faucet, or opens the page that signs if the wallet pays. From the
-        wallet nothing is paid before the signature."""
+        """Pays the deposit. The sandbox's faucet pays at once. If the wallet pays, the page that
+        signs is opened, and nothing is sent before the user signs there."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked) or ways.of(tracked) == "wallet":
             self.controls.signing.pay_from_wallet(tracked)
@@ -164,8 +166,8 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """Returns the file to write; in a directory it gets the name of ``offered``. Raises
-    UnknownForm."""
+    """Returns the path of the file to write. If ``typed`` is a directory, the file gets the name of
+    ``offered``. Raises UnknownForm if the name does not end like a known kind of file."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path
@@ -174,7 +176,8 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Asks for a path, beginning with an offered one, and writes the orders there."""
+    """Asks the user for a path and writes ``orders`` there. The field begins with a path in the
+    export directory."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return

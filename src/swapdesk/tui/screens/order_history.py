@@ -61,7 +61,8 @@ class OrderHistoryScreen(Page):
 
     @on(LineTable.Highlighted)
     def _stand(self) -> None:
-        """Draws the page for the moment under the cursor."""
+        """Draws the page for the update under the cursor: the order as it was then, and where its
+        money was."""
         self._line.show_moment()
         sheet = self._line.sheet
         if sheet is not None:

@@ -75,8 +75,8 @@ AT_ONCE = 2 * STEP
 """Largest number of orders that are laid out in one go; with more orders the desk pauses in
 between, so that keys are still read."""
 AGES = 5
-"""Number of seconds after which a filter is applied again, since the result of a filter by age
-changes with time."""
+"""How many seconds pass before a filter is applied again. It must be repeated, because a filter by
+age lets other orders through as time passes."""
 ROOMY = 120
 NARROW = 100
 WIDE = 160
@@ -84,7 +84,8 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """Returns the note beside a line that is no filter: which rows are shown meanwhile."""
+    """Returns the note beside a filter line that cannot be understood. It says which rows are shown
+    meanwhile: those of the last valid filter ``kept``."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
@@ -148,8 +149,8 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """Adapts the table and the pane to the size of the screen. Returns True if the rows have to
-        be drawn again."""
+        """Adapts table and pane to the size of the screen. Returns True if the columns of the table
+        changed, so that all rows have to be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -177,8 +178,9 @@ class OrdersScreen(OrderActions):
     # the table
 
     def _flush(self) -> None:
-        """Draws the orders that changed. All rows are drawn if a filter is set, or if an order
-        came, ended or moved."""
+        """Draws the orders that changed since the last call. All rows are drawn if a filter is set,
+        or if an order is new or moved to another group. While the rows are being laid out, tries
+        again later."""
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
             self.soon("orders", UPDATE_SECONDS, self._flush)
@@ -190,8 +192,9 @@ class OrdersScreen(OrderActions):
             self._redraw(changed)
 
     def _redraw(self, keys: Collection[str]) -> None:
-        """Draws these orders and the label; also the pane if it shows one of them or no order. All
-        rows are drawn if an order changes its group."""
+        """Draws the orders with the ids ``keys`` and the label of the open orders. The pane is
+        drawn again if it shows one of these orders or none. If an order is new or moved to another
+        group, all rows are drawn."""
         changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
         if self._filling is None and not self._table.redraw(changed, skipped):
@@ -364,7 +367,8 @@ class OrdersScreen(OrderActions):
             self.show()
 
     def _understood(self) -> FilterLine:
-        """Returns the filter that the line says. Raises FilterProblem."""
+        """Returns the filter that is typed in the line. Raises FilterProblem if it cannot be
+        understood or the journal cannot be searched."""
         kept = read_filter(self._field.text)
         try:
             return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())

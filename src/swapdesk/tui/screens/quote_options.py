@@ -143,8 +143,8 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         return read_options({name: field.value for name, field in self._fields.items()})
 
     def _say(self, notice: str = "", *, good: bool = False) -> None:
-        """Shows what the texts of the fields mean or what is wrong with them, and below that
-        ``notice``."""
+        """Shows in words what the typed options mean, or what is wrong with them. ``notice`` is
+        shown below, in the colour of an error if ``good`` is False."""
         try:
             words = options_in_words(self._read(), self._named) or "floating rates of every route"
             line: LineLike = [Span("Asks for  ", "muted"), Span(words)]
@@ -160,8 +160,9 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Opens the overlay. Once the options are confirmed, the session keeps them for the next
-    question and ``took`` is called with them."""
+    """Opens the overlay with the options of quotes. If the user confirms them, the session keeps
+    them for the next request and ``took`` is called with them. ``options`` are the present ones;
+    None means the usual ones."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

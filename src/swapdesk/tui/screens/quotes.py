@@ -117,9 +117,9 @@ MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
 PANEL = 44
 BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
-"""The verbs in the footer while the waterfall is drawn beside the rows."""
+"""The verbs that the footer still shows while the waterfall is drawn beside the table."""
 SAY_ASKING_AFTER = 0.3
-"""Seconds after a question before the table says that it waits."""
+"""Seconds after a request for quotes before the table says that it waits."""
 _LEVELS = {
     "note": "foreground",
     "amber": "status-waiting",
@@ -211,9 +211,10 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks for quotes, once for each kind of rate. The rows in view stay until the answer
-        comes. ``only_fixed`` adds fixed rates to the answer in view; ``by_itself`` says that the
-        desk repeats a refused question."""
+        """Asks for quotes, with one request for each kind of rate. The rows in view stay until the
+        answer comes. If ``only_fixed`` is True, only fixed rates are asked for and added to the
+        answer in view. ``by_itself`` is True if the desk, not the user, repeats a refused
+        request."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -257,8 +258,8 @@ class QuotesScreen(Page):
             self.show_failure(result.refused, "warning")
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
-        """Shows why a question was refused. ``beside`` says that only fixed rates were missing, so
-        that the answer in view is kept."""
+        """Shows why a request for quotes was refused. If ``beside`` is True, only fixed rates were
+        asked for; the answer in view is kept and the reason is shown as a notice."""
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
             self.show_failure(error, "warning")
@@ -267,8 +268,8 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Returns the verbs of the footer; only those of :data:`BESIDE` while the waterfall is
-        drawn beside the rows."""
+        """Returns the verbs that the footer shows, with their states. While the waterfall is drawn
+        beside the table these are only the verbs of :data:`BESIDE`."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -280,8 +281,8 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows another answer. The cursor moves to the route that it was on, wherever its row is
-        now."""
+        """Shows ``result``, a new answer. The cursor follows the route that it was on, even if this
+        route is now in another row."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -323,7 +324,7 @@ class QuotesScreen(Page):
         return bool(self.ranking.rows)
 
     def _said_again(self) -> str:
-        """Returns when the desk repeats a refused question by itself; empty if it does not."""
+        """Returns when the desk will repeat a refused request by itself; empty if it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     @on(LineTable.Highlighted)
@@ -360,7 +361,8 @@ class QuotesScreen(Page):
         self.refresh_keys()
 
     def _set_heads(self, result: QuoteResult) -> None:
-        """Sets the columns that this answer needs."""
+        """Sets the columns of the table to those that ``result`` needs. Nothing is drawn again if
+        they stay the same."""
         note = note_width(self.arrangement.arrange(result.ranking, self.now()))
         heads = quote_columns(result.request, all_in=self.arrangement.all_in, note=note)
         if heads != self._heads:
@@ -424,20 +426,20 @@ class QuotesScreen(Page):
         self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
-        """Gives the table the height of its rows, or less if the sentences below need the room. The
-        table then scrolls."""
+        """Sets the height of the table. It is the height of all rows, or what the sentences below
+        the table leave free; in that case the table scrolls."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
 
     @property
     def _wanted(self) -> int:
-        """Height of the whole table, in rows of the screen."""
+        """Number of screen rows that the table needs to show all its rows and its heads."""
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Returns how many rows of the screen are left for the table beside these sentences; 0
-        before the layout."""
+        """Returns how many screen rows the table may take if the sentences ``rows`` are shown below
+        it. Returns 0 while the page is not laid out yet."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -480,8 +482,9 @@ class QuotesScreen(Page):
         return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """Returns a function that draws the waterfall of the route under the cursor for a width in
-        cells."""
+        """Returns a function that takes a width in cells and returns the lines of the waterfall.
+        The waterfall is that of the route under the cursor; without such a route there are no
+        lines."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -535,7 +538,7 @@ class QuotesScreen(Page):
 
     @property
     def _folds(self) -> bool:
-        """True if similar routes are hidden, or can be hidden."""
+        """True if the table has similar routes that are hidden, or that a key can hide."""
         folded = self.arrangement.unfolded(False)
         return bool(folded.left_out(folded.arrange(self.ranking, self.now())))
 
@@ -576,7 +579,8 @@ class QuotesScreen(Page):
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Applies another order or filter of the rows; the cursor stays on its quote."""
+        """Arranges the rows in another order or with another filter, as ``arrangement`` says. The
+        cursor stays on its route."""
         self.arrangement = arrangement
         self.show()
 
@@ -762,8 +766,9 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns two texts about how the rows are ranked: with the time of the answer, and without it.
-    ``failed`` says that a later question got no answer."""
+    """Returns two forms of the text that says how the rows are ranked: a long one with the time of
+    the answer, and a short one without it. ``failed`` is True if a request after that answer
+    failed, so that the rows are old."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -779,8 +784,9 @@ def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) ->
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """Returns the sentence of an empty table. ``asking`` is the number of seconds since the
-    question, None if nothing is asked; ``turn`` says which repetition of the question this is."""
+    """Returns the sentence shown while the table has no rows. ``asking`` is the number of seconds
+    since the request, None if none is open. ``turn`` says how often the request was repeated.
+    ``error`` is why it failed, and ``answered`` is True if the service has answered."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -801,8 +807,10 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """Returns the sentences under the table: a failure, why the entry under the cursor cannot be
-    used, what the route returns, and what the ``notes`` of the rows mean."""
+    """Returns the sentences under the table: why the last request failed (``error``), why the
+    unusable route under the cursor (``entry``) cannot be used, how much of the value the route
+    ``row`` returns, what the notes of the rows mean (``notes``), and the options that were asked
+    for."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -820,8 +828,8 @@ def rows_below(
 def value_rows(
     result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """Returns how much of the value the route ``row`` returns, or the best route if ``row`` is
-    None, and what the ``notes`` mean."""
+    """Returns a sentence that says how much of the value sent the route ``row`` returns; if ``row``
+    is None, it is about the best route. What the notes of the rows mean (``notes``) follows."""
     ranking = result.ranking
     if not ranking.rows:
         return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []
@@ -848,7 +856,9 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns how many routes cannot be used and why the first cannot; empty if all can."""
+    """Returns a line that says how many routes cannot be used and why the first of them cannot.
+    Empty if all can be used or none can. ``only`` limits the count to one kind of route, None
+    counts all kinds."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]
@@ -881,7 +891,8 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
-    """Returns the cause in words, every refused field, then code and request id for copying."""
+    """Returns the rows of an error: its cause in words, a row for each field that the service
+    refused, then the error code and the request id, which can be copied."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -938,7 +949,8 @@ def _columns(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[L
 def _lay(
     waterfall: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
-    """Calls ``put`` for each step in order and adds the rules between the parts to ``rows``."""
+    """Calls ``put`` for each step of the waterfall, in the order in which they are drawn. Between
+    the parts, appends rules and empty rows to ``rows``."""
     for step in waterfall.of("send"):
         put(step)
     rows.append([])

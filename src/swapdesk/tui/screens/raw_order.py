@@ -59,8 +59,8 @@ class RawText(LineTable):
 
 
 class RawPage(Page, bare=True):
-    """A page with a document that scrolls like a table. ``COPIED`` names the document when it is
-    copied whole."""
+    """The base of the pages with a document that scrolls like a table. The whole document can be
+    copied; ``COPIED`` is its name in the notice about the copy."""
 
     COPIED: ClassVar[str] = ""
 

@@ -123,8 +123,8 @@ class RequestLogScreen(Page):
         self._show_pane()
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
-        """Yields the rows that match the filter, each with its time in seconds. A row is made once
-        and then kept."""
+        """Yields the rows that match the filter, each with its time in seconds, by which the rows
+        of calls and notices can be sorted together. A row is made only once and then reused."""
         words = self._field.text
         for key, exchange in self._calls.items():
             if not words or logged_call(exchange).matches(words):
@@ -158,7 +158,7 @@ class RequestLogScreen(Page):
 
     @property
     def whole(self) -> bool:
-        """True while one call takes the whole screen."""
+        """True while a single call fills the whole screen."""
         return self.has_class("-whole")
 
     # keys

@@ -98,8 +98,9 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """How the page draws a signing session. ``short`` says that the screen has few rows, ``roomy``
-    that there is room for empty rows, ``headed`` that the heading is shown."""
+    """How the page draws a signing session. ``short`` is True on a screen with few rows. ``roomy``
+    is True if there is room for empty rows between the blocks. ``headed`` is True if the heading is
+    drawn."""
 
     session: SigningSession[Any]
     short: bool
@@ -108,8 +109,8 @@ class SignState(Struct, frozen=True):
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
-    """Returns the steps in the longest form that fits: whole names, else the first words of all
-    steps but the current one."""
+    """Returns the steps of the signing in the longest form that fits into ``width`` cells: with
+    whole names, or else with only the first word of every step but the current one."""
     line: Line = []
     for brief in (False, True):
         for join in _JOINS:
@@ -135,19 +136,17 @@ class SignView(FittedLines):
     """The review of a payload, or the state of the session if nothing is to be reviewed."""
 
     class LaidOut(Message):
-        """Posted when the size of the view changed, since its place on the screen is known then."""
+        """Posted when the size of the view changed. Only then it is known which rows of the view
+        are on the screen."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
 
 
 class SignScreen(Page):
-    """A page with what is about to be signed, beside what the user confirmed. Only the key ``s``
-    signs.
-
-    It is about one swap on chains or one deposit, from the key that began it until the venue has to
-    act.
-    """
+    """The page on which the user signs: what is about to be signed, beside what the user confirmed.
+    Only the key ``s`` signs. The page follows one swap on chains or one deposit, from the key that
+    began it until only others have to act."""
 
     NAME = "Sign"
     SPENDS = "exchange"
@@ -187,7 +186,8 @@ class SignScreen(Page):
         self._phrase = PassphraseField()
         self._raw = TextRows()
         self._read: set[str] = set()
-        """Ids of the reviews whose end was on the screen, so that they may be signed."""
+        """Ids of the reviews that were scrolled to their end on the screen. Only these may be
+        signed."""
         self._drawn: str | None = None
         """Id of the review that the view shows; None for none."""
 
@@ -246,8 +246,8 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """Returns how to draw the session at the present size: with empty rows if they fit, else
-        without them. The heading is left out only if the body then fits."""
+        """Returns how to draw the session at the present size. Empty rows are kept if everything
+        fits with them. The heading is left out only if the body fits without it but not with it."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -281,7 +281,8 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """Notes that the end of the review was on the screen; from then on it may be signed."""
+        """Checks whether the end of the review is on the screen now, and records it if so. From
+        then on the review may be signed."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -391,9 +392,8 @@ class SignScreen(Page):
 
 
 def context_of(session: SigningSession[Any]) -> str:
-    """Returns the subject, as ``1,000 USDC → WETH``, after the number of the signature if there are
-    several: ``2 of 2 · 1,000 USDC → WETH``. The chain of the token bought is named if it is another
-    one."""
+    """Returns the text after the page's name in the header, as ``1,000 USDC → WETH``. If several
+    signatures are needed, the number of this one comes first: ``2 of 2 · 1,000 USDC → WETH``."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + subject_of(session)
@@ -429,8 +429,9 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of a review, which is its title and the heads of the columns, and its
-    body: the match table, what happens, the count and the digest."""
+    """Returns the rows of a review in two parts: the heading (title and heads of the columns),
+    which does not scroll, and the body (match table, objections, what happens, count and digest).
+    With ``roomy`` there are empty rows between the blocks."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -532,8 +533,9 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 
 def _agreement(review: Review, *, brief: bool) -> Line:
-    """Returns a mark that says whether the desk, which hashes the payload itself, got the agent's
-    digest; empty if one of the digests is missing."""
+    """Returns a mark beside the digest. The desk computes the digest of the payload itself, and the
+    mark says whether the signing agent got the same one. Empty if one of the two digests is
+    missing. ``brief`` shortens the words."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"
@@ -589,8 +591,8 @@ def _sentence(text: str) -> str:
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
-    """Returns where the money is and who acts next. ``where`` is what the session says about the
-    money, without a full stop."""
+    """Returns the content of the money line: where the money is and who acts next. ``where`` is
+    what the session says about the place of the money, without a full stop at the end."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     brief = session.kind.brief(session)
     at = account if brief is None else f" {brief}"

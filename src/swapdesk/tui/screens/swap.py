@@ -81,12 +81,12 @@ if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
 
 LIMITS_AFTER = 0.3
-"""Seconds without a key before the limits of the pair are asked for."""
+"""Seconds without a key after which the limits of the typed pair are asked for."""
 UPDATE_SECONDS = 0.1
 """Seconds within which changes of orders are drawn together."""
 UPDATE_SHARE = 0.05
-"""Largest share of the running time that is spent on drawing changes of orders, even if thousands
-of them change."""
+"""Largest share of the time that may be spent on drawing changed orders. If thousands of orders
+change, they are drawn less often to stay below it."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
@@ -101,7 +101,7 @@ PLACES: dict[Verb, str] = {
     SHOW_ACCOUNT: "account",
     INSPECT: "support",
 }
-"""Where the keys of the empty line lead, in the words of the first page."""
+"""The words on the first page for the keys that open another page while the line is empty."""
 HINT = "amount   you sell   you buy"
 TALL_FROM = 28
 LONGEST = 1_000
@@ -155,8 +155,9 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the line. ``right`` is the value in USD at the right end of ``text``,
-    ``below`` a muted second row, ``marked`` the wrong positions in the line."""
+    """What is shown about the typed line. ``text`` says how it was understood, with its value in
+    USD (``right``) at the right end. ``below`` is a second row in muted colour. ``marked`` are the
+    positions in the line that are wrong."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -221,11 +222,11 @@ class SwapScreen(Page):
         self._limits: PairLimits | None = None
         """Limits of the line's pair; None if they were not asked for yet."""
         self.held: dict[str, OwnBalance | str] = {}
-        """Balances of the own wallet by token id, or why one is unknown; only tokens that were
-        asked for."""
+        """The user's own balances by token id, for tokens that were asked for. A text instead of a
+        balance says why it is unknown."""
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
-        """Where the money of all orders is; read again when orders change."""
+        """Where the money of all orders is. It is read again when orders change."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
@@ -246,8 +247,8 @@ class SwapScreen(Page):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """The signing session to look at first: one that waits for the user, else any open one;
-        None if there is none."""
+        """The open signing session that the user should look at first: one that waits for the user,
+        or any other if none waits. None if no session is open."""
         signings = self.controls.signing.open_sessions
         return next(iter([session for session in signings if session.waits] or signings), None)
 
@@ -276,8 +277,8 @@ class SwapScreen(Page):
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Appends a chosen token to the line. In an empty line the cursor is put before it, so that
-        the amount can be typed."""
+        """Appends ``spec``, the text of a chosen token, to the line. If the line was empty, the
+        cursor is put before the token, so that the user can type the amount there."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
@@ -300,8 +301,8 @@ class SwapScreen(Page):
             self._ask_balance()
 
     def on_screen_resume(self) -> None:
-        """Leaves letters to the page as keys if the line is complete; any other character edits the
-        line."""
+        """If the line is complete, gives letters to the page as keys; a key that is not a verb
+        still edits the line."""
         if self._complete:
             self.line.rest()
 
@@ -327,17 +328,15 @@ class SwapScreen(Page):
         self.delay("limits", LIMITS_AFTER, self._ask_limits)
 
     def _is_key(self, key: str) -> bool:
-        """Returns True if a key on the empty line is a verb. Any other key types the first
-        character of the line."""
+        """Returns True if ``key``, pressed on the empty line, is the key of a verb. If not, it
+        types the first character of the line."""
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns whether letters typed on the empty line begin a word although the first letter is
-        also a key; None if the next letter decides.
-
-        The key of the token search is followed by letters to search for, so there the word must be
-        complete.
-        """
+        """Returns True if ``text``, typed on the empty line, begins a token's symbol although its
+        first letter is also a key; False if the first letter is meant as the key. None means that
+        the next letter decides. After the key of the token search come letters to search for, so
+        there only a complete symbol counts."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -349,7 +348,7 @@ class SwapScreen(Page):
         return True if len(word) > 1 and word[0] != TOKENS.key else None
 
     def word_waits(self, key: str) -> None:
-        """Shows what the letter does if no other letter follows."""
+        """Shows what the letter ``key`` does as a key if no other letter follows in time."""
         verb = next(
             (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
         )
@@ -358,7 +357,8 @@ class SwapScreen(Page):
             self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
-        """Inserts into the line a letter that would be a key if it were typed alone."""
+        """Inserts ``letter`` into the line, because it belongs to a word, although pressed alone it
+        is a key."""
         self.line.insert(letter)
 
     def subject(self) -> object:
@@ -415,8 +415,8 @@ class SwapScreen(Page):
         self._reading.show(partial(reading_lines, reading))
 
     def _where_to_go(self) -> IntentReading:
-        """Returns the text under the empty line: its keys, and the account at the service of the
-        sandbox."""
+        """Returns the text shown under the empty line: which keys open which pages. In the sandbox
+        it also names the account that the desk uses at the service."""
         working = dict(self.verbs.working())
         keys = [(self.verbs.shown_key(verb), PLACES[verb]) for verb in PLACES if verb in working]
         whose = "" if self.link is None or self.session.live else self.link.connection.partner
@@ -498,7 +498,8 @@ class SwapScreen(Page):
 
     @property
     def _filled(self) -> LineTable | None:
-        """The first list that has rows; None if both are empty."""
+        """The first of the two lists (earlier swaps, open orders) that has rows; None if both are
+        empty."""
         return next((table for table in (self._recent, self._open) if table.rows), None)
 
     def _say_money(self) -> None:
@@ -560,9 +561,9 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """Returns the line with the name after its last ``@`` completed. A complete name is
-        replaced by the next one. The line is returned unchanged if no name fits; None if it has no
-        ``@``."""
+        """Completes the name after the last ``@`` of the line and returns the new line. A complete
+        name is replaced by the next one of the address book. If no name fits, the line is returned
+        unchanged; None means that it has no ``@``."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
@@ -619,7 +620,8 @@ class SwapScreen(Page):
         self.line.focus()
 
     def on_key(self, event: Key) -> None:
-        """Types a character into the line if the line has text, whichever widget has the focus."""
+        """Types a character into the line even if another widget has the focus, as long as the line
+        is not empty."""
         field, character = self.line, event.character
         if field.value and not field.has_focus and event.is_printable and character:
             event.stop()
@@ -703,9 +705,9 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """Returns how ``line`` was understood. ``limits`` are those of the pair, ``have`` is the
-    balance of the token sold; each is None if unknown. ``refusal`` says why no route takes the
-    amount, empty if one may."""
+    """Returns how ``line`` was understood. ``limits`` are those of the pair and ``have`` is the
+    balance of the token sold; each is None if it is unknown. ``refusal`` says why no route accepts
+    the amount; it is empty if one may."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -732,7 +734,8 @@ def greeting(catalog: Catalog) -> list[LineLike]:
 
 
 def outside(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns why no route takes the amount; empty if one may or the limits are unknown."""
+    """Returns why no route accepts the amount of the line. Empty if one may accept it, or if the
+    limits are unknown."""
     from swapdesk.flows.quotes.quoting import outside_limits
 
     if line.amount is None or line.stated is None:
@@ -768,7 +771,8 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
 def with_options(
     reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
 ) -> IntentReading:
-    """Adds the options of quotes to ``reading``, unless they are the usual ones."""
+    """Returns ``reading`` with the options of quotes added, unless they are the usual ones.
+    ``named`` gives the name of a provider."""
     from swapdesk.flows.quotes.quote_request import options_in_words
 
     words = options_in_words(options, named) if options is not None else ""
@@ -797,7 +801,8 @@ def _understood(line: IntentLine) -> Line:
 
 
 def _payee(line: IntentLine) -> Line:
-    """Returns the recipient: the name, or the first and last characters of the address."""
+    """Returns the recipient of the line: a name as it was typed, or a shortened address. Empty if
+    the line has no recipient."""
     from swapdesk.chain.addresses.payments import read_payment_link
 
     to = line.payee
@@ -810,7 +815,8 @@ def _payee(line: IntentLine) -> Line:
 
 
 def _to_arrive(line: IntentLine, amount: str) -> Line:
-    """Returns what the user gets and sells. ``amount`` is the amount of the token bought."""
+    """Returns the sentence for a line that fixes the amount to receive: how much of which token the
+    user gets, and which token is sold for it."""
     assert line.token_in is not None
     bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
     text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]
@@ -829,7 +835,8 @@ def _value(line: IntentLine) -> Line:
 
 
 def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
-    """Returns the balance, marked if it is less than ``amount``."""
+    """Returns the user's balance in words. It is marked if it is less than ``amount``, the amount
+    to sell."""
     if amount is not None and have < amount:
         return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
     return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]

@@ -77,7 +77,7 @@ SETTLE_SECONDS = 0.06
 NORMAL, WIDE = 100, 160
 LABEL = 12
 STACKED_BELOW = 60
-"""Cells below which a label is drawn above its value."""
+"""Screens narrower than this many cells draw each label above its value."""
 COLUMNS = [
     Column("symbol", "Symbol", 8),
     Column("name", "Name", 14, priority=1, grow=1),
@@ -95,8 +95,8 @@ WIDE_COLUMNS = [
     *COLUMNS[5:],
     Column("contract", "Contract", 15, priority=0, role="muted"),
 ]
-"""The columns on a screen with the pane at the right. The contract is shortened in its column,
-since the pane shows it in full."""
+"""The columns on a wide screen, where the pane is at the right. The contract column shows a
+shortened address, because the pane shows it in full."""
 MARKS: dict[Verdict, tuple[str, str]] = {
     Verdict.BENIGN: (VALID, "status-done"),
     Verdict.WARNING: (TROUBLE, "status-waiting"),
@@ -119,8 +119,9 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 
 class TokenNotes(Struct, frozen=True):
-    """The notes about a token: warnings, the whole contract, limits, tokens that copy its name.
-    ``figures`` are the market data that the row has no room for."""
+    """The notes about one token: warnings, its whole contract address, the limits of the pair, and
+    other tokens that imitate its name. ``figures`` are market data for which the row of the token
+    has no room."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -129,15 +130,17 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """The pane with the notes about a token, below the list or, on wide screens, at its right. It
-    keeps the height of the longest notes shown so far, so that the list does not move."""
+    """The pane with the notes about the token under the cursor, below the list or, on wide screens,
+    at its right. It stays as high as the longest notes shown so far, so that the list does not
+    move."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)
         self._heights: dict[int, int] = {}
 
     def begin_list(self) -> None:
-        """Forgets the kept height, since the notes of another list may be shorter."""
+        """Lets the pane become lower again. It is called for a new list, whose notes may be shorter
+        than those of the former list."""
         self._heights.clear()
         self.redraw()
 
@@ -166,11 +169,9 @@ class TokenTable(LineTable):
 
 
 class TokensScreen(Page):
-    """A page that finds a token by symbol, name, chain or contract.
-
-    ``took`` is called with the chosen token as text for a line; if it is None, the token is written
-    into the line of the first page. ``beside`` is the token to sell that was chosen before.
-    """
+    """The page that finds a token by symbol, name, chain or contract address. ``took`` is called
+    with the text of the chosen token; if ``took`` is None, that text is written into the line of
+    the first page. ``beside`` is the token to sell, if it was chosen before."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -210,8 +211,8 @@ class TokensScreen(Page):
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()
         self.beside = beside
-        """The token that was chosen before and is sold for the chosen one; None if there is
-        none."""
+        """The token to sell, which was chosen before; the token chosen on this page is the one to
+        buy. None if there is none."""
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
@@ -338,7 +339,9 @@ class TokensScreen(Page):
         return pair_for_limits(token, self.beside, self.desk.catalog)
 
     def limits_of(self, token: Token) -> Line:
-        """Returns the limits of the pair if they are known, else the key that asks for them."""
+        """Returns the limits of the pair if they are known. While they are asked for it says so,
+        and otherwise it names the key that asks for them. Empty if there is no pair or no
+        connection."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
@@ -367,8 +370,9 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Asks the service for a contract address. Returns a problem and its severity; the problem
-        is empty if the token was found and kept."""
+        """Asks the service for the token with the contract address ``contract``, which is not in
+        the list. Returns a problem in words and its severity. The problem is empty if the token was
+        found; it is then in the list."""
         catalog = self.desk.catalog
         try:
             token = await catalog.fetch_by_address(self.desk.link.api, contract)
@@ -495,13 +499,13 @@ def _head_lines(notes: TokenNotes, width: int, stacked: bool) -> list[Line]:
 
 
 def numbers(row: TokenRow) -> dict[str, Cell]:
-    """Returns the cells whose columns grow with their content."""
+    """Returns the cells of the columns that grow with their content, by column key."""
     return {"price": tracker_amount(row.price)}
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
-    """Returns the row of a token. ``token`` has the market data and is given for rows in view on
-    wide screens."""
+    """Returns the row of a token. ``token`` adds market size and volume. It is given only for rows
+    in view on wide screens, and is None for others."""
     return Row(
         row.id,
         {
@@ -582,7 +586,8 @@ def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
 
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
-    """Returns rank, market size and volume of a day, as far as they are known."""
+    """Returns the rank, the market size and the volume of a day, each as one text. Values that are
+    unknown are left out."""
     figures: list[tuple[str, Decimal | None, str]] = [
         ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
         ("cap ", token.market_cap, usd_market(token.market_cap)),
@@ -598,8 +603,8 @@ def _legend(what: CanDo) -> Line:
 
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
-    """Returns how many tokens copy this name, and the first of them with their verdicts; empty for
-    none."""
+    """Returns the rows that warn of tokens with a copied name: how many there are, and the first of
+    them with the desk's judgement. Empty if there are none. ``short`` shortens the words."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

@@ -1,5 +1,6 @@
-"""The pages about unfinished business: what became of creates that an earlier run left open, and
-the choice of the order that a create with an unknown outcome made."""
+"""The pages about creates whose outcome was open when an earlier run ended. One page shows what
+became of them. The other lets the user choose which order came of a create whose outcome is still
+unknown."""
 
 from __future__ import annotations
 
@@ -43,10 +44,8 @@ COLUMNS = (
 
 
 class UnfinishedScreen(Page):
-    """A page with what the desk found out about creates that an earlier run left open.
-
-    It is shown once after a start that found something, and asks nothing.
-    """
+    """The page that shows what became of creates that an earlier run left open. It is shown once
+    after a start that found such creates. It asks the user nothing."""
 
     NAME = "Unfinished business"
     SPENDS = "read"
@@ -138,11 +137,9 @@ _MARKS = {
 
 
 class CandidatesScreen(Page):
-    """A page about one intent whose create has an unknown outcome. The user compares the orders
-    that may have come of it, takes one, or gives the intent up.
-
-    The page creates no order and pays nothing.
-    """
+    """The page about one create whose outcome is unknown. The user compares the orders that may
+    have come of it, and either takes one of them as its order or gives the create up. The page
+    creates no order and pays nothing."""
 
     NAME = "Which order"
     SPENDS = "read"
@@ -164,8 +161,8 @@ class CandidatesScreen(Page):
         self.do_look_again()
 
     def _candidates(self) -> Candidates:
-        """Returns the object that looks for the intent's order and settles the intent. Raises
-        CandidateRefused if the service is not connected."""
+        """Returns the object that looks for the order of this create and records what the user
+        decides. Raises CandidateRefused if the service is not connected."""
         link = self.link
         if link is None:
             raise CandidateRefused("The service is not connected.")
@@ -237,7 +234,7 @@ class CandidatesScreen(Page):
         self.refresh_keys()
 
     async def _or_told(self, work: Awaitable[None]) -> None:
-        """Awaits ``work`` and shows why it was refused, if it was."""
+        """Awaits ``work``. If it raises CandidateRefused, shows the reason as a notice."""
         try:
             await work
         except CandidateRefused as refused:
@@ -253,7 +250,7 @@ class CandidatesScreen(Page):
         self.app.call_later(self._leave_for, service_id)
 
     async def _leave_for(self, service_id: str) -> None:
-        """Closes this page and opens the order in its place."""
+        """Closes this page and opens the page of the order ``service_id`` in its place."""
         await self.app.pop_screen()
         self.controls.navigation.open_order(service_id)
 

@@ -1,5 +1,5 @@
-"""The wallets page: balances, allowances and limits as rows, and the verbs that end or change
-them."""
+"""The wallets page: balances, allowances and limits as rows, and the keys that end allowances,
+withdraw money and change limits."""
 
 from __future__ import annotations
 
@@ -70,12 +70,10 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about: an allowance, or an account on a chain.
-
-    ``smart`` is the address of the account's smart account there, empty while unknown; it is None
-    if the row is about the account itself. ``unread`` says who acts next if the row could not be
-    read.
-    """
+    """What a row is about: an account on a chain, its smart account there, or an allowance.
+    ``smart`` is the address of the smart account, empty while it is unknown; None if the row is not
+    about a smart account. If the row could not be read, ``unread`` says who acts next; otherwise it
+    is None."""
 
     account: Account
     chain: str
@@ -97,7 +95,8 @@ VenueName = Callable[[str | None], str | None]
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns the rows, and the subject of each selectable row by the row's key."""
+    """Returns two things: the rows of the table, and for the key of each selectable row what the
+    row is about. ``named`` returns the name of a venue."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -188,8 +187,8 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
 
 
 def wallet_pane(subject: Subject) -> list[LineLike]:
-    """Returns the lines below the table: the whole address of the row under the cursor. If the row
-    could not be read, they also say where its money is and who acts next."""
+    """Returns the lines below the table. They show the whole address that the row under the cursor
+    is about. If the row could not be read, they also say where its money is and who acts next."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
@@ -247,7 +246,8 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """Yields a row for each thing that is not known about allowances."""
+    """Yields the sentences about what is unknown of the allowances of a chain: they could not be
+    read, or there may be more than those listed."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -257,8 +257,8 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
-    """Returns the number of allowances: ``?`` if they could not be read, ``2 known`` if there may
-    be more."""
+    """Returns the number of allowances as text: ``?`` if they could not be read, ``2 known`` if
+    there may be more, empty if they were not asked for."""
     if allowing is None:
         return ""
     if allowing.problem is not None:
@@ -336,8 +336,7 @@ class WalletsScreen(Page):
         self.told: WalletSnapshot | None = None
         self._subjects: dict[str, Subject] = {}
         self._stale = False
-        """True if money moved while the wallet was being asked, so that the balances have to be
-        read again."""
+        """True if money moved while the wallet was being read. The balances are then read again."""
         self._table = LineTable(COLUMNS, empty=READING)
         self._pane = TextRows(id="pane")
 
@@ -390,7 +389,8 @@ class WalletsScreen(Page):
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
     def take(self, snapshot: WalletSnapshot, *, last: bool = True) -> None:
-        """Shows what was read so far; ``last`` says that everything was read."""
+        """Shows ``snapshot``, which has what was read so far. ``last`` is True if nothing more will
+        follow."""
         if last:
             self.call_next(self._read_stale)
         self.told = snapshot
@@ -451,7 +451,8 @@ class WalletsScreen(Page):
 
     @property
     def _signs(self) -> CommandState:
-        """Returns the state of the verbs for which the wallet signs."""
+        """Returns the state of the keys for which the wallet has to sign. They are locked while the
+        wallet is busy, and if another desk holds it."""
         elsewhere = self.told is not None and self.told.read_only
         return CommandState(locked=OTHER_DESK if elsewhere else self.busy)
 

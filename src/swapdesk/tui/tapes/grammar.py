@@ -48,17 +48,17 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
 class Act(Struct, frozen=True):
-    """One line of a tape."""
+    """One instruction of a tape: what one line of it says."""
 
     line: int
     verb: Literal["press", "type", "wait", "pause", "mark", "say", "await"]
     text: str = ""
-    """The text that is typed, waited for or shown, or the name of a moment."""
+    """The text that is typed, waited for or shown. For ``mark`` it is the name of the moment."""
     keys: tuple[str, ...] = ()
-    """The toolkit's names of the keys that are pressed, or of the one key that the reader
-    presses."""
+    """The keys that are pressed, by the toolkit's names. For ``await`` it is the one key that the
+    reader presses."""
     seconds: float = 0.0
-    """The length of a pause, or the longest wait, in seconds."""
+    """For ``pause`` its length, for ``wait`` and ``await`` the longest time to wait, in seconds."""
 
 
 class Tape(Struct, frozen=True):
@@ -77,7 +77,7 @@ class Mistake(Struct, frozen=True):
 
 
 class TapeRefused(ValueError):
-    """The file is not a valid tape. ``mistakes`` has the problem of each wrong line."""
+    """Raised if a file is not a valid tape. ``mistakes`` has one problem for each wrong line."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
         super().__init__("; ".join(map(str, mistakes)))
@@ -85,7 +85,7 @@ class TapeRefused(ValueError):
 
 
 class _Wrong(ValueError):
-    """The line that is being read is wrong; the text says why."""
+    """Raised while a line of a tape is read and is wrong; the text says why."""
 
 
 def read_tape(content: bytes) -> Tape:
@@ -117,8 +117,8 @@ def read_tape(content: bytes) -> Tape:
 
 
 class _Reader:
-    """Reads the lines of a tape one by one. It has the acts and mistakes so far, and what earlier
-    lines set for later ones."""
+    """Reads a tape line by line. It keeps the acts and mistakes found so far, and settings of
+    earlier lines that apply to later ones."""
 
     def __init__(self) -> None:
         self.acts: list[Act] = []

@@ -42,10 +42,11 @@ LOOK_SECONDS = 0.05
 KEY_SECONDS, LETTER_SECONDS = 0.9, 0.09
 """Seconds before each key, and before each typed letter: the pace of somebody who talks."""
 STILL_LOOKS = 200
-"""Largest number of times that the player checks whether the screen is still before it presses a
-money key. After that the key is pressed anyway, and the desk refuses it like any other."""
+"""The largest number of times that the player checks whether the screen is still, before it presses
+a money key. After that it presses the key anyway; the desk then refuses the key as it would refuse
+a person's."""
 SLICE_SECONDS = 0.25
-"""Largest number of seconds before the player notices that the desk ended."""
+"""Longest single wait of the player, in seconds, so that it notices soon if the desk ended."""
 STOP = "ctrl+c"
 STOPS = f"{STOP} stops the tape"
 ENDS_TOUR = f"{STOP} ends the tour"
@@ -54,13 +55,10 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
-    """Makes the toolkit's timers follow ``clock``, which may run independently of the machine's
-    clock.
-
-    The toolkit's own sleep returns at once for less than half a millisecond. On a clock that runs
-    only while everybody waits, a timer with such a rest would never end, so the clock's sleep
-    replaces it.
-    """
+    """While the context is open, the toolkit's timers follow ``clock`` instead of the machine's
+    clock. The toolkit's own sleep does not wait at all for less than half a millisecond. On a clock
+    that moves only while everybody waits, a timer with so little time left would never end, so the
+    clock's own sleep is used."""
     timers: Any = timer
     machine, almost = _time.get_time, timers.sleep
     _time.get_time, timers.sleep = clock.monotonic, clock.sleep
@@ -71,7 +69,7 @@ def timers_of(clock: Clock) -> Iterator[None]:
 
 
 class TapeFailed(Exception):
-    """The tape cannot continue. ``screen`` is the text of the screen at that moment."""
+    """Raised if a tape cannot continue. ``screen`` is the text that was on the screen then."""
 
     def __init__(self, line: int, said: str, screen: str) -> None:
         super().__init__(f"Line {line} {said}")
@@ -79,14 +77,14 @@ class TapeFailed(Exception):
 
 
 class NeverCame(TapeFailed):
-    """A text that the tape waited for did not come in time."""
+    """Raised if a text for which the tape waited did not appear in time."""
 
     def __init__(self, line: int, text: str, patience: float, screen: str) -> None:
         super().__init__(line, f'waited {patience:g} s for "{text}", which never came.', screen)
 
 
 class _Over(Exception):
-    """The desk was left, or the user stopped the tape."""
+    """Raised to end the playing, because the desk was left or the user stopped the tape."""
 
 
 class Player:
@@ -128,9 +126,9 @@ class Player:
     # keys of the user, asked by the application
 
     def keeps(self, event: Key | Paste) -> bool:
-        """Returns True if a key or paste must not reach the desk. While the tape plays, this is so
-        for the keys of the user, unless the tape is played for a reader. The key ``ctrl+c`` of the
-        user stops the tape."""
+        """Returns True if a key or paste must be kept away from the desk. While a tape plays, this
+        is the case for everything that the user presses, unless the tape is played for a reader.
+        ``ctrl+c`` stops the tape."""
         if event in self._own:
             self._own.remove(event)
             return False
@@ -221,8 +219,8 @@ class Player:
         self._show(stage)
 
     def _give(self, stage: _Stage, line: int, event: Key) -> None:
-        """Posts a key as the terminal would. Raises TapeFailed if it would type into the field of a
-        pass phrase."""
+        """Sends a key to the application as the terminal would. Raises TapeFailed if the key would
+        be typed into the field of a pass phrase. ``line`` is the tape's line for that error."""
         if isinstance(stage.app.focused, PassphraseField) and event.is_printable:
             said = "would write into the field of a pass phrase, and no tape does."
             raise TapeFailed(line, said, stage.text)
@@ -231,7 +229,7 @@ class Player:
         stage.app.post_message(event)
 
     async def _settle(self, stage: _Stage) -> None:
-        """Waits until every key had its effect and the screen was drawn."""
+        """Waits until every key that the player pressed had its effect and the screen shows it."""
         await self._until(stage, lambda: not self._own and stage.app.keys.at_rest)
         await stage.rest(LOOK_SECONDS)
 
@@ -278,7 +276,8 @@ class _Stage(Struct):
     pilot: Pilot[Any]
     cast: Cast
     _read: tuple[int, str] = (-1, "")
-    """The text of the screen as last read, after the number of frames drawn until then."""
+    """The text of the screen, kept with the number of frames that had been drawn when it was
+    read."""
 
     @property
     def runs(self) -> bool:
@@ -289,8 +288,8 @@ class _Stage(Struct):
         return self.app.session.clock
 
     async def rest(self, seconds: float) -> None:
-        """Waits until the application handled its messages, and then ``seconds`` more. Does not
-        fail if the desk is left meanwhile."""
+        """Waits until the application has handled its messages, then ``seconds`` more. If the user
+        leaves the desk meanwhile, it returns without an error."""
         # A desk that is left meanwhile has no screen.
         with contextlib.suppress(ScreenStackError, WaitForScreenTimeout):
             await self.pilot.pause(seconds)

@@ -29,8 +29,8 @@ _ORDERS = re.compile(
     r"|\x1b.?|[\x00-\x08\x0b-\x1f\x7f-\x9f]",
     re.DOTALL,
 )
-"""Matches the control sequences of a terminal. Only the first group, which moves the cursor,
-colours or erases, is kept in a cast."""
+"""Matches the control sequences of a terminal. Those of the first group move the cursor, set
+colours or erase, and are kept in a cast; the others are left out."""
 _FONTS = re.compile(r"\s*@font-face \{[^}]*\}")
 OPENING = "\x1b[?25l\x1b[H\x1b[2J"
 """Clears the screen and hides the cursor; it begins every cast."""
@@ -66,8 +66,8 @@ def moments_text(moments: Iterable[Moment]) -> str:
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """Returns the texts of a document of :func:`moments_text` by their names. If a name comes
-    twice, the last text is returned."""
+    """Reads a document that :func:`moments_text` wrote. Returns the text of each moment by its
+    name; if a name occurs twice, the later text."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 

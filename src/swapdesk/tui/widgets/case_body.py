@@ -34,8 +34,8 @@ UNKNOWN_SIGN = SIGNS["unknown"]
 
 
 def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
-    """Returns the rows about an order: what it exchanges and how far it is. Unless ``brief``, rows
-    follow with its steps and the facts about it, such as where it pays."""
+    """Returns the rows about an order: what it exchanges and how far it is. If ``brief`` is False,
+    its steps and further facts follow, such as the address that it pays to."""
     glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
     mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
     state = [Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
@@ -70,8 +70,8 @@ def pair_line(sheet: CaseSheet) -> Line:
 
 
 def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list[Line]:
-    """Returns the rows of the diagnosis, of the reply under its label ``reply``, and of the facts
-    that both are based on."""
+    """Returns the rows of the diagnosis, then the reply to the customer with ``reply`` as its
+    label, then the facts on which both are based."""
     head = [Span("Diagnosis", "foreground", bold=True)]
     fact = [Span(sheet.rests_on, "muted")]
     rows: list[Line] = [spread(head, fact, width), []]
@@ -86,8 +86,8 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
 
 
 def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
-    """Shows on the money line where the money of the case is and who acts next. ``whose`` is a
-    prefix of both that names the source, as ``by the file,``."""
+    """Shows on the money line where the money of the case is and who acts next. ``whose`` is put in
+    front of both texts and names their source, as ``by the file,``."""
     acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
         place,
@@ -102,8 +102,8 @@ class CaseBody(VerticalScroll, can_focus=True):
     other. The keys of a list scroll it."""
 
     SCOPED_CSS = False
-    """False, because the style rules depend on the size class of the screen, and the screen is
-    outside this widget."""
+    """False, because the style rules of this widget depend on a class of the screen, which scoped
+    rules could not see."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_down", "down", show=False),
@@ -179,8 +179,8 @@ class TimeLine(Vertical):
 
     @property
     def moment(self) -> CaseMoment | None:
-        """The update under the cursor. If the cursor is on a request, the last update before that
-        request; None if there is no such update."""
+        """The update that the row under the cursor is about. For a request it is the last update
+        before the request; None if there was none."""
         record, key = self._record, self.table.cursor_key
         if record is None or key is None:
             return None
@@ -200,8 +200,8 @@ class TimeLine(Vertical):
 
     @property
     def standing(self) -> str:
-        """Time and number of the update that is shown, as in ``at 13:24:02, 2 of 5``; empty without
-        an update."""
+        """The time and the number of the update that is shown, as ``at 13:24:02, 2 of 5``. Empty if
+        no update is shown."""
         moment, record = self.moment, self._record
         if moment is None or record is None:
             return ""

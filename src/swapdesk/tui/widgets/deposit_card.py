@@ -41,10 +41,10 @@ class Payment(Struct, frozen=True):
 
 
 class DepositState(Struct, frozen=True):
-    """What a deposit card shows. ``head`` is the first sentence; ``right`` is the text at its right
-    end (when the order was created, or what was seen). ``payment`` is None unless the phase is
-    waiting, so that a hidden address is nowhere in the data. ``left_part`` is the share of the time
-    that is left, 0 to 1."""
+    """What a deposit card shows. ``head`` is its first sentence, and ``right`` the text at the
+    right end of that row. ``payment`` is None unless the order waits for its deposit, so that a
+    hidden address is nowhere in the data. ``left_part`` is the share of the time for the deposit
+    that is left, from 0 to 1."""
 
     phase: DepositPhase
     head: LineLike
@@ -106,8 +106,8 @@ def _head_lines(head: Line, right: Line, width: int) -> list[Line]:
 def _payment_lines(
     payment: Payment, keys: tuple[str, str, str], width: int, gap: list[Line]
 ) -> list[Line]:
-    """Returns the rows of a payment: the memo first if there is one, then the amount, then the
-    address, each with its copy key."""
+    """Returns the rows of a payment, each with the key that copies it: first the memo if there is
+    one, then the amount, then the address. ``gap`` are rows put between them."""
     memo_key, amount_key, address_key = keys
     # While a window is resized the card may have no room at all for a moment.
     room = max(LEAST, width - INDENT - LABEL - 8)

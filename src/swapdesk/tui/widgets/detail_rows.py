@@ -82,7 +82,7 @@ class DetailRows(LinesView, can_focus=True):
         self.facts: tuple[Fact, ...] = ()
         self._key = ""
         self._names: list[str] = []
-        """The name of the fact that each row belongs to."""
+        """For each row that is drawn, the name of the fact to which the row belongs."""
 
     @property
     def current(self) -> Fact | None:
@@ -145,7 +145,8 @@ class DetailRows(LinesView, can_focus=True):
 
 
 def label_width(facts: Sequence[Fact]) -> int:
-    """Returns the width in cells of the longest label and a gap of three cells."""
+    """Returns the column in which values begin: the width of the longest label, plus three
+    cells."""
     return max((cell_len(fact.label) for fact in facts), default=0) + 3
 
 

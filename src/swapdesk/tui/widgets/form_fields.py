@@ -32,8 +32,8 @@ _MARKS: Mapping[CheckLevel, tuple[str, str]] = {
 
 
 def check_lines(check: CheckLine, width: int) -> list[Line]:
-    """Returns the sentence of a check, with further rows indented below its first word. If the
-    value is valid, only the glyph is coloured."""
+    """Returns the rows of one check. Rows after the first are indented to begin below the first
+    word. For a valid value only the glyph is coloured, not the sentence."""
     glyph, hue = _MARKS[check.level]
     role = "muted" if check.level == "ok" else hue
     line: Line = [Span(f"{glyph} ", hue), Span(check.text, role)]
@@ -61,8 +61,9 @@ MEMO_LIMIT = 128
 
 
 class LabelledField(Vertical):
-    """A label, a :class:`TextField` (not drawn while it is disabled) and the results of checks. A
-    message of the field bubbles up through this widget with the field as its ``control``."""
+    """A label, a :class:`TextField` and the results of checking the field. A disabled field is not
+    drawn. Messages of the field also reach the parents of this widget, with the field as their
+    ``control``."""
 
     DEFAULT_CSS = """
     LabelledField { height: auto; }
@@ -103,8 +104,8 @@ class LabelledField(Vertical):
 
 
 def alike_lines(address: str, name: str, known: str) -> list[Line]:
-    """Returns a row for each of two similar addresses in full, with only the groups that differ in
-    bold."""
+    """Returns two rows, which show two similar addresses in full, one below the other. The groups
+    in which they differ are bold. ``name`` is the label of the address ``known``."""
     differing = differing_groups(address, known)
     size = max(len("this"), len(name)) + 2
     return [

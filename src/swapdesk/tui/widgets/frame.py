@@ -1,8 +1,9 @@
 """The widgets that frame every screen: header, notice, money line and keys.
 
-The header names the world (sandbox, live service or support file) and the page, and shows stream
-and budget. The money line says where the funds are and who acts next; it is never hidden and never
-scrolled. ``NoticeLog`` keeps notices for the request log.
+The header begins with the word SANDBOX, LIVE or FILE, which says whether the desk works with the
+sandbox, with the live service, or shows a support file. The name of the page, the state of the
+connection and the budget of calls follow. The money line says where the funds are and who acts
+next; it is never hidden and never scrolled. ``NoticeLog`` keeps notices for the request log.
 """
 
 from __future__ import annotations
@@ -45,12 +46,9 @@ stream."""
 
 
 class BudgetFigure(Struct, frozen=True):
-    """The calls that the keys of this screen spend: how many are left of the rate limit, from its
-    headers.
-
-    If the service sends no limit, ``limit`` is None and only ``used``, the desk's own count, is
-    shown.
-    """
+    """How many calls the keys of this screen may still spend. ``left`` and ``limit`` come from the
+    service's answers. If the service sends no limit, ``limit`` is None and ``used`` is shown
+    instead, which the desk counts itself."""
 
     name: str
     left: int = 0
@@ -69,7 +67,8 @@ class FrameState(Struct, frozen=True):
     stream: StreamState | None = None
     """How order updates arrive; None draws no badge."""
     age: float | None = None
-    """Seconds since the last message or answer; None draws no number."""
+    """Seconds since the last message of the stream or the last answer. If it is None, the badge has
+    no number."""
     budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
@@ -110,8 +109,9 @@ class Frame(StateView[FrameState]):
 
 
 def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
-    """Returns the header and the frame rule. Below 100 cells the account is left out and the budget
-    is short. The context is cut to the room that is left."""
+    """Returns two lines: the header and the frame rule below it. Below 100 cells of width the
+    account is left out and the budget is written short. The text after the page's name is shortened
+    to the room that is left."""
     role, _ = _WORLDS[state.world]
     head = Span(f" {state.world} ", f"{role}-word", bold=True)
     left: Line = [head, Span(" "), Span(state.name, "foreground", bold=True)]
@@ -196,7 +196,7 @@ class NoticeState(Struct, frozen=True):
     severity: str = "information"
     world: World = "SANDBOX"
     short: str = ""
-    """The sentence that replaces ``text`` if ``text`` would be cut."""
+    """A shorter sentence that is shown if ``text`` does not fit."""
 
 
 class NoticeRow(StateView[NoticeState]):
@@ -216,8 +216,8 @@ class NoticeRow(StateView[NoticeState]):
 
 
 def whole_sentences(line: Line, width: int) -> Line:
-    """Returns as many whole sentences as fit, then ``…``. If not even the first sentence fits,
-    returns the line cut."""
+    """Returns as many of the first sentences as fit into ``width``, followed by ``…``. If the first
+    sentence alone does not fit, it is shortened."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -236,7 +236,8 @@ def notice_line(state: NoticeState, *, brief: bool = False) -> Line:
 
 
 LEAST = 7
-"""Cells kept for the left half: enough for the word that names the place of the money."""
+"""Cells that the left half of the money line keeps at least: enough for a word that says where the
+money is."""
 
 
 class MoneyState(Struct, frozen=True):
@@ -268,8 +269,9 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Shows a notice in place of the left half, on screens without a notice row. An empty
-        ``notice`` removes it again. ``brief`` replaces a ``notice`` that would be cut."""
+        """Shows ``notice`` in place of the left half of the money line, on screens without a row
+        for notices. An empty ``notice`` shows the left half again. ``brief`` is shown if ``notice``
+        does not fit."""
         self._notice, self._brief = notice, brief
         self.redraw()
 
@@ -278,11 +280,10 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Returns both halves in full if they fit. Otherwise the left half becomes short first, then
-    the right half.
-
-    A ``brief`` notice names a key or an amount, so it is not cut; the right half is cut instead.
-    """
+    """Returns the money line with both halves in full if they fit. If not, the left half takes its
+    short form, and if that is not enough the right half too. A ``notice`` replaces the left half.
+    Its short form ``brief`` names a key or an amount, so it is never shortened; the right half is
+    shortened instead."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:
@@ -339,8 +340,8 @@ class KeyBar(LinesView):
     def __init__(
         self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
-        """``help_key`` is the help key in written form; it is empty in an overlay, where the help
-        does not open."""
+        """``hints`` are the footer entries. ``help_key`` is the key of the help as it is drawn. In
+        an overlay it is empty, because the help does not open there."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
@@ -356,11 +357,8 @@ class KeyBar(LinesView):
 
 
 def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
-    """Returns up to six keys with their words: at most five below 100 cells of screen, four below
-    80, fewer if they do not fit.
-
-    ``width`` is the width of the content in cells, four less than the screen.
-    """
+    """Returns the row of keys: up to six entries, up to five on screens below 100 cells and four
+    below 80, or as many as fit. ``width`` is that of the row, four cells less than the screen's."""
     most = 6 if width >= 96 else 5 if width >= 76 else 4
     right: Line = []
     if help_key:

@@ -12,8 +12,8 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy. A share
-    above 0 shows at least one heavy cell."""
+    """Returns a bar of ``cells`` cells. The part of it given by ``part`` (0 to 1) is drawn heavy.
+    Only 0 has no heavy cell, and only 1 has no light cell."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:
@@ -54,8 +54,8 @@ BOLD_BELOW = 60
 
 
 def countdown_spans(left: float, total: float = 0, bar: int = 0) -> Line:
-    """Returns the time ``left`` of ``total``, both in seconds. ``bar`` is the width in cells of a
-    bar before the number, 0 for none."""
+    """Returns a countdown of the seconds ``left``. If ``bar`` is not 0, a bar of that many cells
+    before it shows which part of ``total`` seconds is left."""
     text = countdown(left)
     if text == EXPIRED:
         return [Span(EXPIRED, "muted")]

@@ -31,8 +31,8 @@ TWO_FROM = 92
 
 
 class HelpGroup(Struct, frozen=True):
-    """Keys under a title: ``This screen``, ``Everywhere``, or the widget that has the focus.
-    ``more`` is the command that prints more about the screen."""
+    """The keys listed under one title: those of this screen, of every screen, or of the widget with
+    the focus. ``more`` is a command that prints more about the screen, empty for none."""
 
     title: str
     rows: Sequence[tuple[str, str]]
@@ -52,8 +52,8 @@ class HelpOverlay(ReadingOverlay):
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
-    """Returns the rows of the help. From 92 cells on, the groups are in two columns, otherwise
-    below one another."""
+    """Returns the rows of the help. From 92 cells of width on there are two columns, with the keys
+    of every screen at the right; on narrower screens all groups are below one another."""
     shown = [group for group in groups if group.rows]
     if width < TWO_FROM or len(shown) < 2:
         rows: list[Line] = []
@@ -97,8 +97,8 @@ _ACTS = {
 
 
 def widget_help(widget: Widget | None) -> HelpGroup:
-    """Returns the keys of a widget, one row per act with all its keys; without rows if the widget
-    has no keys of its own."""
+    """Returns the keys of a widget, one row for each act, even if several keys do it. The group has
+    no rows if the widget has no keys of its own."""
     rows: dict[str, tuple[list[str], list[str]]] = {}
     if isinstance(widget, TextField):
         for key, act in EDITING.items():
@@ -112,8 +112,8 @@ def widget_help(widget: Widget | None) -> HelpGroup:
 
 
 def _own_bindings(widget: Widget | None) -> Iterator[tuple[str, Binding]]:
-    """Yields the keys that the desk's own widget classes bind. Bindings inherited from the toolkit
-    are not shown in the help."""
+    """Yields key and binding for the keys that the desk's own classes give to this widget. Bindings
+    of the toolkit's classes are left out, because the help does not show them."""
     for kind in type(widget).__mro__ if widget is not None else ():
         if kind.__module__.startswith("swapdesk."):
             for binding in Binding.make_bindings(kind.__dict__.get("BINDINGS", ())):
@@ -132,8 +132,9 @@ def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[tuple[str, str]]
 
 
 class PaletteEntry(Struct, frozen=True):
-    """A command in the palette. ``key`` is the result if it is chosen, ``text`` and ``help`` are
-    searched, ``shown_key`` is drawn."""
+    """A command in the palette. ``text`` and ``help`` are searched for what the user types.
+    ``shown_key`` is drawn beside the text. ``key`` is what the palette returns if the entry is
+    chosen."""
 
     key: str
     text: str
@@ -201,8 +202,9 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Returns the entries that match ``query``, best first: at the beginning of the text, at the
-    beginning of a word, inside the text, inside the help."""
+    """Returns the entries that match ``query``, in the order of how well they match: ``query``
+    begins the text, begins a word of the text, is inside the text, or is inside the help. An empty
+    ``query`` matches all."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

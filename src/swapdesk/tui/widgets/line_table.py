@@ -65,7 +65,8 @@ class KeyedRows:
         return self._at[key]
 
     def selectable_at(self, key: str) -> int | None:
-        """Returns the position of a row, or None if the cursor cannot be on it."""
+        """Returns the position of the row ``key``. None if there is no such row or the cursor
+        cannot be on it."""
         at = self._at.get(key)
         return at if at is not None and self.all[at].selectable else None
 
@@ -81,21 +82,23 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replaces the row of the same key. If the cursor was on it and it is not selectable any
-        more, the cursor moves to a row nearby."""
+        """Replaces the row that has the same key. If the cursor is on it and the new row is not
+        selectable, the cursor moves to a selectable row nearby."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:
             self.cursor = self._near(at)
 
     def away(self, steps: int) -> int:
-        """Returns the position of a selectable row about ``steps`` rows from the cursor: the next
-        one in that direction, otherwise the next one back; -1 if there is none."""
+        """Returns the position of the row to which the cursor moves by ``steps`` rows. If that row
+        is not selectable, the next one in the same direction is taken, or else the next one back;
+        -1 if no row is selectable."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """Returns the position of the first row to show. It is the cursor's row, or the group label
-        above it if ``room`` rows are enough for both."""
+        """Returns the position of the first row to show if the view has to move up to the cursor.
+        It is the label right above the cursor's row if there is one and both fit into ``room``
+        rows, otherwise the cursor's row."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -119,7 +122,8 @@ class KeyedRows:
 
 
 Change = tuple[int, TableRow | None, TableRow | None]
-"""Position of a row, the row before the change, and the row now."""
+"""One change of the table: the position, the former row there and the new row (None if there is
+none)."""
 
 _END = 10**9
 
@@ -153,7 +157,7 @@ class LineTable(ScrollView, can_focus=True):
     ]
 
     below: var[int] = var(0)
-    """Number of rows below the visible ones."""
+    """How many rows follow below the visible part of the table."""
 
     class Highlighted(RowMessage):
         """The message that the cursor moved to another row."""
@@ -177,7 +181,8 @@ class LineTable(ScrollView, can_focus=True):
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
         self._drawing: tuple[Style, TableView] | None = None
-        """Style and view that all lines of one rendering share; None between renderings."""
+        """The style and the view in use while lines are being drawn, computed once for all of them;
+        None at other times."""
 
     # what stands in the table
 
@@ -215,12 +220,10 @@ class LineTable(ScrollView, can_focus=True):
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
-        """Replaces all rows. The cursor stays on the row of its key; visible rows that differ are
-        repainted.
-
-        ``measured`` is a layout of the same columns that has already measured the rows. Raises
-        ValueError if two rows have the same key.
-        """
+        """Replaces all rows. The cursor stays on the row with its key, and only visible rows that
+        differ are painted again. ``measured`` is a layout of the same columns that already measured
+        the new rows; without it they are measured here. Raises ValueError if two rows have the same
+        key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
         width = self.size.width - 2 * MARGIN
@@ -328,8 +331,8 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def _shows_cursor(self) -> bool:
-        """True if the cursor is drawn. A table that cannot take the focus, because a field controls
-        it, always shows its cursor."""
+        """True if the cursor is drawn: if the table has the focus, if no widget has it, or if the
+        table cannot get it because a field moves its cursor."""
         return self.has_focus or not self.can_focus or self.screen.focused is None
 
     @on(events.Focus)
@@ -338,8 +341,8 @@ class LineTable(ScrollView, can_focus=True):
         self._refresh_row(self._rows.cursor)
 
     def _line_beside(self, y: int, view: TableView) -> Line:
-        """Returns a line that is not a row: a head, the rule below it, or the sentence of an empty
-        table."""
+        """Returns a line that is not a row of the table: the heads, the rule below them, or the
+        sentence shown while there are no rows."""
         if y < view.head:
             return rule(view.row_width) if y else self._layout.head(view.row_width)
         sentence = [] if self.rows else wrapped(self._empty, view.row_width)
@@ -347,15 +350,15 @@ class LineTable(ScrollView, can_focus=True):
         return fill(sentence[below], view.row_width) if below < len(sentence) else []
 
     def _measure(self, rows: Iterable[TableRow | None]) -> bool:
-        """Widens the columns to fit these rows; returns True if one became wider."""
+        """Makes the columns wide enough for these rows. Returns True if a column became wider."""
         grown = False
         for row in rows:
             grown = (row is not None and self._layout.measure(row)) or grown
         return grown
 
     def _seen(self, at: int) -> TableRow:
-        """Returns a row with its cells. If the row is still a :class:`Sketch`, it is drawn
-        first."""
+        """Returns the row at position ``at`` with its cells. A row that is only a :class:`Sketch`
+        so far is drawn first, and columns become wider if it needs that."""
         row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()
@@ -365,7 +368,8 @@ class LineTable(ScrollView, can_focus=True):
         return row
 
     def _catch_up(self) -> None:
-        """Draws rows that came into view, so that the columns fit them before they are painted."""
+        """Draws the rows that came into view. This is done before painting, because the columns
+        have to be wide enough for them."""
         view = self.view
         for at in range(view.top, min(view.top + view.room, len(self.rows))):
             self._seen(at)

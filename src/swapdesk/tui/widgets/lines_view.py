@@ -56,7 +56,7 @@ class LinesView(Widget):
 
     @property
     def laid_out(self) -> bool:
-        """True if the widget's size fits the rows that it draws."""
+        """True if the present size of the widget is the one for which its rows were made."""
         return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
@@ -101,11 +101,9 @@ class LinesView(Widget):
 
 
 def lay_out_again(widget: Widget) -> None:
-    """Requests a layout because the height of the widget changed.
-
-    Textual 8.2.8 merges requests while a layout is pending and would keep a height from in between,
-    so the widget's cached sizes are cleared first.
-    """
+    """Requests a new layout because the height of ``widget`` changed. Textual 8.2.8 combines
+    requests while a layout is pending and could then keep an outdated height, so the widget's
+    cached sizes are deleted first."""
     widget._box_model_cache.clear()
     widget.refresh(layout=True)
 
@@ -131,7 +129,8 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
-    """Returns character, role and weight of each cell; None if a combining mark shares a cell."""
+    """Returns the character, the role and the weight of each cell of a line. None if the line has a
+    combining mark, which has no cell of its own."""
     cells: list[tuple[str, str, bool]] = []
     for span in line:
         for char in span.text:
@@ -215,9 +214,9 @@ class TextRows(StateView[Sequence[LineLike]]):
 
 
 class HeadLine(LinesView):
-    """A row with a left part and a right part. Of several right parts, given longest first, the
-    first one that leaves the left part whole is shown. If none does, the last right part is shown
-    and the left part is cut."""
+    """A row with a left and a right part. Several right parts can be given, from long to short; the
+    first that leaves room for the whole left part is shown. If none does, the shortest is shown and
+    the left part is shortened."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }

@@ -1,9 +1,10 @@
 """The table that compares what is signed with what was confirmed, and the list of payments of a
 signature.
 
-Its columns are the field, the signed value, a mark, and the promised value (from the quote, the
-order, the chain or a bound of the desk). Addresses are never cut: if both values do not fit in one
-row, the promised one is put below. Payments are numbered from 1.
+The columns of the table are the name of the field, the value that is signed, a mark, and the value
+that is expected there. The expected value comes from the quote, the order, the chain or a limit of
+the desk. Addresses are never shortened: if both values do not fit into one row, the expected one is
+put below. Payments are numbered from 1.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Places(Struct, frozen=True):
     promised: int
 
     def address(self, width: int, amount: int) -> int:
-        """Returns the cells that are left for the address."""
+        """Returns how many cells are left for the address in a row of ``width`` cells with an
+        amount of ``amount`` cells."""
         return width - self.number - 2 * self.gap - amount - self.mark - self.promised
 
 
@@ -69,8 +71,8 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
 
 
 def _shortened(promised: str, room: int) -> str:
-    """Returns the name of an order, shortened if it does not fit in ``room`` cells: ``order
-    b7o4FU``, or ``b7o4FU`` alone."""
+    """Returns the name of an order in the longest form that fits into ``room`` cells: whole, as
+    ``order b7o4FU``, or as ``b7o4FU``."""
     if len(promised) <= room:
         return promised
     word, _, service_id = promised.partition(" ")
@@ -91,11 +93,11 @@ LONGEST_ADDRESS = 54
 LEAST_LABEL, MOST_LABEL, NARROW_LABEL = 11, 16, 12
 ROOMY = 110
 LEAST_BESIDE = 23
-"""Least width in cells of the promised value beside the signed one. With less room the promised
-value is put below."""
+"""Cells that the expected value needs beside the signed one. With less room it is put below the
+signed value."""
 AGAINST = "Held against"
-"""Head of the column of promised values, which come from the quote or the order, the chain, or a
-bound of the desk."""
+"""The head of the column with the expected values. They come from the quote or the order, the
+chain, or a limit of the desk."""
 STRONG = ("You sell", "You get")
 
 
@@ -124,7 +126,8 @@ def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
 
 
 def _columns(rows: Sequence[ReviewLine], width: int) -> tuple[int, int, int]:
-    """Returns the widths in cells of the label, of the signed value and of the promised value."""
+    """Returns three widths in cells: of the label, of the signed value, and of the expected
+    value."""
     label = max([len(row.field) for row in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP

@@ -82,8 +82,8 @@ _MARKS = {
 
 
 def order_columns(wide: bool) -> list[Column]:
-    """Returns the columns of the table. With ``wide``, for a screen of 120 cells and more, one says
-    who acts next and times are long."""
+    """Returns the columns of the table. ``wide`` is for screens from 120 cells on: a column is
+    added that says who acts next, and times are written longer."""
     columns = [
         Column("mark", "", 1),
         Column("id", "Order", 6, gap=1),
@@ -133,7 +133,8 @@ def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row
 
 
 def row_at(row: Row, summary: OrderStatus, time: Elapsed, *, wide: bool) -> Row:
-    """Returns the row with another time. ``summary`` is the status that the row was made from."""
+    """Returns ``row`` with another time and all other cells unchanged. ``summary`` is the state of
+    the order from which the row was made."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
 
@@ -142,7 +143,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the role of cells without a colour of their own: brighter if you act next."""
+    """Returns the role for cells that have no colour of their own. They are brighter if the user
+    has to act next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -161,8 +163,8 @@ def stage_mark(level: str) -> StageMark:
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """Returns the pair, as in ``0.5 BTC → 14.524108 ETH``. For an order without a payout, the
-    second amount is the promised or the returned one."""
+    """Returns what is swapped, as ``0.5 BTC → 14.524108 ETH``. Until the order has paid out, the
+    second amount is the one promised; if the money came back, it is the amount returned."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
@@ -184,8 +186,9 @@ def empty_line(sentence: str, key: str, verb: str) -> Line:
 PAST_COMES = "older ones are being read"
 UNREADABLE = "Cannot be read"
 STEP, FILTERED_STEP = 100, 25
-"""Rows that are laid out before other tasks run, which takes a few milliseconds. With a filter
-there are fewer, because a filter reads every field of an order."""
+"""How many orders are laid out before other tasks may run; this takes a few milliseconds. The
+second number is for a list with a filter and is lower, because a filter reads every field of an
+order."""
 
 
 class Shown(Struct, frozen=True):
@@ -203,11 +206,9 @@ class Shown(Struct, frozen=True):
 
 
 class Drawn(Struct):
-    """An order with its row and its group.
-
-    The row is a :class:`Sketch` until it comes into view. ``summary`` is the status that the row
-    was made from; only the ``time`` in the row may be newer.
-    """
+    """An order in the table with its group and its row. The row is a :class:`Sketch` until it comes
+    into view. ``summary`` is the state of the order when the row was made; only the cell of the
+    time may have been renewed since then."""
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -266,9 +267,8 @@ class OrderList(LineTable):
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Redraws changed orders in their places; orders out of view are drawn when they come into
-        view. Returns False if an order is new or changed its group, or if ``skipped`` changed: the
-        caller must then fill the table again."""
+        """Redraws these orders in their places. Returns False if an order is new or changed its
+        group, or if the number ``skipped`` changed. The caller must then fill the table again."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
@@ -317,8 +317,8 @@ class OrderList(LineTable):
         self._set(kept, shown, measured)
 
     def relabel(self, stale: str) -> None:
-        """Shows ``stale`` beside the label of the open orders, for as long as no stream reports
-        their changes."""
+        """Sets the text beside the label of the open orders. It says how old the data is while no
+        stream reports changes; empty if the data is fresh."""
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)
@@ -342,8 +342,8 @@ class OrderList(LineTable):
         return self._current(drawn, self._now())
 
     def _current(self, drawn: Drawn, now: datetime) -> Row:
-        """Returns the row as of ``now``. If only the time changed, only the cell of the time is
-        made again."""
+        """Returns the row of an order as of ``now``. If only its time changed, only the cell of the
+        time is made again."""
         time = time_at(drawn.summary, drawn.tracked, now) if drawn.summary is not None else None
         if drawn.summary is None or time is None or not isinstance(drawn.row, Row):
             drawn.summary = order_status(drawn.tracked, now)
@@ -416,8 +416,9 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """Returns the rows about an order for the panel beside the table on a wide screen. ``fact`` is
-    shown below the id; ``facts`` are those of the order's page."""
+    """Returns the rows about an order for the panel at the right of the table on a wide screen.
+    ``fact`` is a text shown below the id. ``facts`` are the same facts that the page of the order
+    shows; each has its label above its value."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):
@@ -487,8 +488,8 @@ def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[
 
 
 def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
-    """Returns the memo that the payout is sent with, labelled with the chain's word for memos. Says
-    so if the user chose to send none; otherwise empty."""
+    """Returns the memo that goes with the payout, labelled with the chain's own word. If the user
+    chose to send no memo, a row says so. Otherwise empty."""
     kind = order.out_token.chain_data.kind if order.out_token is not None else None
     if kind is None:
         kind = intent.token_out.kind if intent is not None else ""

@@ -113,8 +113,8 @@ class ReadingOverlay(Overlay[None]):
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
-    """Returns the label, the value, and how to select it. The value is in full rows from the left
-    edge on, so that a selection contains nothing else."""
+    """Returns the label, the value in full, and how to select it. The rows of the value begin at
+    the left edge and have nothing else in them, so that a selection contains only the value."""
     rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
     rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
     how = (
@@ -159,11 +159,9 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 class Question(Struct, frozen=True):
     """A question that is answered by typing a phrase. ``what`` are sentences about what will
-    happen, ``phrase`` is the text to type, ``verb`` is the word for ``enter``.
-
-    If the phrase must not be shown, ``asked`` is shown instead of it, and ``wrong`` is the answer
-    to any other text. With ``folds`` upper and lower case are the same.
-    """
+    happen, ``phrase`` is the text to type, and ``verb`` is the word beside ``enter``. If ``asked``
+    is given, it is shown instead of the phrase. ``wrong`` is the sentence shown after a wrong
+    answer. With ``folds`` upper and lower case count as the same."""
 
     title: str
     what: Sequence[str]
@@ -207,8 +205,9 @@ class TypedConfirm(Overlay[bool]):
 
 
 def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
-    """Returns the rows above the field: the question, what to type, and ``said``, the message about
-    the typed text."""
+    """Returns the rows above the field: the question, what has to be typed, and the message
+    ``said`` about the text typed so far. The row of the message is kept free while there is none,
+    so that the field does not move."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

@@ -60,8 +60,8 @@ def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
 
 
 def code_rows(text: str) -> list[str]:
-    """Returns the rows of the code in half blocks, to be drawn in black on white; a full block is
-    two dark modules."""
+    """Returns the rows of the code as characters, to be drawn in black on white. A character holds
+    two modules, one above the other; a full block is two dark ones."""
     modules = modules_of(text)
     blank = (False,) * len(modules)
     rows = []
@@ -97,7 +97,8 @@ class QrCode(Widget):
 
     @property
     def halves(self) -> bool:
-        """True if half blocks are drawn; in plain ASCII modules are background colours instead."""
+        """True if one cell shows two modules, as half blocks. In plain ASCII there are no half
+        blocks, so a module is drawn as a coloured background."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
     def fits(self, text: str, room: Size) -> bool:
@@ -112,8 +113,8 @@ class QrCode(Widget):
         return self._cells(self.text)[1]
 
     def _cells(self, text: str) -> tuple[int, int]:
-        """Returns width and height of the code in cells; 0 if there is no text or the text is too
-        long."""
+        """Returns the width and the height of the code in cells. Both are 0 if the text is empty or
+        too long for a code."""
         try:
             return code_size(text, halves=self.halves) if text else (0, 0)
         except CodeTooLong:
@@ -141,12 +142,13 @@ CARD = 78
 """Width in cells of the card beside the code: an address in one row, with label and margins."""
 LEAST = Size(120, 36)
 AROUND = Size(4, 11)
-"""Cells and rows of the screen that neither the card nor the code takes."""
+"""Columns and rows of the screen that are neither card nor code, such as margins, header and
+keys."""
 
 
 class CodePanel(Vertical):
-    """A panel that shows the first code that fits, with a caption and lines below. It is hidden if
-    no code fits or the screen is small."""
+    """A panel that shows a code with a caption above and lines below. Of several codes it shows the
+    first that fits. It is hidden if none fits or the screen is small."""
 
     DEFAULT_CSS = """
     CodePanel { display: none; height: 100%; width: auto; padding: 1 0 0 0; }
@@ -171,8 +173,8 @@ class CodePanel(Vertical):
         return self._code.text if self.display else ""
 
     def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
-        """Shows the first code that fits. ``codes`` are given with the most content first, each as
-        text, caption above, and lines below. ``screen`` is the size of the terminal."""
+        """Shows the first of ``codes`` that fits. Each is a text, a caption and the lines below,
+        and the one that holds most comes first. ``screen`` is the size of the terminal."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
         fitting = next((code for code in codes if large and self._code.fits(code[0], room)), None)

@@ -66,8 +66,8 @@ WIDEST_PERCENT = 8
 
 
 def compared_symbol(wish: QuoteRequest) -> str:
-    """Returns the symbol of the token in which routes are compared: the received one, or the sent
-    one if the amount to receive is fixed."""
+    """Returns the symbol of the token by whose amounts the routes are compared: the token bought,
+    or the token sold if the user gave the amount to receive."""
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
@@ -76,9 +76,8 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Returns the width in cells of the column of notes. It is wider than usual for the note
-    ``approve``, which is never cut, and for a route that lacks a note of nearly all other
-    routes."""
+    """Returns the width in cells of the column of notes. It is wider than usual if a row has the
+    note ``approve``, which is never shortened, or lacks a note that nearly all other rows have."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -124,9 +123,9 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of an answer. ``former`` is the place before the last refresh by quote id;
-    such a place is shown as a note. ``width`` is the width of a row in cells, at which reasons are
-    wrapped."""
+    """Returns the rows of an answer. ``width`` is the width of a row in cells, at which reasons are
+    wrapped. ``former`` has the place that each quote had before the last refresh, by quote id; it
+    is shown as a note."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
@@ -225,8 +224,8 @@ def _row(
 
 
 def _figure(row: RankedQuote, figure: Decimal) -> str:
-    """Returns an amount as text. An amount to send is rounded up, an amount to receive is rounded
-    down."""
+    """Returns an amount as text. An amount that the user sends is rounded up and one that the user
+    gets is rounded down, so that the text never promises too much."""
     return table_amount(figure, "pay" if row.reverse else "receive")
 
 
@@ -276,9 +275,9 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Returns a line for each note of these rows that explains it. For a note on nearly every row,
-    the line also says on how many. If ``all_of_them`` is False, only notes on nearly every row are
-    explained."""
+    """Returns one line for each note in these rows, which says what the note means. A note on
+    nearly every row is listed with the number of rows. If ``all_of_them`` is False, only such notes
+    are listed."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []

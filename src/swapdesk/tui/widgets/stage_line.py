@@ -76,7 +76,8 @@ def stage_spans(state: StageState) -> Line:
 
 
 def track_spans(state: StageState, gaps: list[int]) -> Line:
-    """Returns a dot for each stage, with the given numbers of cells between the dots."""
+    """Returns one dot for each stage with lines between them. ``gaps`` are the lengths of these
+    lines in cells."""
     past = "status-done"
     line: Line = []
     for stage in range(state.of):
@@ -132,8 +133,8 @@ _MARKS = {
 
 
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """Returns one leg of an order: its label with ``fact`` at the end, then one row per step. If
-    nobody saw when a step happened, its time is ``—``."""
+    """Returns one part of the way of an order: a label with ``fact`` at its right end, then one row
+    for each step. A step for which no time is known has ``—``."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 

@@ -72,8 +72,8 @@ class Row(Struct):
 
 
 class Section(Struct):
-    """A label inside the table, as in ``Open ───── 5``. ``stale`` is the same as in
-    ``SectionLabel``."""
+    """A label between the rows of a table, as ``Open ───── 5``. ``stale`` says how old the data is,
+    as ``41s old``; empty if it is fresh."""
 
     key: str
     label: str
@@ -92,8 +92,8 @@ class Prose(Struct):
 
 
 Needs = tuple[tuple[str, int, int], ...]
-"""For each point column: its key, the cells that a row needs before the decimal point, and the
-cells from the point on."""
+"""What the numbers of a row need, for each column that aligns them on the decimal point: the key of
+the column, the cells before the point, and the cells from the point on."""
 
 
 class Sketch(Struct):
@@ -128,17 +128,18 @@ class TableLayout:
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
         self._points = {column.key: (0, 0) for column in columns if column.align == "point"}
-        """By key of a point column, the cells needed before the decimal point and from the point
-        on."""
+        """For each column that aligns numbers on the decimal point: the most cells needed before
+        the point, and from the point on."""
         self._width = -1
         self._placed: list[tuple[Column, int]] = []
         self._placed_for: list[int] = []
-        """The width that the places were made for, and the cells from the decimal point on in each
-        point column."""
+        """What the present places of the columns were computed for: the width of the table, then
+        for each column aligned on the decimal point its cells from the point on."""
         self._laid: dict[str, Laid] = {}
 
     def measure(self, row: TableRow) -> bool:
-        """Widens the point columns to fit this row; returns True if one became wider."""
+        """Makes the columns of numbers wide enough for this row. Returns True if a column became
+        wider."""
         needs: Needs = ()
         if isinstance(row, Sketch):
             needs = row.needs
@@ -202,8 +203,8 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """Returns everything that determines the place of a cell: the columns with their widths,
-        and the cells from the decimal point on."""
+        """Returns everything on which the place of a cell depends: the columns with their widths,
+        and the numbers of :attr:`_placed_for`."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:
@@ -237,8 +238,9 @@ class TableLayout:
         return line
 
     def _pieces(self, row: Row, width: int, former: Laid | None) -> list[Line]:
-        """Returns the row's parts by column, each with the gap before it; a tail is the last part.
-        Cells equal to those of the ``former`` row are not laid out again."""
+        """Returns the parts of a row, one for each column, with the gap before it. A tail, which
+        covers several columns, is the last part. Cells that are the same in the ``former`` row are
+        reused."""
         same: dict[str, Line] = {}
         if former is not None and isinstance(former.row, Row) and former.row.role == row.role:
             before = {} if former.row.tail else former.row.cells
@@ -296,7 +298,8 @@ class TableLayout:
 
 
 def _number(column: Column, text: str) -> tuple[str, str]:
-    """Returns the number of a cell, and the symbol after it if the column has a unit."""
+    """Splits the text of a cell into the number and the symbol after it. The symbol is empty if the
+    column has none."""
     if not column.unit or " " not in text:
         return text, ""
     number, _, unit = text.rpartition(" ")
@@ -334,7 +337,8 @@ class TableView(NamedTuple):
         return 0 <= at - self.top < self.room
 
     def cells(self, at: int, start: int, end: int) -> Region:
-        """Returns the region of cells ``start`` to ``end`` of a row, counted after the margin."""
+        """Returns the screen region of the cells from ``start`` to ``end`` in the row at position
+        ``at``. Cells are counted from the end of the left margin."""
         return Region(MARGIN + start, at - self.top + self.head, end - start, 1)
 
     def row(self, at: int) -> Region:

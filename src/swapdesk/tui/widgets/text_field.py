@@ -72,12 +72,9 @@ class Edit(Struct, frozen=True):
 
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
-    """Returns the text that a paste inserts, and a sentence about what was changed. Dropping blanks
-    at both edges is not mentioned.
-
-    Line ends inside become spaces (in a grouped field they are dropped). Invisible characters are
-    dropped.
-    """
+    """Returns two texts: what a paste inserts, and a sentence about what was changed in it, empty
+    if there is nothing to say. Blanks at both ends are dropped without mention. Line ends become
+    spaces, or are dropped if ``grouped`` is True. Invisible characters are dropped."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
@@ -116,7 +113,7 @@ EDITING = {
 
 @dataclass
 class FieldMessage(Message):
-    """A message about ``field``. ``value`` is the field's value, or a sentence."""
+    """A message about ``field``. ``value`` is the value of the field, or a sentence about it."""
 
     field: TextField
     value: str
@@ -127,12 +124,10 @@ class FieldMessage(Message):
 
 
 class TextField(LinesView, can_focus=True):
-    """A field of one row. ``grouped`` is for addresses and hashes, ``secret`` draws dots, ``tall``
-    takes three rows.
-
-    ``leaves`` gets a key by Textual's name and returns True if an empty or resting field leaves the
-    key to the screen.
-    """
+    """A field of one row. ``grouped`` draws groups of four, for addresses and hashes; ``secret``
+    draws dots; ``tall`` takes three rows. While the field is empty or rests, ``leaves`` is called
+    with each key (Textual's name) and returns True if the screen gets the key instead of the
+    field."""
 
     DEFAULT_CSS = """
     TextField {
@@ -189,7 +184,7 @@ class TextField(LinesView, can_focus=True):
         self._take(Edit(value, len(value)))
 
     def rest(self) -> None:
-        """Makes the field leave keys to the screen, like an empty field, until the value is
+        """Makes the field pass keys on to the screen, as an empty field does, until its value is
         edited."""
         self._rests = True
 
@@ -225,8 +220,8 @@ class TextField(LinesView, can_focus=True):
         return spread([*prompt, *self._window(text, space)], hint, room + width_of(prompt))
 
     def _window(self, text: str, space: int) -> Line:
-        """Returns the part of the text around the cursor that fits, with a mark where the text is
-        cut."""
+        """Returns the part of ``text`` around the cursor that fits into ``space`` cells. A mark
+        shows on which side text is left out."""
         start = 0
         while start < self.cursor and cell_len(text[start : self.cursor]) + 2 > space:
             start += 1
@@ -290,8 +285,8 @@ class TextField(LinesView, can_focus=True):
         return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handles editing keys here, because a binding would act only after characters that were
-        typed later."""
+        """Handles the editing keys directly. As bindings they would take effect too late, after
+        characters that were typed after them."""
         act = EDITING.get(event.key)
         if act is not None or event.key == "enter":
             event.stop()

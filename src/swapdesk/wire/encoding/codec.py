@@ -76,8 +76,8 @@ def _shown(value: Any) -> str:
 
 
 def sentence(detail: ErrorDetails) -> str:
-    """Returns why one value is refused. The text quotes a bound in plain digits, but never the
-    value."""
+    """Returns a sentence that says why a value was refused. The sentence may state the allowed
+    bound, in plain digits, but never the refused value."""
     template = _SENTENCES.get(detail["type"])
     if template is not None:
         context = {name: _shown(value) for name, value in detail.get("ctx", {}).items()}
@@ -154,8 +154,8 @@ def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> list[tuple[str, s
 
 
 def _lean(value: BaseModel, shared: frozenset[str]) -> str:
-    """Returns the JSON of a model without its ``shared`` fields. The result is that of
-    ``model_dump`` and :func:`_write`, without building a dictionary."""
+    """Returns the JSON of a model without the fields named in ``shared``. The result equals that of
+    ``model_dump`` followed by :func:`_write`, but no dictionary is built."""
     fields, out = value.__dict__, []
     for name, written, nullable in _plan_of(type(value), shared):
         item = fields[name]
@@ -167,8 +167,9 @@ def _lean(value: BaseModel, shared: frozenset[str]) -> str:
 
 
 def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
-    """Returns the JSON of a whole model from ``lean``, its JSON without the ``shared`` fields. The
-    texts of these fields are remembered and appended last."""
+    """Returns the JSON of a whole model. ``lean`` is the JSON of the same model without the
+    ``shared`` fields. The shared fields are appended at its end; their texts are remembered for
+    later calls."""
     parts = [lean[1:-1]] if len(lean) > 2 else []
     for name in sorted(shared):
         part = getattr(value, name)
@@ -180,7 +181,8 @@ def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
 
 
 def encode_twice(value: BaseModel) -> tuple[str, str]:
-    """Returns two JSON texts of a model: without its shared models, and whole."""
+    """Returns two JSON texts of a model: first the text without the fields named in its ``SHARED``,
+    then the text of the whole model."""
     shared: frozenset[str] = getattr(value, "SHARED", frozenset())
     lean = _lean(value, shared)
     whole = _with_shared(value, shared, lean)
@@ -192,8 +194,8 @@ def _writable(text: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Returns the text as UTF-8. Half of a surrogate pair becomes its escape, which is the same
-    JSON value."""
+    """Returns the text as UTF-8. UTF-8 cannot express half of a surrogate pair, so such a half is
+    written as a backslash escape, which means the same in JSON."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -324,10 +326,9 @@ def _is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
-    """Raises CodecError for a document that is nested too deep. Call it before a recursive reader.
-
-    If a library has raised Python's recursion limit, such a document would crash the process.
-    """
+    """Raises CodecError if a document is nested deeper than ``max_depth``. Call this function
+    before a recursive parser reads the document: in a process where a library has raised Python's
+    recursion limit, a deeply nested document would crash the parser."""
     if data.count(b"[") + data.count(b"{") > max_depth and _is_deeper(data, max_depth):
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
 
@@ -346,14 +347,15 @@ def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
 
 
 def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
-    """Returns the text of a document, with numbers in place of the parts that repeat
-    (``parse_cache``). Equal texts mean equal documents. Raises ValueError if a part is not JSON."""
+    """Returns the text of a JSON document in which each repeated part, such as a token, is replaced
+    by a number (see ``parse_cache``). If two results are equal, the documents are equal. Raises
+    ValueError if a part is not JSON."""
     return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
 
 
 def part_of(number: str) -> str | None:
-    """Returns the part that a number in the result of :func:`shortened` stands for; None for any
-    other number."""
+    """Returns the text of the part that was replaced by this number in a result of
+    :func:`shortened`; None if the number does not stand for a part."""
     return PARTS.text(number)
 
 

@@ -1,5 +1,6 @@
-"""Names and forms in which the public service differs from the contract. A client reads both. The
-service writes the contract's, or the public service's if it is configured to (contract 1.22)."""
+"""Field names and value forms in which the service that the vendor runs (the "public service")
+differs from the contract. A client reads both. A service writes those of the contract, unless it is
+configured to write those of the public service (contract 1.22)."""
 
 from __future__ import annotations
 
@@ -22,13 +23,15 @@ VENDOR_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "actionRequired": ("ffSetEmergency",),
     }
 )
-"""The contract's name of a field, and the other names under which it is read, best first."""
+"""For each name that the contract gives to a field: the other names under which the field is also
+read, in order of preference."""
 
 
 CHAIN_NAMES: Mapping[str, str] = MappingProxyType(
     {"xrp": "ripple", "stellar": "xlm", "dogecoin": "doge", "cosmos": "cosmoshub-4"}
 )
-"""The contract's short name of a chain, and the public service's name."""
+"""For each short name that the contract gives to a chain: the name that the public service uses
+instead."""
 
 _OUR_CHAINS = {theirs: ours for ours, theirs in CHAIN_NAMES.items()}
 _NAMING_CHAINS = ("chain", "shortName", "refundChain")
@@ -36,19 +39,21 @@ _ASKING_CHAINS = ("chain", "name")
 _SENT = ("to", "data", "value", "gasLimit")
 
 _REPLACED = ("serviceId", "serviceIds")
-"""Fields that are written only under the public service's name. Other fields are written under both
-names, as in the public record."""
+"""Fields that the public dialect writes only under the public service's name. All other fields in
+``VENDOR_NAMES`` are written under the contract's name and also under their other names, because the
+records of the public service contain both."""
 
 
 class Dialect(StrEnum):
-    """The set of names that a service writes: those of the contract or those of the public
-    service."""
+    """The set of names that a service writes for fields and chains: those of the contract
+    (``CONTRACT``), or those of the service that the vendor runs (``VENDOR``)."""
 
     CONTRACT = "contract"
     VENDOR = "vendor"
 
     def names(self, value: Any) -> Any:
-        """Returns a plain JSON value with the names of this dialect, at every depth."""
+        """Returns a copy of a plain JSON value in which the fields and chains have the names of
+        this dialect, at every depth."""
         if self is Dialect.CONTRACT:
             return value
         if isinstance(value, list):
@@ -66,8 +71,8 @@ class Dialect(StrEnum):
         return written | _in_their_form(value)
 
     def asked(self, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Returns query parameters with the contract's chain names in place of those of this
-        dialect."""
+        """Returns the query parameters of a request with every chain name of this dialect replaced
+        by the contract's name."""
         if self is Dialect.CONTRACT:
             return pairs
         return [
@@ -76,7 +81,8 @@ class Dialect(StrEnum):
         ]
 
     def path(self, path: str) -> str:
-        """Returns a dotted path to an input (contract 3.2) with the names of this dialect."""
+        """Returns the dotted path of an input, as an error names it (contract 3.2), with the field
+        names of this dialect."""
         if self is Dialect.CONTRACT:
             return path
         parts = path.split(".")
@@ -84,9 +90,10 @@ class Dialect(StrEnum):
 
 
 def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the members that the public service writes in another form: the end of a fixed rate
-    as a text of Unix seconds, and for a DEX order with a ``metadata`` object its transaction as
-    ``tx``, or ``offChain``."""
+    """Returns the members that the public service writes in another form than the contract. The end
+    of a fixed rate is a number of Unix seconds, as text. A DEX order whose ``metadata`` says
+    ``offChain`` gets ``offChain: true``; any other DEX order with ``metadata`` gets its transaction
+    as ``tx``."""
     written: dict[str, Any] = {}
     ends, sends = value.get("validUntil"), value.get("metadata")
     if value.get("fixed") is True and isinstance(ends, str):
@@ -100,5 +107,5 @@ def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def alias(name: str) -> AliasChoices:
-    """Returns all names under which ``name`` is read, the contract's first."""
+    """Returns all names under which the field ``name`` is read. The contract's name comes first."""
     return AliasChoices(name, *VENDOR_NAMES.get(name, ()))

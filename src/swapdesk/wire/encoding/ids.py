@@ -16,8 +16,9 @@ OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
 """An order or multi-order id (contract 1.16)."""
 
 AskedId = Annotated[str, Identity(64)]
-"""The id of an order or a group in a path: any text of this length. An id in another form is
-treated as unknown, not as an error in the request (contract 1.16)."""
+"""The id of an order, or of a group of orders, in the path of a request. Any text of this length is
+accepted: an id of the wrong form is answered as an unknown id, not as an error in the request
+(contract 1.16)."""
 
 ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
 """The id of a token row or chain row: 24 hexadecimal digits."""

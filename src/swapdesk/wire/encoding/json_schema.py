@@ -15,10 +15,9 @@ from swapdesk.wire.encoding.readers import BOUNDS
 
 
 class WireJsonSchema(GenerateJsonSchema):
-    """A ``schema_generator`` that writes bounds as ``minimum``, ``exclusiveMinimum`` and so on.
-
-    Bounds and defaults are int or Decimal, never float or text; ``encode_json`` writes them.
-    """
+    """A ``schema_generator`` for pydantic that writes bounds under their standard names
+    (``minimum``, ``exclusiveMinimum`` and so on). Bounds and defaults in the schema are int or
+    Decimal, never float or text, so that ``encode_json`` can write them."""
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         json_schema = super().generate_inner(schema)

@@ -57,12 +57,10 @@ class WireNumber(str):
 
 
 class FarNumber(Struct, frozen=True):
-    """The exact text of a JSON number token outside the bounds of the wire. A member of an answer
-    that nobody reads may contain one; no field accepts it.
-
-    The class is not a dataclass, because a model would then write its fields instead of the number
-    as it came.
-    """
+    """The exact text of a JSON number that is too long or too large for the wire. A client accepts
+    such a number only in a member that nobody reads, because no field accepts a FarNumber. The
+    class is not a dataclass: a model would write a dataclass as an object with fields, not as the
+    number that came."""
 
     text: str
 
@@ -75,8 +73,8 @@ def holds_far(value: object) -> bool:
 
 
 def refuse_far(value: T) -> T:
-    """Returns the value, or raises a validation error if it contains a number out of bounds. It is
-    for values that are kept unchanged and used later."""
+    """Returns the value unchanged. Raises a validation error if a :class:`FarNumber` is in it. Use
+    this function for a value that is kept as it came and used later."""
     if holds_far(value):
         raise refusal("number", "holds a number outside the accepted form")
     return value
@@ -136,8 +134,8 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
 
 
 def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
-    """Returns a marker for a type that is read by ``read``; its JSON schema has the type
-    ``json_type``."""
+    """Returns a marker for a type whose values are read by the function ``read``. In the JSON
+    schema the type is called ``json_type``."""
 
     def validate(value: object) -> Any:
         try:
@@ -152,7 +150,8 @@ Amount = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=True)
 """A number of an answer: a JSON number, or a text with the same digits. Trailing zeros are kept."""
 
 NO_BOUND = Decimal(2**53 - 1)
-"""The value that services in JavaScript write if there is no bound."""
+"""The largest integer that a double stores exactly. Services written in JavaScript send it to say
+that an amount has no upper bound."""
 
 
 def _ceiling_of(value: object) -> Decimal | None:
@@ -202,8 +201,10 @@ _UNREADABLE = 'A comma is not part of an amount. Write "1.5".'
 
 
 def _comma(text: str) -> AmountError:
-    """Returns the error for a comma. The message proposes an amount only if the text has one
-    meaning, or names both meanings, because a wrong reading is off by a factor of 1000."""
+    """Returns the error for an amount that contains a comma. If the text has one meaning, the
+    message proposes the amount in the right form; if it has two, the message names both. Otherwise
+    it only says that a comma is not allowed. Nothing is guessed, because a wrong guess can be off
+    by a factor of 1000."""
     position = text.index(",")
     whole = text.replace(",", "")
     point = text.replace(",", ".")
@@ -274,8 +275,9 @@ def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This 
 
 
 def to_base_units(amount: Decimal, decimals: int) -> int:
-    """Returns the exact amount in the token's smallest unit. Raises NumberError if it has more than
-    ``decimals`` decimals."""
+    """Returns the amount as a number of the token's smallest units. Raises NumberError if the
+    amount has more than ``decimals`` digits after the point, because the result would not be
+    exact."""
     scaled = _WIDE.scaleb(bounded(amount), decimals)
     if scaled != scaled.to_integral_value(context=_WIDE):
         raise NumberError(f"{plain(amount)} has more than {decimals} decimals")
@@ -283,8 +285,8 @@ def to_base_units(amount: Decimal, decimals: int) -> int:
 
 
 def from_base_units(units: int, decimals: int) -> Decimal:
-    """Returns an amount with exactly ``decimals`` digits after the point from a number of smallest
-    units."""
+    """Converts a number of the token's smallest units into an amount in whole tokens, which has
+    exactly ``decimals`` digits after the point."""
     return _WIDE.scaleb(Decimal(units), -decimals)
 
 
@@ -309,11 +311,12 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """Returns the value that a server with floating-point doubles would store: the shortest digits
-    of the nearest double."""
+    """Returns the value that remains after a server has stored the amount as a floating-point
+    double. It has the shortest digits that stand for the nearest double."""
     return Decimal(repr(float(bounded(d))))
 
 
 def survives_double(d: Decimal) -> bool:
-    """Returns True if a server with floating-point doubles would return exactly the same amount."""
+    """Returns True if the amount is unchanged after a server has stored it as a floating-point
+    double."""
     return as_double(d) == d

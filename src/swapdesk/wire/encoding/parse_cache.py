@@ -21,18 +21,19 @@ KEPT = 1_024
 """The most parts that are remembered; the oldest are forgotten."""
 LONGEST = 8 * 1024
 _HEAD = 64
-"""Number of characters by which a part is looked up; they include the id that the part begins
-with."""
+"""Number of characters at the start of a part by which the part is looked up. The part's id is
+among these characters, because every part begins with its id."""
 _DIGITS = 100
-"""Number of digits of a replacement number: more than a number of the wire may have, so that none
-is mistaken for a part."""
+"""A replacement number has more than so many digits. No number on the wire may have as many, so no
+number in a document is mistaken for the replacement of a part."""
 
 Part = tuple[str, str, Any]
 """A part: its text, the number that stands for it, and its value."""
 
 
 class Newest(OrderedDict[K, V]):
-    """A dictionary of the ``most`` entries that were set last; older entries are forgotten."""
+    """A dictionary that keeps the ``most`` entries that were set last. Setting one more removes the
+    entry that was set the longest ago."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -46,7 +47,8 @@ class Newest(OrderedDict[K, V]):
 
 
 class KnownParts:
-    """The parts that repeat, with the numbers that stand for them."""
+    """The known parts: JSON objects that repeat, each with the number that replaces it in a
+    text."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -59,23 +61,25 @@ class KnownParts:
         self._adding = Lock()
 
     def expect(self, name: str) -> None:
-        """Declares that objects under this name repeat."""
+        """Declares that objects under the member ``name`` repeat and should be remembered as
+        parts."""
         self._marks = tuple({*self._marks, f',"{name}":{{'})
 
     def value(self, number: str) -> Any:
-        """Returns the value of the part that a number of :meth:`shorten` stands for. Raises
-        KeyError for any other number."""
+        """Returns the parsed value of the part that :meth:`shorten` replaced by this number. Raises
+        KeyError if the number does not stand for a part."""
         return self._numbered[number][2]
 
     def text(self, number: str) -> str | None:
-        """Returns the text of the part that a number of :meth:`shorten` stands for; None for any
-        other number."""
+        """Returns the text of the part that :meth:`shorten` replaced by this number; None if the
+        number does not stand for a part."""
         part = self._numbered.get(number)
         return None if part is None else part[0]
 
     def shorten(self, text: str, read: Callable[[str, int], tuple[Any, int]]) -> str:
-        """Returns the text with numbers in place of its parts. ``read`` parses one JSON value at a
-        position, and returns the value and its end. Raises ValueError if a part is not JSON."""
+        """Returns the text with each repeated part replaced by a number. ``read`` parses the JSON
+        value that begins at a given position of the text, and returns the value and the position
+        after its end. Raises ValueError if a part is not JSON."""
         pieces: list[str] = []
         done = 0
         for at in self._places(text):
@@ -118,4 +122,5 @@ class KnownParts:
 
 
 PARTS = KnownParts()
-"""The parts of this process; models declare the names of theirs (``WireModel.SHARED``)."""
+"""The repeated parts that this process knows. Each model declares which of its members repeat
+(``WireModel.SHARED``)."""

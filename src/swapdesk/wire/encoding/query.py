@@ -100,7 +100,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def wire_names(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """Returns the names under which a field is read, the contract's first."""
+    """Returns the names under which a query parameter is read. The contract's name comes first."""
     source = field.validation_alias or field.alias or name
     if isinstance(source, AliasChoices):
         return tuple(choice for choice in source.choices if isinstance(choice, str))
@@ -177,8 +177,8 @@ def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
-    """Returns the wire name of the parameter that an error is about. An error about the whole model
-    names the parameter in ``field``."""
+    """Returns the wire name of the parameter that caused an error. If the error concerns the whole
+    model, the error itself states the parameter in ``field``."""
     if detail["loc"]:
         first = str(detail["loc"][0])
         return by_name[first].names[0] if first in by_name else first
@@ -186,13 +186,14 @@ def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
 
 
 def _written(value: object) -> str:
-    """Returns a text unchanged, any other value as JSON; a time has no quotes."""
+    """Returns the text that stands for a value in a query string: a text unchanged, a time without
+    quotes, and any other value as JSON."""
     return str(value) if isinstance(value, str) else encode_json(value).decode().strip('"')
 
 
 def encode_query(model: BaseModel) -> list[tuple[str, str]]:
-    """Returns the pairs to send: only fields that were set and are not None. A list repeats its
-    name."""
+    """Returns the name and value pairs of a query string. Fields that were not set, or that are
+    None, are left out. A list becomes several pairs with the same name."""
     pairs: list[tuple[str, str]] = []
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)

@@ -22,7 +22,8 @@ BOUNDS = {
     "min_length": "minLength",
     "max_length": "maxLength",
 }
-"""The pydantic name of each bound, with its name in JSON Schema."""
+"""For each bound in a pydantic type (``ge``, ``gt`` and so on): the name of the same bound in JSON
+Schema."""
 
 
 class ReadBy:
@@ -62,8 +63,8 @@ class ReadBy:
 
 
 def refusal(kind: str, message: str, **values: Any) -> Exception:
-    """Returns the validation error that a reader raises; ``message`` may contain names of
-    ``values`` in braces."""
+    """Returns the validation error that a reader raises. ``message`` may contain names in braces,
+    which are replaced by the entries of ``values``."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, message, values or None)
@@ -73,8 +74,8 @@ _NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a t
 
 
 def character_in_words(ch: str) -> str:
-    """Returns words for a character that is invisible or must not reach a screen: ``a space``,
-    ``U+202E (right-to-left override)``."""
+    """Describes a character that is invisible or must not reach a screen, for example ``a space``
+    or ``U+202E (right-to-left override)``."""
     if ch in _NAMED:
         return _NAMED[ch]
     name = unicodedata.name(ch, "a control character" if ch < " " else "")

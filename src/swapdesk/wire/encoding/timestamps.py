@@ -71,17 +71,18 @@ def parse_rfc3339(text: str) -> datetime:
 
 
 LONGEST_WAIT = 10.0**9
-"""The longest wait that is returned, in seconds; a longer one could not be added to a time."""
+"""The longest wait that :func:`retry_after` returns, in seconds. Adding a much longer wait to a
+time would leave the calendar."""
 LONGEST_HOLD = 86_400.0
-"""The most seconds, a day, that background work waits because a service asked for it. If the
-service asks for more, it is tried again after a day."""
+"""The longest time, in seconds, for which background work waits on request of a service: one day.
+If the service asks for a longer wait, the work is tried again after a day anyway."""
 _SECONDS = re.compile(
     r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)(?:e\+?[0-9]+)?(?= *(?:s|sec|secs|second|seconds)?$)",
     re.I | re.A,
 )
 _NEXT_VALUE = re.compile(r"(?<!mon)(?<!tue)(?<!wed)(?<!thu)(?<!fri)(?<!sat)(?<!sun)(?<!day),", re.I)
-"""The pattern of a comma between two values of a header, but not of the comma after the weekday of
-a date."""
+"""A pattern that finds the commas between several values of a ``Retry-After`` header. It does not
+match the comma after the weekday in a date."""
 
 
 def retry_after(text: str | None, now: datetime, date: str | None = None) -> float | None:
@@ -132,15 +133,16 @@ def _read_time(value: object) -> datetime:
 
 _SCHEMA = {"type": "string", "format": "date-time"}
 ASKED_TIME = ReadBy(_read_time, _SCHEMA)
-"""A marker for a time that is kept unchanged, at any point of the calendar."""
+"""A marker for a time in a query. The time may be at any point of the calendar and is not moved
+into the range of ``time_range``."""
 
 _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
 
 def _from_unix(text: str) -> datetime | None:
-    """Returns a time of 1973 or later from Unix seconds or milliseconds; None for any other text. A
-    number is read as milliseconds if as seconds it would be thousands of years ahead, so that its
-    quote would never end."""
+    """Converts a text of Unix seconds or milliseconds into a time. Returns None for a time before
+    1973 and for any text that is not such a number. The number is taken as milliseconds if, as
+    seconds, it would be thousands of years ahead; a quote with such an end would never expire."""
     match = _UNIX.fullmatch(text)
     if match is None:
         return None
@@ -182,5 +184,5 @@ Timestamp = Annotated[datetime, ReadBy(_read_told, _SCHEMA, with_context=True)]
 """A time of an answer or a body, as aware UTC within the range of ``time_range``."""
 
 OptionalTime = Annotated[Timestamp | None, WrapValidator(_none_if_unreadable)]
-"""An optional time. A client reads an unreadable one as None, so that one row does not make a whole
-list unreadable."""
+"""A time that may be absent. If a client cannot read the time, it takes None instead, so that one
+bad row does not make a whole list unreadable."""

@@ -68,8 +68,8 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 
 def _decimals(case: Case, asset: Asset) -> int | None:
-    """Returns the decimals that the contract states now. The token that pays API calls has fixed
-    decimals here, whatever its contract states."""
+    """Returns the decimals that the token's contract states now; None if they could not be read.
+    For the token that pays API calls the desk has fixed decimals and does not ask the contract."""
     contract = asset.contract or ""
     if case.claim.solana:
         # The transaction states them, and the token program refuses decimals that are not the
@@ -212,8 +212,8 @@ def something_is_sold_once(case: Case) -> Objections:
 
 @refuses("LEAST_BELOW", "least units")
 def enough_arrives(case: Case) -> Objections:
-    """Objects if less must arrive than the quoted amount less the confirmed slippage, in one part
-    or in several."""
+    """Objects if the payload accepts less than the quoted amount minus the confirmed slippage,
+    whether it arrives in one part or in several."""
     claim, promise = case.claim, case.promise
     if claim.act not in _SPENDING:
         return
@@ -259,8 +259,8 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
-    """Objects if the account has less than the payload takes. On EVM chains only; on Solana the
-    simulation shows this."""
+    """Objects if the account has less of a token than the payload takes. This is checked on EVM
+    chains only, because on Solana the simulation shows it."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return
@@ -395,8 +395,8 @@ PERMIT_RULES = (permit_is_the_one_signed_before,)
 
 
 def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
-    """Returns the units that one holder gains or loses by token, without changes that cancel each
-    other."""
+    """Returns what one holder gains or loses of each token, in base units. Tokens whose gains and
+    losses add up to 0 are left out."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
         if change.holder == holder:

@@ -1,9 +1,11 @@
-"""Rules for a bundle, which must pay exactly the deposits of its group, once.
+"""Rules for a bundle, which is one payload that pays several orders of a group. It must pay exactly
+the deposits of that group, once.
 
 On an EVM chain a bundle is a UserOperation out of the owner's own smart account (checklist 13). The
-smart account must be made by the known factory, for the owner who signs. On Solana a bundle is a
-transaction out of the account itself. It must have a fresh blockhash and make plain payments, and
-its simulation must show exactly these.
+smart account must be made by the known factory, for the owner who signs.
+
+On Solana a bundle is a transaction out of the account itself. It must have a fresh blockhash and
+make plain payments, and its simulation must show exactly these.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 
 @refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
-    """Objects if the sender is not the smart account that follows from owner and factory. No
-    service is asked for this address."""
+    """Objects if the sender is not the owner's smart account. The address of that account is
+    computed from the owner and the factory, so no service is asked for it."""
     own = case.policy.smart_account
     for field, sender in case.claim.texts("smart account"):
         if own is None:
@@ -82,8 +84,9 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
 
 @refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
-    """Objects if the nonce is not the next one of this group. The group has its own nonce key, so
-    that a rebuilt bundle replaces the earlier one."""
+    """Objects if the nonce is not the next one that the chain has for this group. Each group has a
+    sequence of nonces of its own, so a bundle that is built again has the same nonce and replaces
+    the earlier one."""
     bundle, claim = case.promise.bundle, case.claim
     for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
@@ -139,8 +142,8 @@ def each_payment_is_of_the_promised_token(case: Case) -> Objections:
 
 @refuses("BUNDLE_ABOVE", "sold units")
 def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Objects if the payments together exceed the confirmed amount. Orders may ask for one part in
-    ten thousand above it."""
+    """Objects if the payments together exceed the confirmed amount by more than one part in ten
+    thousand, which orders may ask for in addition."""
     sold = case.promise.sell_units
     total = sum(flow.units for flow in case.claim.outflows)
     if total > sold + sold // 10_000:
@@ -176,8 +179,9 @@ def every_order_still_waits(case: Case) -> Objections:
 
 @refuses("BUNDLE_TAG_NEEDED")
 def no_order_needs_a_memo(case: Case) -> Objections:
-    """Objects if an order needs a memo. An operation carries no memo and a transaction one for all
-    payments, and a deposit without its memo is credited to nobody."""
+    """Objects if an order needs a memo. A deposit without its memo is credited to nobody, but a
+    UserOperation cannot carry memos, and a Solana transaction carries only one for all of its
+    payments."""
     if any(deposit.tag for deposit in case.promise.bundled):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
@@ -241,8 +245,9 @@ def memo_is_the_groups_id(case: Case) -> Objections:
 
 @refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
-    """Objects if the blockhash is valid for too few blocks. The count may be unknown: the node has
-    already said that the blockhash is valid, or the facts are missing and other rules refuse."""
+    """Objects if the blockhash is valid for too few blocks. It does not object if that number is
+    unknown. In this case the node has either confirmed that the blockhash is valid, or the facts
+    are missing, which makes other rules refuse."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
         field = case.claim.first("lifetime")

@@ -123,8 +123,8 @@ def deposit_goes_to_somebody_else(case: Case) -> Objections:
 
 @refuses("CALL_LATE", "ends")
 def call_is_paid_at_once(case: Case) -> Objections:
-    """Objects if the payment of an API call can be taken for longer than ten minutes. Whoever holds
-    the signature may take the money until it expires."""
+    """Objects if the signed payment for an API call stays valid for more than ten minutes. Until it
+    expires, whoever holds the signature may take the money."""
     if case.purpose is not Purpose.CALL:
         return
     latest = (case.facts.now + LONGEST_CALL).timestamp()
@@ -217,8 +217,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns every payment of the promise's withdrawal in its order; the last is the wei that the
-    EntryPoint keeps for gas, if any."""
+    """Returns every payment of the promised withdrawal in its order. The wei that the EntryPoint
+    keeps for gas comes last, if any of it is withdrawn."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
@@ -271,8 +271,8 @@ def each_payment_is_of_its_token(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_KEEPER_DIFFERS", "contract")
 def the_entry_point_alone_gives_back(case: Case) -> Objections:
-    """Objects if a call takes anything back from an EntryPoint but the confirmed prepaid wei, or
-    uses another than the well-known EntryPoint."""
+    """Objects if a call takes anything out of an EntryPoint except the confirmed wei that was paid
+    in advance for gas. It also objects if the EntryPoint is not the well-known one."""
     keepers = list(case.claim.texts("contract"))
     whole = case.promise.withdrawal
     prepaid = whole is not None and whole.prepaid > 0

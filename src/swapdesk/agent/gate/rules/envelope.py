@@ -92,11 +92,12 @@ CHAIN_RULES = (
 
 
 _PERMIT2_WORDS = 3
-"""The words that ``allowance`` of Permit2 returns: amount, expiration and nonce."""
+"""The number of 32-byte words that ``allowance`` of Permit2 returns: amount, expiration and
+nonce."""
 
 
 def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
-    """True if the nonce may be used now; None if the chain did not say."""
+    """True if the nonce may be used now, False if it may not; None if the chain did not say."""
     words = facts.words(read, _PERMIT2_WORDS if kind == "permit2 allowance" else 1)
     if words is None:
         return None
@@ -133,8 +134,8 @@ _QUOTED = frozenset({Purpose.APPROVE, Purpose.ORDER, Purpose.SWAP})
 
 
 def _ends(case: Case) -> Iterator[tuple[ClaimField, int]]:
-    """Yields each expiry in Unix seconds. Expiries of an allowance of 0 are left out, because they
-    have no effect."""
+    """Yields each expiry of the payload with its field, in Unix seconds. The expiry of an allowance
+    of 0 is left out, because it has no effect."""
     if case.claim.revokes:
         return
     yield from case.claim.numbers("ends")

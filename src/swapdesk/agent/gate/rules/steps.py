@@ -37,8 +37,8 @@ def _chain(case: Case) -> list[PastSignature]:
 
 
 def _again(case: Case) -> bool:
-    """True if the same step with the same content was signed before (after a lost answer or a
-    restart)."""
+    """True if the same content was signed before for the same step. This happens when the desk asks
+    again after an answer was lost or the agent restarted."""
     step = case.step
     return step is not None and any(
         past.step == step.step and past.content == case.claim.content for past in _chain(case)
@@ -102,8 +102,8 @@ def complete_chain_is_over(case: Case) -> Objections:
 
 @refuses("STEP_CHAIN_CHANGED")
 def chain_stays_with_its_first_step(case: Case) -> Objections:
-    """Objects if quote, chain, owner or token differ from those of earlier signatures, for every
-    step that moves something."""
+    """Objects if quote, chain, owner or token differ from those of the earlier signatures for the
+    same swap. Only steps that move something are compared."""
     if case.claim.act == "nothing":
         return
     for past in case.memory:
@@ -119,8 +119,8 @@ def chain_stays_with_its_first_step(case: Case) -> Objections:
 
 @refuses("PAID_ALREADY")
 def swap_is_paid_once(case: Case) -> Objections:
-    """Objects if another order, swap or payment was signed that may still be executed. It would
-    take what was confirmed twice."""
+    """Objects if another order, swap or payment was signed that may still be executed, because
+    together they would take what was confirmed twice."""
     claim = case.claim
     if claim.act not in _PAYING:
         return
@@ -133,9 +133,9 @@ def swap_is_paid_once(case: Case) -> Objections:
 
 @refuses("ALLOWED_ALREADY")
 def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
-    """Objects if a token is allowed after a swap or payment, because no contract needs it any more.
-    After an order it is accepted: the order is settled from an allowance that may be given
-    later."""
+    """Objects if an allowance is given after a swap or payment was signed, because no contract
+    needs it any more. After a signed order it is accepted, because the order is settled later, out
+    of an allowance that may be given after it."""
     claim = case.claim
     if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
@@ -168,8 +168,8 @@ def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
 
 
 def taken_in_all(case: Case) -> int:
-    """Returns the most of the token sold that can be taken once the claim is signed too, in base
-    units."""
+    """Returns the most of the token sold that can be taken, in base units, by all earlier
+    signatures and this claim together."""
     claim, promise = case.claim, case.promise
     own = taking_of(claim, promise)
     once = _once(claim, own, case.nonce)
@@ -177,15 +177,17 @@ def taken_in_all(case: Case) -> int:
 
 
 def _bound(case: Case) -> int:
-    """Returns the most that may be taken, in base units. Orders may ask for one part in ten
-    thousand above the confirmed amount."""
+    """Returns the most that all signatures together may take, in base units. For orders this is one
+    part in ten thousand above the confirmed amount."""
     promise = case.promise
     deposits = promise.deposit is not None or promise.bundle is not None
     return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
 
 
 def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
-    """Yields earlier signatures that may still be used, each with its ``once``."""
+    """Yields the earlier signatures that may still be used, as (identifier, taking). Of signatures
+    with the same identifier only one can be executed. ``own`` is the identifier of the claim that
+    is judged."""
     for past in case.memory:
         if past.act not in MOVING or past.spent or _is_over(past, case):
             continue
@@ -204,8 +206,8 @@ def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
 
 
 def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
-    """Returns the identifier of what is executed once: of two claims with the same value at most
-    one is executed."""
+    """Returns an identifier of the claim. Of two claims with the same identifier at most one is
+    executed."""
     if nonce is not None:
         return f"nonce {nonce}"
     if claim.act == "bundle" and not claim.solana:
@@ -214,8 +216,9 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
 
 
 def _is_over(past: PastSignature, case: Case) -> bool:
-    """True if the document's end has passed by the chain's time and by ours, and the chain says
-    that it was never used. A used permit does not count as ended, because its allowance remains."""
+    """True if a document signed earlier can never be used any more: it expired by the chain's time
+    and by the agent's, and the chain says that it was never used. A permit that was used does not
+    count as over, because its allowance remains."""
     taking, read, facts = past.taking, unused_read(past), case.facts
     if taking is None or taking.ends is None or taking.nonce is None or read is None:
         return False

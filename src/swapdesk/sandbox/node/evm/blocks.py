@@ -62,11 +62,9 @@ def price_at(transaction: Any, base_fee: int) -> int:
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """A block: its header and its content.
-
-    ``slot`` is the interval of world time in which it was made. ``awaited`` is how many blocks
-    shall still follow it, even if no transactions are sent.
-    """
+    """A block: its header and its content. ``slot`` is the number of the interval of world time in
+    which the block was made. ``awaited`` is how many more blocks must follow, even if nobody sends
+    transactions."""
 
     number: int
     timestamp: int

@@ -60,12 +60,12 @@ logger = logging.getLogger(__name__)
 
 class BundlerCode(IntEnum):
     REJECTED = -32500
-    """The EntryPoint or the account rejects the operation."""
+    """Code of the error for an operation that the EntryPoint or the account rejects."""
     PAYMASTER = -32501
     DEADLINE = -32503
     SIGNATURE = -32507
     EXECUTION = -32521
-    """The calls of the operation would fail."""
+    """Code of the error for an operation whose calls would fail."""
 
 
 _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
@@ -109,8 +109,8 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """Returns the gas that a bundle of this operation alone costs besides the operation's own
-    limits."""
+    """Returns the gas that a bundle with only this operation costs on top of the limits that the
+    operation itself states."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
@@ -142,11 +142,12 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Executes a bundle on the newest block without keeping the result; returns the failing
-    operations by place.
+    """Executes a bundle on the newest block without keeping the result; returns an error for each
+    operation that fails, by its place in the bundle.
 
-    An operation fails if its calls would fail. If the EntryPoint refuses an operation, that one and
-    all after it are returned. Raises Problem if the bundle fails without naming an operation.
+    An operation also counts as failed if only its calls would fail. If the EntryPoint refuses an
+    operation, that operation and all later ones are returned. Raises Problem if the bundle fails
+    and no single operation is named as the reason.
     """
     beneficiary = "0x" + bundler.hex()
     call = {
@@ -246,10 +247,8 @@ MIN_BUMP_PERCENT = 10
 
 
 class TakenOperations:
-    """Accepted operations of one chain that have not ended, the oldest first.
-
-    An operation is on disk before its sender gets an answer.
-    """
+    """Operations of one chain that the bundler has accepted and that have not ended yet, the oldest
+    first. An operation is on disk before its sender gets an answer."""
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
@@ -303,9 +302,9 @@ class TakenOperations:
 class ChainBundler:
     """The bundler of one chain; ``account`` pays for its transactions.
 
-    ``included`` is called with the hash of each operation that came into a block, once, or again
-    after a restart. The current bundle is only in memory. A crash loses it without harm, because
-    the EntryPoint executes no operation twice.
+    ``included`` is called with the hash of each operation that came into a block. It is called once
+    for each, but may be called again after a restart. The current bundle is only in memory. A crash
+    loses it without harm, because the EntryPoint executes no operation twice.
     """
 
     def __init__(
@@ -436,8 +435,8 @@ class ChainBundler:
                 self._bundled = frozenset()
 
     async def _chosen(self) -> dict[bytes, UserOperation]:
-        """Returns the operations of the next bundle, and removes those that can no longer be
-        executed."""
+        """Returns the operations of the next bundle by hash. Accepted operations that turn out to
+        be no longer executable are removed."""
         chosen: dict[bytes, UserOperation] = {}
         for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:

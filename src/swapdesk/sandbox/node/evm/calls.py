@@ -235,7 +235,7 @@ class CallExecutor:
 
 
 def failure(error: VMError, output: bytes) -> Problem:
-    """Returns the error for a failed execution, in geth's words."""
+    """Returns the error for a failed execution, with the message that geth would give."""
     if isinstance(error, Revert):
         # Libraries show the reason out of the message, and read own errors of a contract.
         reason = f": {revert_words(output)}" if output[:4] in _REASONS else ""

@@ -61,10 +61,10 @@ from swapdesk.sandbox.tables import ChainTerms
 
 
 class Beginning(Struct, frozen=True):
-    """The snapshot from which the log of a chain continues.
+    """The first snapshot of a chain, from which its log continues.
 
-    ``genesis`` is the digest of the genesis content; the other fields say for which chain id and
-    when the chain began.
+    ``genesis`` is the digest of the content of block 0. ``timestamp`` and ``slot`` are the time at
+    which the chain began (see ``Beat``).
     """
 
     chain_id: int
@@ -108,7 +108,8 @@ MOST_ANCESTORS = 256
 Mined = list[tuple[Block, Changes]]
 """New blocks, each with its changes of the state: one entry of the log."""
 LogWords = Sequence[frozenset[bytes] | None]
-"""Filter of logs: sets of allowed words for address and topics by place; None allows any word."""
+"""A filter of logs. The first element is for the address and the others are for the topics, in
+order. Each element is the set of allowed words, or None if any word is allowed."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
@@ -122,8 +123,9 @@ class Beat(Struct, frozen=True):
 
 
 class EvmChain:
-    """A chain that is stored in ``directory``, or begun there. Raises ChainFileMismatch if the
-    directory holds another chain, and LogDamaged."""
+    """A chain that is stored in ``directory``; a new chain begins there if none is stored. Raises
+    ChainFileMismatch if the stored chain has a different chain id, genesis or format, and
+    LogDamaged."""
 
     def __init__(
         self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
@@ -224,8 +226,8 @@ class EvmChain:
             self.blocks.append(block)
 
     def state(self, kind: type[S], block: Block, before: Block) -> S:
-        """Returns a state after the block ``before``, in which transactions of ``block`` can be
-        executed."""
+        """Returns a state of the class ``kind`` in which transactions of ``block`` can be executed.
+        It starts from the accounts after the block ``before``."""
         return kind(self.states.at(before.number), self.context(block), before.state_root)  # type: ignore[arg-type]
 
     def context(self, block: Block) -> ExecutionContext:
@@ -258,8 +260,8 @@ class EvmChain:
         return None if place is None else (self.blocks[place[0]], place[1])
 
     def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
-        Raises Problem for too many."""
+        """Returns the logs of the blocks ``first`` to ``last`` that match ``wanted``, in the order
+        of the chain. Raises Problem if there are too many."""
         logs: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:
@@ -328,7 +330,7 @@ class Beats:
         return Beat(moment.now // 1000, moment.world // self._block_ms)
 
     def at(self, slot: int) -> Beat:
-        """Returns the beat of a slot that has already begun."""
+        """Returns the time (a ``Beat``) of a slot that has already begun."""
         moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
 

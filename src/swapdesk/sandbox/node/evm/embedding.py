@@ -1,9 +1,9 @@
-"""Carries the embedded chains in a process.
+"""Runs the embedded EVM chains inside a process.
 
 Stored chains are open from the start. New chains begin when they are first needed, or when the
 node's own process starts. Until a chain has begun, nobody can have been paid on it, so nothing
-waits for such a chain. Importing py-evm and beginning five chains takes most of a second, which is
-saved if a world in one process never needs them.
+waits for such a chain. Importing py-evm and beginning five chains takes most of a second. A sandbox
+that runs in one process and never needs the chains saves that time.
 """
 
 from __future__ import annotations
@@ -54,11 +54,10 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 
 class Embedding:
-    """The embedded EVM chains of one data directory; needs a running loop.
-
-    Raises ChainFileMismatch if the directory holds other chains, and what ``open`` raises. With a
-    ``market`` the pools of a chain follow the market while the chain is used.
-    """
+    """The embedded EVM chains of one data directory; needs a running event loop. Raises
+    ChainFileMismatch if the directory holds chains that began differently, and everything that
+    ``open`` raises. With a ``market`` the pools of a chain follow the market while the chain is
+    used."""
 
     def __init__(
         self,
@@ -89,7 +88,7 @@ class Embedding:
 
     @property
     def is_open(self) -> bool:
-        """True if anybody can have been paid on the chains."""
+        """True once the chains are open. Before that, nobody can have been paid on them."""
         return self._node is not None
 
     def open(self) -> EvmNode:

@@ -52,7 +52,8 @@ class Genesis(Struct, frozen=True):
 FAUCET = "faucet"
 """Name of the account that holds the coins to give away, from block 0."""
 OPERATOR = "operator"
-"""Name of the account that acts for the world itself: contracts, pools, prices."""
+"""Name of the account that acts for the sandbox itself: it deals with contracts, pools and
+prices."""
 
 
 class SandboxKey(Struct, frozen=True):

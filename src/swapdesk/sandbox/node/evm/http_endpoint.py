@@ -1,9 +1,9 @@
 """The HTTP door of the chains, ``POST /evm/{shortName}`` and ``POST /solana``: JSON-RPC, open to
 this machine.
 
-A wallet cannot send the sandbox's token, so no token is required; pages of other sites are refused
-by ``Host`` and ``Origin``. Nothing of py-evm is imported here, so that a process whose EVM chains
-nobody needs does without it.
+No token is required, because a wallet cannot send the sandbox's token. Pages of other sites are
+refused by ``Host`` and ``Origin``. This module imports nothing of py-evm, so that a process does
+not load py-evm before it needs an EVM chain.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Call = Callable[[str, Any, Any], Awaitable[Any]]
 
 
 class Door:
-    """The HTTP side of the embedded chains: one function calls the EVM chains, another the Solana
-    chain."""
+    """Answers the HTTP requests to the embedded chains, by calling ``evm`` for the EVM chains and
+    ``solana`` for the Solana chain."""
 
     def __init__(self, faults: ActiveFaults, evm: Call, solana: Call) -> None:
         self._faults = faults

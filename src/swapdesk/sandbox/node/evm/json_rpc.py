@@ -1,6 +1,7 @@
-"""Reads Ethereum JSON-RPC strictly, and refuses with geth's words and codes.
+"""Reads Ethereum JSON-RPC strictly; what cannot be read is refused with the messages and codes that
+geth uses.
 
-Calls, estimates and simulations execute a ``CallRequest``; a refusal is a ``Problem``.
+Each refusal is raised as a ``Problem``. Calls, estimates and simulations execute a ``CallRequest``.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ _CALL_FIELDS = (
 
 
 class CallRequest(Struct, frozen=True):
-    """A call that nobody signed.
+    """A call that nobody signed, such as that of ``eth_call``.
 
     An empty ``to`` creates a contract. Fees are wei per gas, 0 for a call that pays nothing. The
     members have the names that py-evm's executor expects of transactions of type 2 (EIP-1559),

@@ -55,16 +55,15 @@ class Candidate(Struct, frozen=True):
         return self.gas * self.max_fee + int(self.transaction.value)
 
     def tip_at(self, base_fee: int) -> int:
-        """Returns the tip per gas at this base fee; negative if the fee is too low."""
+        """Returns the tip per gas that the transaction pays at this base fee; negative if its fee
+        does not cover the base fee."""
         return min(self.max_tip, self.max_fee - base_fee)
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes a transaction and checks everything that needs no state. Raises Problem in geth's
-    words.
-
-    The chain id is checked here, because py-evm accepts transactions of every chain.
-    """
+    """Decodes a transaction and checks everything that needs no state. Raises Problem with the
+    message that geth would give. The chain id is checked here, because py-evm accepts transactions
+    of every chain."""
     if len(raw) > MOST_BYTES:
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",
@@ -164,10 +163,8 @@ class Mempool:
         return self._by_hash.get(transaction_hash)
 
     def add(self, candidate: Candidate, nonce: int, balance: int) -> None:
-        """Adds a transaction whose sender has this nonce and balance after the newest block.
-
-        Raises Problem in geth's words, and then nothing has changed.
-        """
+        """Adds a transaction whose sender has this nonce and balance after the newest block. Raises
+        Problem with the message that geth would give, and then nothing has changed."""
         if candidate.hash in self._by_hash:
             raise Problem("already known")
         if candidate.nonce < nonce:

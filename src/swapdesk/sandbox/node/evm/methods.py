@@ -154,7 +154,8 @@ def constant(value: object) -> Run:
 
 
 class Methods:
-    """Every method of one chain, and the methods ``more`` of other parts, such as the bundler."""
+    """Answers the JSON-RPC methods of one chain: those defined here and the methods ``more``, which
+    other parts such as the bundler add."""
 
     def __init__(self, chain: LiveChain, more: Table | None = None) -> None:
         self._chain = chain

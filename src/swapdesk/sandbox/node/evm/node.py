@@ -65,10 +65,8 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """A chain as clients meet it, on the event loop.
-
-    The event ``changed`` is set at every new block and replaced by a new one.
-    """
+    """A chain with its pool of waiting transactions, as its clients see it; used on the event loop
+    only. At every new block the event ``changed`` is set and replaced by a new event."""
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
@@ -113,9 +111,9 @@ class LiveChain:
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
         """Adds a signed transaction to the pool; returns its hash. Raises Problem.
 
-        ``awaited`` False is for transactions of the world itself, whose confirmations nobody waits
-        for: no empty blocks follow them, and no fault applies to them. ``faulty`` False exempts an
-        awaited transaction from faults.
+        Pass ``awaited=False`` for the sandbox's own transactions, whose confirmations nobody waits
+        for: no empty blocks follow them, and no fault applies to them. Pass ``faulty=False`` to
+        exempt an awaited transaction from faults.
         """
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
@@ -146,12 +144,13 @@ class LiveChain:
             await changed.wait()
 
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
-        """Returns matching logs of the blocks ``first`` to ``last``, in the order of the chain.
-        Raises Problem."""
+        """Returns the logs of the blocks ``first`` to ``last`` that match ``wanted``, in the order
+        of the chain. Raises Problem."""
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """Returns the output of a call after a block; ``state`` has overrides. Raises Problem."""
+        """Returns the output of a call that is executed after a block. ``state`` are overrides of
+        the accounts at that block. Raises Problem."""
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 

@@ -209,7 +209,8 @@ class ChangingAccounts(AccountsAt):
         self._set(self._warm, slot_key(address, slot), b"")
 
     def record(self) -> int:
-        """Returns a new checkpoint; py-evm uses the same one for transient storage."""
+        """Returns a new checkpoint, to which changes can be reverted; py-evm uses the same
+        checkpoint for transient storage."""
         checkpoint = get_next_checkpoint()
         self._places[checkpoint] = len(self._undo)
         return checkpoint
@@ -226,11 +227,13 @@ class ChangingAccounts(AccountsAt):
         """Does nothing: changes that are not reverted stay."""
 
     def lock_changes(self) -> None:
-        """Begins a transaction; changes made before cannot be reverted any more."""
+        """Begins a transaction. Changes that were made before this call can no longer be
+        reverted."""
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the changes of the block, without keys whose value is the old one again."""
+        """Returns the changes of the block. Keys whose value is again the one from before the block
+        are left out."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 

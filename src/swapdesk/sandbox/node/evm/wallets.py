@@ -1,11 +1,10 @@
 """The wallets of exchanges and payer on one embedded EVM chain.
 
-Addresses are known at once; py-evm is loaded only once the chain is open. Numbers and bytes of
-payments come from the books (``node.ledger``), so that nothing is stored here.
-
-A block does not show which coins a contract paid. For the sandbox's own smart accounts, the
-payments are in the calldata of the operation, and the EntryPoint's event says whether its calls
-were made; either all of them were made or none.
+Addresses are known at once; py-evm is loaded only once the chain is open. Nothing is stored here,
+because the books (``node.ledger``) store the number and the bytes of every payment. A block does
+not show which coins a contract paid. For the sandbox's own smart accounts, these payments are read
+from the calldata of the operation. The EntryPoint's event says whether the operation's calls were
+made; either all of them were made or none.
 """
 
 from __future__ import annotations
@@ -82,7 +81,8 @@ COIN_GAS, TOKEN_GAS = 100_000, 200_000
 paid."""
 _TIP = 10**9
 _FEE_ROOM = 20
-"""How many times the current base fee a payment can pay before it has to wait."""
+"""A payment offers up to this many times the current base fee. If the base fee rises above that,
+the payment has to wait."""
 _KNOWN = 4_096
 AT_ONCE = 500
 """Blocks that the books read in one step."""

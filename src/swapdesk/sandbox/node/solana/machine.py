@@ -44,7 +44,7 @@ class Instant(Struct, frozen=True):
         return self.height + SKIPPED_SLOTS
 
     def less(self, blocks: int) -> Instant:
-        """Returns this moment with a height that many blocks lower."""
+        """Returns a moment with the same time and a height that is ``blocks`` lower."""
         return Instant(self.height - blocks, self.seconds)
 
 
@@ -100,8 +100,8 @@ class TransactionOutcome(Struct, frozen=True):
 
     @property
     def charged(self) -> bool:
-        """True if the transaction was executed, with whatever result, so that its fee was
-        charged."""
+        """True if the transaction was charged its fee, because it was executed, whether or not it
+        succeeded."""
         return self.error is None or lamports_of(self.after[:1]) < lamports_of(self.before[:1])
 
 
@@ -295,7 +295,7 @@ def _shown(key: Pubkey | None) -> str | None:
 
 
 Decimals = Callable[[Pubkey], int | None]
-"""Returns the decimals of a mint; None if there is no such mint."""
+"""A function that returns the decimals of a mint, or None if there is no such mint."""
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:

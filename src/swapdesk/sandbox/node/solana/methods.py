@@ -98,11 +98,11 @@ def words_of(error: Any) -> str:
 
 
 BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
-"""Blocks by which each commitment is behind the newest block."""
+"""How many blocks older than the newest block the state is that each commitment reads."""
 
 _LONGEST_TEXT = 1683
-"""Most characters of a packet, which is the length of the largest one in base58. The limit is
-needed because decoding takes quadratic time."""
+"""Most characters of a transaction in base58: as many as the largest possible packet has. The limit
+is needed because decoding takes quadratic time."""
 
 
 class Params:
@@ -244,8 +244,12 @@ MOST_WRITTEN = 128
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Returns a fee for each block of a window: the highest of the lowest price paid in the block
-    and the lowest price paid there for each of these accounts."""
+    """Returns a fee for each of the last WINDOW blocks.
+
+    The fee of a block is the highest of several prices: the lowest price that any transaction in
+    the block paid, and, for each account in ``asked``, the lowest price that a transaction writing
+    to this account paid.
+    """
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)

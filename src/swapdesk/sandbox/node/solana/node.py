@@ -208,7 +208,8 @@ class SolanaWallets:
         return self._chain.blocks.now().height - 1
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields a payment for every account that has more after a transaction than before it."""
+        """Yields a payment for every account whose balance was higher after a transaction than
+        before it."""
         for mined in self._chain.between(first, last):
             if mined.error is None:
                 meta = json.loads(mined.meta)

@@ -7,8 +7,8 @@ CHAIN = "solana"
 PATH = "/solana"
 
 SLOT_MS = 400
-"""Milliseconds of sandbox time between blocks. The speed of the world does not change them, because
-a blockhash is a deadline."""
+"""Milliseconds of sandbox time between blocks. The interval ignores the speed of world time,
+because a blockhash sets a deadline for its user."""
 WINDOW = 150
 """Blocks for which a blockhash is valid after its own block."""
 CONFIRMED_AFTER, FINALIZED_AFTER = 2, 32

@@ -21,10 +21,11 @@ from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.tokens import Token
 
 AUTO_SLIPPAGE = Decimal("0.5")
-"""Slippage, in percent, if nobody named one."""
+"""Slippage in percent that is used if the request names none."""
 
 CALLDATA_SECONDS = 120
-"""Seconds from the create in which its transaction can be executed."""
+"""Seconds after the create during which the transaction that the create prepared can be
+executed."""
 
 SIGNATURE_SECONDS = 600
 """Seconds for which a signature is valid beyond the quote's end."""
@@ -43,11 +44,9 @@ class DexRefused(Exception):
 
 
 class DexQuestion(Struct, frozen=True):
-    """A question for a price: ``amount`` is in the smallest unit of ``token_in``.
-
-    ``slippage`` is in percent, None to let the venue choose. ``sender`` and ``receiver`` are None
-    while unknown.
-    """
+    """A question for a price. ``amount`` is in the smallest unit of ``token_in``. ``slippage`` is
+    in percent; None leaves the choice to the venue. ``sender`` and ``receiver`` are None if they
+    are not known yet."""
 
     token_in: Token
     token_out: Token
@@ -58,12 +57,13 @@ class DexQuestion(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a venue promised with a quote, stored with the quote.
+    """What a venue promised with a quote; the plan is stored with the quote.
 
-    ``least`` is ``out`` less the slippage. ``path`` lists token contracts, with the wrapped coin's
-    for a native coin; it is empty for the maker on Solana. ``fee`` is the amount of the sold token
-    that the venue keeps. ``value`` is the wei that the transaction sends along. Amounts are in the
-    smallest unit of their token.
+    ``least`` is the smallest amount that may be paid: ``out`` minus the slippage. ``path`` lists
+    the contracts of the tokens on the way, in which the wrapped coin stands for a native coin; it
+    is empty for the maker on Solana. ``fee`` is the amount of the sold token that the venue keeps.
+    ``value`` is the wei that the transaction carries. Amounts are in the smallest unit of their
+    token.
     """
 
     amount: int
@@ -102,11 +102,14 @@ class Plan(Struct, frozen=True):
 class DexPrice(Struct, frozen=True):
     """What a venue would pay now, and what the swap costs.
 
-    ``gas`` is in gas units of the paying chain, 0 if the wallet sends no transaction of its own.
-    ``gas_wei`` and the two fees are in the smallest unit of that chain's coin (lamports on Solana).
-    ``impact`` is a share of the price. ``needs_permission`` is True if the wallet has to approve or
-    sign before the venue takes its tokens, ``by_signature`` if signing is enough, and
-    ``pays_sender_only`` if the venue pays nobody but the signer.
+    ``gas`` is in gas units of the paying chain, 0 if the wallet sends no transaction. ``gas_wei``
+    (the network's costs) and the two fees are in the smallest unit of the chain's native coin,
+    which is the lamport on Solana. ``impact`` is the share of the price that is lost because of the
+    swap's size.
+
+    ``needs_permission`` is True if the wallet has to approve or sign before the venue may take its
+    tokens, and ``by_signature`` if a signature is enough for that. ``pays_sender_only`` is True if
+    the venue can pay nobody but the signer.
     """
 
     plan: Plan
@@ -158,10 +161,11 @@ class SwapToPrepare(AgreedSwap, frozen=True):
 
 
 class PreparedSwap(Struct, frozen=True):
-    """What the wallet has to send for a swap: ``metadata``, which the order shows.
+    """What the wallet has to send for a swap.
 
-    ``settled_by_venue`` is True if the wallet sends nothing, because the venue acts once the order
-    is confirmed. ``notes`` are stored with the order.
+    ``metadata`` describes it and is shown with the order. ``settled_by_venue`` is True if the
+    wallet sends nothing, because the venue executes the swap itself once the order is confirmed.
+    ``notes`` are stored with the order.
     """
 
     metadata: dict[str, Any]
@@ -170,10 +174,11 @@ class PreparedSwap(Struct, frozen=True):
 
 
 class RouteExecution(AgreedSwap, frozen=True):
-    """The swap of an order, as far as it is known.
+    """The state of an order's swap, as far as it is known.
 
-    ``hash`` is the confirmed transaction. Once ``confirmed`` is True, a venue that settles by
-    itself may begin.
+    ``hash`` is the hash of the confirmed transaction; None if there is none yet. ``confirmed`` is
+    True once the order is confirmed; only then may a venue that settles by itself begin. ``notes``
+    are what the venue stored with the order.
     """
 
     notes: Mapping[str, str]
@@ -188,10 +193,8 @@ class Progress(Struct, frozen=True):
 
 
 class DexVenue(Protocol):
-    """An on-chain venue.
-
-    Methods that ask a chain raise NodeError if the chain does not answer, or not as it should.
-    """
+    """An on-chain venue. Methods that ask a chain raise NodeError if the chain does not answer or
+    its answer is malformed."""
 
     @property
     def provider(self) -> SwapProvider: ...

@@ -17,8 +17,9 @@ from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.chains import SwapProvider
 
 POOL_KINDS = ("basalt", "fathom", "isthmus")
-"""Kinds of venues that trade by the trader's transaction, by permits, and by signed orders that a
-solver settles, in this order."""
+"""Kinds of venues that trade through pools. The first swaps by a transaction of the trader; the
+second does the same and also takes permits; the third has a solver that settles orders which the
+trader signed."""
 SOLVED_KINDS = ("isthmus",)
 """Kinds of venues that sign transactions of their own, for which they need a wallet."""
 

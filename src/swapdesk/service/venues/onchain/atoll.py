@@ -1,9 +1,9 @@
-"""A maker on Solana, which quotes market prices and signs its half of a swap before the user.
+"""A maker on Solana. It quotes at market prices and signs its half of a swap before the user signs.
 
-Both payments are in one transaction, so that both happen or none. The user pays the network's fee
-and, if it is missing, the token account that the maker pays into. The maker's signature is valid as
-long as the blockhash. Until then the user, who signs last, may choose whether to swap, so the time
-is short.
+Both payments are in one transaction, so either both happen or none. The user pays the fee of the
+network and, if it does not exist yet, the token account that the maker pays into. The maker's
+signature is valid as long as the blockhash of the transaction. Because the user signs last, the
+user can wait for a better moment until then, so the maker keeps that time short.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ FEE = SIGNATURES * LAMPORTS_PER_SIGNATURE + UNITS * MICRO_LAMPORTS // 1_000_000
 MARGIN = Fraction(12, 10_000)
 """Share of every swap that the maker keeps."""
 WIDEST = Fraction(30, 10_000)
-"""Additional margin of the largest swap; a smaller swap has it in proportion to its size."""
+"""Additional margin of the largest swap that the maker takes, as a share of that swap. For a
+smaller swap this share is smaller, in proportion to the swap's size."""
 MOST_USD = 250_000
 """Largest value of one swap, in dollars."""
 
@@ -80,10 +81,11 @@ SLOT_SECONDS = Decimal("0.4")
 def offered(
     amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
 ) -> tuple[int, Decimal] | None:
-    """Returns what the maker pays for ``amount``, and the share of it that the size costs.
+    """Returns the amount that the maker pays for ``amount``, and the share of the value that is
+    lost because of the swap's size. Returns None if the maker would pay nothing, or if the value
+    exceeds MOST_USD.
 
-    Amounts are in the smallest unit of their token; prices are dollars for a whole unit. None if
-    the maker would pay nothing, or if the value exceeds MOST_USD.
+    Amounts are in the smallest unit of their token; prices are the dollars for a whole token.
     """
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:

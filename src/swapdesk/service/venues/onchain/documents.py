@@ -185,10 +185,11 @@ _USUAL_VERSION = "1"
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the domain in which a token's signatures are made.
+    """Returns the EIP-712 domain in which a token's signatures are made.
 
-    None if the token does not answer ``needed`` with a word, or if its own domain hash does not
-    follow from its name and version. Raises NodeError.
+    Returns None if the token does not answer the call ``needed`` with one word (32 bytes), because
+    then it does not support these signatures. Returns None, too, if the domain hash that the token
+    states cannot be computed from its name and version. Raises NodeError.
     """
     separator, word, name, version = await reader.aggregate(
         [
@@ -216,10 +217,10 @@ class Permits:
         self._domains: dict[str, Domain | None] = {}
 
     async def domain(self, token: str) -> Domain | None:
-        """Returns the domain of the token's permits; None if it takes none.
+        """Returns the EIP-712 domain of the token's permits; None if the token takes no permits.
 
-        The token's own domain hash decides. If it does not follow from name and version, the
-        contract would refuse a signature.
+        The domain hash that the token states must be the hash of the returned domain. Otherwise the
+        token's contract would refuse every signature, so None is returned.
         """
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))

@@ -1,7 +1,7 @@
 """Checks signed payments of calls (EIP-3009) against an EVM chain and sends them to the chain.
 
-Only the receipt of the transaction that was sent here counts. A used nonce does not tell who was
-paid, since its owner may cancel it.
+A payment counts as executed only by the receipt of the transaction that was sent here. That the
+payment's nonce is used proves nothing, because the owner may have cancelled it.
 """
 
 from __future__ import annotations

@@ -49,11 +49,11 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Sends a call; returns its transaction's hash, which ``note`` gets before the chain gets
-        the transaction.
+        """Sends a call in a transaction and returns the transaction's hash. If ``note`` is given,
+        it gets the hash before the transaction is sent to the chain.
 
-        Raises NodeError, which is EvmRefused if the call would revert; and StoreUnavailable before
-        anything was sent.
+        Raises NodeError; if the call would revert, this is an EvmRefused. Raises StoreUnavailable
+        only if nothing was sent.
         """
         from eth_account import Account
 
@@ -102,11 +102,12 @@ class Spender(Struct, frozen=True):
         return allowed >= deal.plan.amount
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
-        """Returns approvals of exactly the amount, to be mined in this order; empty if enough is
-        allowed.
+        """Returns the approvals that are missing, for exactly the amount of the deal, in the order
+        in which they have to be mined. The list is empty if the allowance is large enough.
 
-        If a token refuses to change one allowance into another, its allowance is set to zero first.
-        A trial call finds that out, so that no list of such tokens can be out of date.
+        Some tokens refuse to change an allowance that is not zero, so for these the allowance is
+        first set to zero. A trial call finds out whether a token is one of them, because a list of
+        such tokens could be out of date.
         """
         token, amount = deal.plan.path[0], deal.plan.amount
         allowed = await reader.allowance(token, owner, self.address)
@@ -127,8 +128,9 @@ class Spender(Struct, frozen=True):
 class OwnTransaction(Struct, frozen=True):
     """A transaction that the service sent.
 
-    ``receipt`` is None until it is mined. ``deep`` is the number of blocks from its own to the
-    newest, of which ``needed`` make it final.
+    ``receipt`` is None until the transaction is in a block. ``deep`` is the number of blocks from
+    that block to the newest, both included. The transaction is final once ``deep`` reaches
+    ``needed``.
     """
 
     receipt: TransactionReceipt | None
@@ -141,10 +143,8 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns a transaction that was sent; None if the chain does not know it or if it failed.
-
-    With None it has to be sent again. Raises NodeError.
-    """
+    """Returns a transaction that the service sent earlier. Returns None if the chain does not know
+    the transaction or it failed; the transaction then has to be sent again. Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:

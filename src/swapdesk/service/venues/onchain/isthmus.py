@@ -300,7 +300,8 @@ class Isthmus(PoolsVenue):
     async def _settled(
         self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
-        """Returns the settlement as a leg; None if the chain does not know it or if it failed."""
+        """Returns the leg of an order as the settlement transaction shows it; None if the chain
+        does not know the transaction or it failed."""
         sent = await looked_up(reader, transaction)
         if sent is None:
             return None

@@ -57,10 +57,8 @@ PriceOfCoin = Callable[[str], Decimal | None]
 
 
 class Meridian(Unsigned):
-    """The portal as an on-chain venue.
-
-    ``assets`` names the asset of each contract, by chain; the relayer holds all of these tokens.
-    """
+    """The portal as an on-chain venue. ``assets`` names, for each chain, the asset that each token
+    contract stands for. The relayer holds all of these tokens."""
 
     def __init__(
         self,
@@ -139,7 +137,8 @@ class Meridian(Unsigned):
     async def _cannot_pay(self, token_out: Token, out: int) -> bool:
         """Returns True if the relayer holds too few tokens for a payout.
 
-        This is checked before the swap, because the sold tokens would be locked already.
+        This is checked before a swap is prepared. Later it would be too late, because the sold
+        tokens would be locked already.
         """
         reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
         asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)

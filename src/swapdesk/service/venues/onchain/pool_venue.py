@@ -128,13 +128,15 @@ class Paths:
 
 _SWAP_EVENT = "0x" + keccak(b"Swap(address,uint256,uint256,uint256,uint256,address)").hex()
 _LATE = timedelta(seconds=60)
-"""Time after its deadline at which an unknown transaction is given up."""
+"""Time after the transaction's deadline. If the chain does not know the transaction by then, it
+counts as failed."""
 
 _MINUTES = Decimal("0.5")
 _PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
 
 _GAS_SHARE = 5
-"""The gas limit exceeds the gas of a trial by this part of it: a fifth."""
+"""The gas limit of a transaction is the gas that a trial needed, plus this part of it: one
+fifth."""
 
 
 def contract_of(token: Token, place: ChainPlace) -> str:
@@ -192,8 +194,8 @@ class Pools:
 
 
 def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) -> Plan:
-    """Returns what a quote promises; ``out`` is set if the venue pays another amount than the
-    pools."""
+    """Returns what a quote promises. ``out`` is the amount that the venue pays; None if it is what
+    the pools of ``path`` pay."""
     slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
     paid = path.paid if out is None else out
     return Plan(
@@ -235,11 +237,11 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """Returns the confirmed transaction as a leg, and its receipt once it is final.
+    """Returns the state of the confirmed transaction as a leg, and the transaction's receipt.
 
-    The swap is atomic. The receipt is returned with FINISHED only, after as many blocks as the
-    chain asks for. A transaction that the chain has forgotten counts as waiting for a block, until
-    its calldata cannot be executed any more.
+    The receipt is None unless the leg is FINISHED. A leg is FINISHED only after as many blocks as
+    the chain requires. A transaction that the chain does not know counts as waiting for a block
+    until it can no longer be executed, and as FAILED after that.
     """
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
@@ -302,10 +304,11 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 
 class PoolsVenue:
-    """A venue that trades tokens with contracts at the prices of ``pools``.
+    """A venue that trades at the prices of ``pools``. Unless a subclass allows more, both tokens
+    need a contract, which excludes native coins.
 
-    ``contract`` takes the tokens, and has the same address on every chain; ``permits`` are by
-    chain.
+    ``contract`` is the address of the contract that takes the tokens, the same on every chain.
+    ``permits`` finds out, for each chain, which tokens take permits.
     """
 
     def __init__(

@@ -48,8 +48,8 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns the share by which ``paid`` is below the pools' price of a tiny swap; fees do not
-    count."""
+    """Returns how much worse the paid amount is than the price of a very small swap, as a share of
+    that price. Fees are not part of it."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -61,7 +61,7 @@ def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
 
 
 def less(units: int, percent: Decimal) -> int:
-    """Returns ``units`` less a percentage, rounded down."""
+    """Returns ``units`` reduced by ``percent`` percent, rounded down."""
     return max(int(units * (1 - Fraction(percent) / 100)), 0)
 
 
@@ -103,8 +103,8 @@ class ChainView(Struct, frozen=True):
     reserves: Mapping[str, tuple[int, int]]
 
     def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
-        """Returns the pool in the direction of a swap of ``token_in``; None if it is empty or could
-        not be read."""
+        """Returns the reserves of a pool for a swap that sells ``token_in``; None if the pool is
+        empty or could not be read."""
         reserves = self.reserves.get(pool.address)
         if reserves is None or 0 in reserves:
             return None
