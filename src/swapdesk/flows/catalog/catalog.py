@@ -302,12 +302,12 @@ class Resolution(Struct, frozen=True):
 
 
 def resolve(spec: str, catalog: Catalog) -> Resolution:
-    """Returns the token that ``spec`` names, ignoring case, and all other candidates.
+    """Returns the token that ``spec`` names, ignoring case, and all candidates.
 
-    Verified tokens that are not malicious come before all others. Of these, the one with the lowest
-    priority is chosen, then the lowest rank. If no candidate has a priority, the lowest rank
-    decides, then a coin comes before tokens with a contract, then the more important chain, so that
-    "btc" means Bitcoin's coin.
+    Unverified and malicious tokens are candidates only if no other token fits. The candidate with
+    the lowest priority is chosen, then the lowest rank. If no candidate has a priority, the lowest
+    rank decides, then a coin comes before tokens with a contract, then the more important chain, so
+    that "btc" means Bitcoin's coin.
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:

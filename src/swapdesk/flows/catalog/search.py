@@ -47,7 +47,8 @@ _ENOUGH = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _MOST_TYPED = 100
 LONGEST_TYPED = 300
-"""The most characters of a search text that are read as a link of an explorer."""
+"""The most characters of a typed search text. It is this large because links of explorers are
+long."""
 CONTRACT_LENGTH = 26
 """The least number of characters of a text that is taken for a contract address."""
 _LINK_PARTS = re.compile(r"[/?#&=@,\s]+")
