@@ -152,8 +152,9 @@ def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
     """Returns the targets on which a fault can be set, as far as the desk knows them. Each label is
     mapped to the target and a description.
 
-    Orders come first, newest activity first, then groups (orders created by one call), providers
-    and chains. If the fault needs no target, the first label is empty, with None as target.
+    Orders come first, in the sequence of the desk's list of orders, then groups (orders created by
+    one call), providers and chains. If the fault needs no target, the first label is empty, with
+    None as target.
     """
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
     groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
