@@ -144,7 +144,7 @@ class GarbageRounds(Struct):
 
 
 class TapePlayer(Protocol):
-    """The player of a tape (a file of recorded keys), as the application sees it.
+    """The player of a tape (a text file that lists keys to press), as the application sees it.
     ``tui.tapes.player`` implements it."""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:

@@ -247,8 +247,8 @@ class Session:
         that the defaults apply."""
         self.live_guard = LiveGuard(settings.live)
         self.played = False
-        """True if a tape (a recording) presses the keys instead of a user. The desk then reads and
-        writes no file that is named on the screen, and does not change the clipboard."""
+        """True if a tape (a text file of keys) is played instead of a user typing. The desk then
+        reads and writes no file that is named on the screen, and does not change the clipboard."""
         self.rest = KeyRest()
         self.catalog: Catalog | None = None
         """The catalogue of tokens; None until its cache is read."""
