@@ -21,8 +21,8 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""Name of a query parameter that no operation accepts, because an API key in a URL would be logged
-(contract 2.4)."""
+"""Name of a query parameter. A value sent under this name is never accepted as a credential, and no
+operation has a parameter of this name (contract 2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
