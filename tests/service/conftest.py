@@ -89,6 +89,7 @@ OF_WHAT_IS_STORED = {
     "test_backup",
     "test_creation",
     "test_exchange_limits",
+    "test_exchange_terms",
     "test_hostile_texts",
     "test_kill_loop",
     "test_lifecycle",
