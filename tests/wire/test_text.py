@@ -26,7 +26,6 @@ from swapdesk.wire.encoding.ids import (
     new_order_id,
     safe_segment,
 )
-from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.text import (
     Display,
@@ -188,16 +187,6 @@ def test_an_unknown_enum_value_is_kept_as_text() -> None:
     for bad in ("R\x1bD", "x" * 65, " RED"):
         with pytest.raises(ValidationError):
             light.validate_python(bad)
-
-
-def test_json_schemas_of_the_markers() -> None:
-    def schema(marker: object) -> dict[str, object]:
-        return TypeAdapter(Annotated[str, marker]).json_schema(schema_generator=WireJsonSchema)
-
-    assert schema(Display(20)) == {"type": "string"}
-    assert schema(Identity(20)) == {"type": "string", "maxLength": 20}
-    assert schema(Identity(9, pattern="^a$"))["pattern"] == "^a$"
-    assert schema(OpenEnum(Light)) == {"type": "string", "enum": ["RED", "GREEN"]}
 
 
 def test_new_ids_have_the_forms_they_are_read_by() -> None:
