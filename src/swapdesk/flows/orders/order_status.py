@@ -118,8 +118,8 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """What an order means at one moment: a row of the table of situations with its texts filled in,
-    and the times of the order."""
+    """What an order means at one moment: the texts of its situation, filled in with facts of the
+    order, and its times."""
 
     situation: Situation
     """The row whose texts are used: ``SITUATIONS["held"]``."""

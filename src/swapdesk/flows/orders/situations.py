@@ -1059,8 +1059,8 @@ def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
 
 
 def _together(first: PaidOnChain, second: PaidOnChain) -> PaidOnChain:
-    """Returns the first payment with the amount of both, the earlier time and the lower number of
-    confirmations. Unchanged if an amount is unknown."""
+    """Returns ``first`` with the amount of both payments, the earlier time and the lower number of
+    confirmations. Returns ``first`` unchanged if an amount is unknown."""
     if first.amount is None or second.amount is None:
         return first
     times = [paid.at for paid in (first, second) if paid.at is not None]

@@ -351,7 +351,7 @@ class QuoteDesk:
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
         """Asks for every route, with one call for each kind of rate, and returns the routes ranked.
-        ``on_repeat`` decides before a failed call is repeated.
+        ``on_repeat`` is called before a failed call is repeated, and returns whether it may be.
 
         If one of two calls fails, its error is in ``refused`` of the result. Raises ClientError if
         no call succeeded.
@@ -499,8 +499,8 @@ def find_intermediate_token(
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
     """Returns the row in the newer ``result`` for the same provider and route as ``before``. None
-    if there is no such row or it pays nothing. Private routes name no provider, so the best private
-    route with the same kind of rate stands for them."""
+    if there is no such row or it pays nothing. A private route names no provider; for it, the best
+    private route with the same kind of rate is returned."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)

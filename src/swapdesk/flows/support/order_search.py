@@ -164,9 +164,9 @@ class OrderSearch:
         return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """Returns the deposit of an order as its chain shows it. It is a payment to the order's
-        deposit address or, if there is none, the transaction that this desk sent for the order.
-        None if neither is known."""
+        """Returns the deposit of an order as its chain shows it: a payment to the order's deposit
+        address or, if there is none, a transaction that this desk sent for the order or that moved
+        nothing and can only concern this order. None if there is neither."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -225,9 +225,9 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Returns whether the transaction is part of the order: its payout or refund, or a
-        transaction that this desk sent for it. Without an order id, or if the journal cannot be
-        read, returns False."""
+        """Returns whether the journal has the transaction as part of the order: its payout or
+        refund, or a transaction that this desk sent for it. False without an order id, or if the
+        journal cannot be read."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -412,9 +412,9 @@ class OrderSearch:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
-        """Asks the places that are left, with at most the reads of :attr:`next_cost`. The lists are
-        read only until an order is found. Yields after every step, so that the screen can show the
-        step."""
+        """Asks the places that are left (the service, its lists, the chains), with at most the
+        reads of :attr:`next_cost`. The lists are read only until an order is found. Yields after
+        every step, so that the screen can show the step."""
         if Place.SERVICE in self._left:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
