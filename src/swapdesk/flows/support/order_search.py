@@ -99,8 +99,8 @@ it cannot be asked, or there is nothing to ask it."""
 
 
 class Searched(Struct, frozen=True):
-    """A place that was searched, with its answer. ``said`` is the answer in words: ``matched 1 of
-    318 by deposit address, 4 reads``."""
+    """A place (the journal, the service, its lists, the chains) that was searched, with its answer.
+    ``said`` is the answer in words: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -390,8 +390,9 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages of the lists that are still to be read. Until the service has stated the
-        number of pages, it is estimated from the orders that this desk knows."""
+        """Number of pages of the service's list that are still to be read. Until the service has
+        stated how many pages there are, the number is estimated from the orders that this desk
+        knows."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -660,8 +661,8 @@ class OrderSearch:
 
     @property
     def verdict(self) -> str:
-        """A sentence that says why nothing was found, as far as the places' answers tell. Empty if
-        something was found or places are left to ask."""
+        """A sentence that says why nothing was found, as far as the answers of the searched places
+        tell. Empty if something was found or places are left to ask."""
         reason = self._not_found
         return f"{reason} {NO_HASH}" if reason and self.may_be_key else reason
 
@@ -804,8 +805,8 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the lower and upper bound of the amounts that, rounded to the digits in the text,
-    give the amount in the reading."""
+    """Returns the bounds of the amounts that, rounded to as many digits as the text has, equal the
+    amount in the reading."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
