@@ -517,8 +517,8 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """Returns the glyph and colour of the order's current stage. If the deposit was sent back, the
-    stage is drawn as ended."""
+    """Returns the mark (glyph and colour) of the order's current stage. If the deposit was sent
+    back, the stage is drawn as ended."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 
