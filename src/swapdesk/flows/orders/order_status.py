@@ -286,8 +286,9 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 
 
 def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
-    """Returns ``status`` changed for an order that the service can no longer be asked about. Its
-    texts quote the service's last answer and when it was given; it has no deadline and no times."""
+    """Returns ``status`` adapted to an order that the service can no longer be asked about. Its
+    texts quote the service's last answer and say when it was given; it has no deadline and no
+    times."""
     at = as_of(tracked.seen_at, now)
     # A payment may have come since.
     money = UNLESS_SENT if status.money == WAITING.money else status.money

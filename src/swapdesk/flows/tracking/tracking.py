@@ -343,7 +343,7 @@ class Tracker:
 
     async def run(self) -> None:
         """Follows the service's order stream until cancelled. An exception in one event does not
-        stop the following of others."""
+        stop the stream."""
         try:
             await self._background.keep("following orders", self._follow)
         finally:
