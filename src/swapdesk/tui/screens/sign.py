@@ -306,7 +306,7 @@ class SignScreen(Page):
 
     def raw_lines(self) -> list[str]:
         """Returns the payload as it was received, as lines of JSON in which unprintable characters
-        are escaped."""
+        are replaced by visible ones."""
         payload = self.signing.payload
         if payload is None:
             return []
