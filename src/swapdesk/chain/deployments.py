@@ -118,8 +118,8 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """Returns the call asset with this contract on this chain. The contract's case is ignored. None
-    for any other token."""
+    """Returns the token, of those in which API calls can be paid, that has this contract on this
+    chain. The contract's case is ignored. None if there is none."""
     if contract is None:
         return None
     for asset in CALL_ASSETS:

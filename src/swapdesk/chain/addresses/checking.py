@@ -197,9 +197,8 @@ def _refuse_contract(kind: AddressKind, address: str, contracts: Collection[str]
 
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
-    """Returns the account of each of these token contracts, the same for all spellings of a
-    contract. The result is cached, because many addresses are checked against the same
-    contracts."""
+    """Returns, for each of these token contracts, the form that is the same for all its spellings.
+    The result is cached, because many addresses are checked against the same contracts."""
     account = ADDRESS_KINDS[kind].contract_account
     return frozenset(account(contract) for contract in contracts)
 

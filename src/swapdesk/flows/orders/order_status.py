@@ -118,8 +118,8 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """What an order means at one moment: a row of the table of situations with its texts filled in,
-    and the times of the order."""
+    """What an order means at one moment: the texts of its situation, filled in with facts of the
+    order, and its times."""
 
     situation: Situation
     """The row whose texts are used: ``SITUATIONS["held"]``."""
@@ -454,9 +454,9 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, a row that applies because this desk
-    knows more than the service. ``own`` is the deposit that this desk sent, and ``batch`` the
-    payment by the order's batch; each is None if there was no such payment."""
+    """Returns ``status`` with the texts of ``situation``, which applies because this desk knows
+    more than the service. ``own`` is the deposit that this desk sent, and ``batch`` the payment by
+    the order's batch; each is None if there was no such payment."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
@@ -493,8 +493,9 @@ def _in_words_of_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Returns three durations: since ``begun``, as expected by the service, and how much longer
-    than expected an open order has taken. Each is None if it is unknown or the order is not late.
+    """Returns three durations: the time since ``begun``, the expected duration of the order, and by
+    how much an open order exceeds it. An unknown duration is None; so is the last one if the order
+    is not late.
 
     The expected duration counts from ``begun``. It counts from the creation if the estimate would
     be over by then, because the service did not add the wait for the deposit (contract 8.17).
@@ -552,9 +553,9 @@ def _facts_of(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """Returns the values for the placeholders in a row's texts, by name. ``deposit`` is the deposit
-    as chains show it. If it is None, the paid amount is known only for a DEX swap; in other orders
-    it is called "the payment"."""
+    """Returns the values for the placeholders in the texts of the situation ``row``, by name.
+    ``deposit`` is the deposit as chains show it. If it is None, the paid amount is known only for a
+    DEX swap; in other orders it is called "the payment"."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True

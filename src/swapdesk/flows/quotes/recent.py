@@ -30,8 +30,8 @@ _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, Display
 
 
 class Recent(Struct, frozen=True):
-    """An earlier request, as a line to be asked again. ``text`` is the line, which means the same
-    tokens; ``at`` is when the intent was confirmed."""
+    """An earlier request, as a line to be asked again. Reading ``text`` gives the same tokens;
+    ``at`` is when the intent was confirmed."""
 
     text: str
     route: Route

@@ -51,7 +51,7 @@ class BatchPayments(Protocol):
         """Returns a value that changes if the state of the group's payment changes."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """Returns the state of the group's payment as it concerns one order of the group."""
+        """Returns how far the deposit of one order in the group is paid."""
 
 
 class BatchedOrders:
@@ -101,8 +101,9 @@ class BatchedOrders:
         return self.with_payment(tracked, seen)
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``tracked`` with the state of its group's payment, read from the journal. An
-        order that has no group, or whose deposit the service has seen, is returned unchanged."""
+        """Returns ``tracked`` with the state of its group's payment, read from the journal. Returns
+        it unchanged if it has no group, was confirmed individually at this desk, or has a deposit
+        that the service has seen."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -119,9 +120,9 @@ _NEVER = object()
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """Returns whether the order was not confirmed singly at this desk and the service has not seen
-    its deposit: the order waits for the deposit, or expired without one. Such an order may belong
-    to a batch."""
+    """Returns whether an order was not confirmed individually at this desk and has no deposit that
+    the service has seen: the order waits for the deposit, or expired without one. Such an order may
+    belong to a batch."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -178,8 +179,8 @@ def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
     """Returns how far a DEX swap is paid whose transaction the service has not seen. Returns None
-    if nothing needs to be said about the payment: the transaction was sent and may be executed, or
-    the venue settles the order (``settles``).
+    if nothing needs to be said about the payment: the transaction was or may have been sent, or the
+    venue settles the order (``settles``).
 
     ``acts`` are the journaled create and its steps. ``closed`` is True if the service no longer
     waits for the payment; a payment that was not begun by then will never be signed.
