@@ -100,9 +100,9 @@ itself. It is so large that in practice only :class:`GarbageRounds` collects eve
 
 
 class GarbageRounds(Struct):
-    """Runs Python's garbage collection at moments when no key has to wait for it. The application
-    calls :meth:`begin` when it starts, :meth:`key` at every key, :meth:`tick` once a second, and
-    :meth:`end` when it ends."""
+    """Runs Python's garbage collection at moments when no key has to wait for it. Its owner calls
+    :meth:`begin` when the application starts, :meth:`key` at every key, :meth:`tick` once a second,
+    and :meth:`end` when the application ends."""
 
     clock: Clock
     _aside: float = 0.0

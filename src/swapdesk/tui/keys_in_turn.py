@@ -46,8 +46,8 @@ KeyStage = Literal["taken", "said", "opened"]
 
 class KeyTaken(Message):
     """A message that is posted to the widget that got a key, behind all messages posted there
-    earlier. When the application receives it, the widget has handled the key. ``turn`` is the
-    number of the key, ``stage`` how far it had come."""
+    earlier. When this message comes back to the application, the widget has handled the key.
+    ``turn`` is the number of the key, ``stage`` how far it had come."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -57,8 +57,8 @@ class KeyTaken(Message):
 
 class KeyInProgress(Struct, frozen=True):
     """A key or paste that was given out but has not had its full effect yet. ``turn`` is its
-    number, ``page`` and ``widget`` are those that got it, and ``since`` is the time in seconds at
-    which it was given out."""
+    number, ``page`` and ``widget`` received it, and ``since`` is the time in seconds at which they
+    did."""
 
     turn: int
     event: Event

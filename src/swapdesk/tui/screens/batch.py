@@ -730,8 +730,9 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a function that receives the rows of ``sheet`` checked so far. It shows these
-        rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are checked."""
+        """Returns a function that receives the rows of ``sheet`` checked so far. That function
+        shows the rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are
+        checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -1114,9 +1115,9 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """Returns the rows of the table. ``batch`` has what became of each row; None before the rows
-    are written to the journal. ``orders`` has the states of the orders by service id. ``width`` is
-    the width of the screen in cells."""
+    """Returns the rows of the table. ``batch`` has the outcome of each row; None before the rows
+    are written to the journal. ``orders`` has the states of the created orders by service id.
+    ``width`` is the width of the screen in cells."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1239,8 +1240,9 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount of a row that has no planned order, with its symbol unless ``bare`` is
-    True. A text that is not an amount is returned as the file has it, marked as wrong."""
+    """Returns the amount to sell of a row that has no planned order, with the symbol of the token
+    unless ``bare`` is True. A text that is not an amount is returned as the file has it, marked as
+    wrong."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))

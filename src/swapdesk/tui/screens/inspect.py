@@ -549,8 +549,8 @@ class BundleScreen(Page):
 
 def read_as(pasted: PastedText) -> str:
     """Returns what the pasted text was recognised as, for example ``a Tron address`` or ``an order
-    id, and 2 more``. If it was not recognised, returns a hint that it may be the beginning of
-    something known; empty if it cannot be."""
+    id, and 2 more``. Text that was not recognised gives a hint if it may be the beginning of
+    something known, otherwise an empty result."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings

@@ -283,8 +283,8 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows the new answer ``result``. The cursor moves to the row in which the route that it
-        was on is now."""
+        """Shows the new answer ``result``. The cursor follows its route to the row in which that
+        route is now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -430,7 +430,7 @@ class QuotesScreen(Page):
 
     def _fit(self) -> None:
         """Sets the height of the table: that of all its rows, or less if the sentences below it
-        need the room. In the latter case the table scrolls."""
+        need the room. If the table gets less, it scrolls."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
@@ -541,7 +541,8 @@ class QuotesScreen(Page):
 
     @property
     def _folds(self) -> bool:
-        """True if there are similar routes that are hidden, or that a key can hide again."""
+        """True if the table has so many similar routes that some of them are hidden, or shown only
+        because the user pressed the key for more routes."""
         folded = self.arrangement.unfolded(False)
         return bool(folded.left_out(folded.arrange(self.ranking, self.now())))
 
@@ -582,8 +583,8 @@ class QuotesScreen(Page):
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Sorts, filters and folds the rows as ``arrangement`` says. The cursor stays on its
-        route."""
+        """Sorts and filters the rows, and hides similar routes, as ``arrangement`` says. The cursor
+        stays on its route."""
         self.arrangement = arrangement
         self.show()
 
@@ -837,8 +838,8 @@ def value_rows(
     result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
     """Returns a sentence that says how much of the value sent the route ``row`` returns (None: the
-    best route). Warnings about missing prices and the ``notes`` on what the column of notes means
-    follow."""
+    best route). Warnings about missing prices follow, then ``notes``, which explain the column of
+    notes."""
     ranking = result.ranking
     if not ranking.rows:
         return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []

@@ -138,8 +138,8 @@ class SignView(FittedLines):
     the signing session."""
 
     class LaidOut(Message):
-        """The message that the size of the widget changed. Only then is it known which of its rows
-        are visible."""
+        """The message that the widget was laid out in a new size. Only after it is known which rows
+        of the review are visible."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
@@ -283,8 +283,8 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """Records whether the end of the review is visible now. Once it was visible, the review may
-        be signed."""
+        """Checks whether the end of the review of the payload is visible. Once it was visible, the
+        user may sign."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -306,7 +306,7 @@ class SignScreen(Page):
 
     def raw_lines(self) -> list[str]:
         """Returns the payload as it was received, as lines of JSON in which unprintable characters
-        are escaped."""
+        are replaced by visible ones."""
         payload = self.signing.payload
         if payload is None:
             return []
@@ -416,8 +416,9 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of the page, which does not scroll, and the body, which does. Without a
-    review there is no heading, and the body says how the session stands."""
+    """Returns the heading of the page, which does not scroll, and the body, which does. If there is
+    no payload to review, the heading is empty and the body says what the signing session is
+    doing."""
     session = state.session
     review = session.review
     if review is not None:

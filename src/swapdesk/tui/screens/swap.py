@@ -306,8 +306,8 @@ class SwapScreen(Page):
             self._ask_balance()
 
     def on_screen_resume(self) -> None:
-        """Is called when the page comes into view. If the line is complete, letters then act as
-        keys of the page. A letter that is no key still edits the line."""
+        """Is called when the page comes into view. If the line is complete, letters act as keys of
+        the page from then on. A letter that is no key edits the line."""
         if self._complete:
             self.line.rest()
 
@@ -340,8 +340,8 @@ class SwapScreen(Page):
     def begins_word(self, text: str) -> bool | None:
         """Returns True if ``text``, typed on the empty line, begins the symbol of a token although
         its first letter is also a key; False if that letter is meant as the key; None if only the
-        next letter can decide. After the key of the token search, only a complete symbol is True,
-        because letters to search for follow."""
+        next letter can decide. If the first letter opens the token search, only a complete symbol
+        gives True, because letters to search for may follow that key."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -685,8 +685,8 @@ class SwapScreen(Page):
 
 
 def reading_lines(reading: IntentReading, width: int) -> list[Line]:
-    """Returns the rows under the line: how it was understood with its value at the right end, then
-    the second row. Both are wrapped to ``width``."""
+    """Returns the rows under the typed line: how the line was understood with its value in USD at
+    the right end, then further notes. All are wrapped to ``width`` cells."""
     role = "status-trouble" if reading.state == "refused" else "muted"
     text = line_of(reading.text, role)
     rows: list[Line] = []
@@ -710,9 +710,9 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """Returns what to show about ``line``. ``limits`` are those of its pair, ``have`` is the
-    balance of the token sold; None if unknown. ``refusal`` says why no route accepts the amount;
-    empty if some route may."""
+    """Returns what to show about ``line``. ``limits`` are the limits of its pair of tokens and
+    ``have`` is the balance of the token sold; both are None if unknown. ``refusal`` says why no
+    route accepts the amount; empty if some route may."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()

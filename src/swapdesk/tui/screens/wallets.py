@@ -73,7 +73,7 @@ class Subject(Struct, frozen=True):
     """What a row is about: an account on a chain, its smart account there, or an allowance.
     ``smart`` is None unless the row is about a smart account; then it is that account's address,
     empty while unknown. ``unread`` is None unless the row could not be read; then it says who acts
-    next, empty if the page itself has to say."""
+    next, empty for the default, that the user reads the chain again."""
 
     account: Account
     chain: str
@@ -367,7 +367,8 @@ class WalletsScreen(Page):
 
     @property
     def busy(self) -> str:
-        """What the wallet is being asked, such as ``reading``; empty if nothing."""
+        """What the wallet is being asked, such as ``reading``; empty if it is not being asked
+        anything."""
         if "wallet-limits" in self.fetching:
             return "asking the wallet"
         return "reading" if "wallets" in self.fetching else ""

@@ -164,8 +164,8 @@ def stage_mark(level: str) -> StageMark:
 
 def pair_spans(tracked: TrackedOrder) -> Line:
     """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what the
-    order promises until it has paid out, then what it paid; if the money came back, it is what came
-    back."""
+    order promises until it has paid out, then what it paid; if the money came back, the amount that
+    came back."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
