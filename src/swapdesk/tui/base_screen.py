@@ -443,7 +443,7 @@ class DeskScreen(Screen[None]):
         urgent: bool = False,
     ) -> None:
         """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. ``where_short`` and
-        ``next_short`` replace them on narrow screens. ``urgent`` draws the next step in bold."""
+        ``next_short`` replace them on narrow screens. With ``urgent`` the next step is bold."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:

@@ -58,7 +58,7 @@ class KeyTaken(Message):
 class KeyInProgress(Struct, frozen=True):
     """A key or paste that was given out but has not had its full effect yet. ``turn`` is its
     number, ``page`` and ``widget`` received it, and ``since`` is the time in seconds at which they
-    did."""
+    received it."""
 
     turn: int
     event: Event

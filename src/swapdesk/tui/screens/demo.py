@@ -432,7 +432,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
     """Returns the lines of a pane, and the lines of its closing sentence, which belongs at the
-    bottom of the pane. ``whole`` shows addresses and hashes in full."""
+    bottom of the pane. With ``whole``, addresses and hashes are shown in full."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:

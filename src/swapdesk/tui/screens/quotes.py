@@ -867,8 +867,8 @@ def value_rows(
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
     """Returns a line that says how many routes are unusable and why the first one is. Empty if all
-    routes are usable or all are unusable. ``only`` counts one kind of route; None counts all
-    kinds."""
+    routes are usable or all are unusable. Only routes of the kind ``only`` are counted; None counts
+    all."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]

@@ -94,9 +94,10 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Returns the columns of the table of quotes. ``all_in`` names the amounts as net less gas.
-    ``note`` is the width in cells of the column of notes; a width other than the usual one keeps
-    that column on narrow screens, which otherwise drop difference, gas, fees and notes first."""
+    """Returns the columns of the table of quotes. With ``all_in`` the column of amounts is named as
+    net less gas. ``note`` is the width in cells of the column of notes; a width other than the
+    usual one keeps that column on narrow screens, which otherwise drop difference, gas, fees and
+    notes first."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
