@@ -61,7 +61,7 @@ QUITS = "q quits."
 
 def brief_warning(warning: str) -> str:
     """Returns a shorter form of ``warning`` for narrow screens: its first sentence, cut before the
-    word "and", followed by ``q quits.``"""
+    word "and" if it has one, followed by ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 

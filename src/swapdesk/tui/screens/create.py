@@ -327,8 +327,8 @@ class CreateScreen(Page):
     @on(CreateForm.Edited)
     def _edited(self) -> None:
         """Is called when a field of the form changed. If the fields no longer match the locked
-        intent (what would be confirmed), the intent is unlocked. A field that the form filled in
-        itself, with the same meaning, changes nothing."""
+        intent (what would be confirmed), the intent is unlocked. An edit that does not change the
+        payment, such as a memo that the form fills in itself, leaves it locked."""
         if self.state.busy:
             return
         if not self._stands():

@@ -285,8 +285,8 @@ def reason_text(entry: UnusableQuote) -> str:
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
     """Returns one line for each note that these rows have, which says what the note means. For a
-    note on nearly every row, the line also says on how many. If ``all_of_them`` is False, only such
-    notes are returned."""
+    note on nearly every row, the line also says on how many. If ``all_of_them`` is False, only
+    notes on nearly every row are returned."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []
