@@ -221,7 +221,7 @@ class DeskApp(SafeApp[int]):
     def _begin(self) -> None:
         """Starts the desk unless it was started already. This is called after the first frame and
         at every tick, because Textual drops the callback of the first frame if a key opens another
-        page before it."""
+        page before that frame."""
         if not self._begun:
             self.start()
 

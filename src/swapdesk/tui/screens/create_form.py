@@ -236,8 +236,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Returns the rows of the lists of names, one list after the other. Each has a heading with its
-    total number of names."""
+    """Returns the rows of the lists of names, one list after the other. Each list has a heading
+    with its total number of names."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:

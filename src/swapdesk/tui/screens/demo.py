@@ -471,9 +471,9 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """Returns what an observer of the chains can compare between two transfers even though nothing
-    links them. It is a table or, below :data:`_COMPARED` cells of width, one sentence; empty if
-    there are no ``rows``."""
+    """Returns what an observer of the chains can compare between the deposit and the payout, such
+    as their amounts. It is a table or, below :data:`_COMPARED` cells of width, one sentence; empty
+    if there are no ``rows``."""
     if not rows:
         return []
     if width < _COMPARED:

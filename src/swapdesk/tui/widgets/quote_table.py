@@ -128,9 +128,10 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of the table for the answer ``board``. ``width`` is the width of a row in
-    cells, to which reasons are wrapped. ``former`` is the place of each quote before the last
-    refresh, by quote id, which is shown as a note."""
+    """Returns the rows of the table for ``board``, an answer of the service with quotes, as sorted
+    and filtered by ``arrangement``. ``width`` is the width of a row in cells, to which reasons are
+    wrapped. ``former`` is the place of each quote before the last refresh, by quote id, which is
+    shown as a note."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
