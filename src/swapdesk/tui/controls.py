@@ -41,7 +41,7 @@ class Creates(Protocol):
 
 class Signings(Protocol):
     """The controller of everything that the desk signs: swaps on chains, deposits, groups of a
-    batch."""
+    batch, revoked allowances and withdrawals."""
 
     @property
     def begun(self) -> bool: ...

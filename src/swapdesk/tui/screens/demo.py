@@ -394,8 +394,9 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
 
 
 def path_lines(stage: Stage, width: int) -> list[Line]:
-    """Returns who pays whom over the exchanges. If the chains were searched for a path from Alice
-    to Bob, a second line shows the result::
+    """Returns a line that shows who pays whom over the exchanges. If the chains were searched for a
+    path from Alice to Bob, a second line shows what was found. No lines are returned if there is no
+    room for them. For example::
 
         Alice ━━━━━━→ Pell ━━━━━━→ ETH ━━━━━━→ Halyard ──────→ Bob
         Alice ╌╌╌╌╌╌╌╌╌╌ ✗ no path on the chains ╌╌╌╌╌╌╌╌╌╌╌╌╌→ Bob
