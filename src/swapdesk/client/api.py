@@ -1,10 +1,9 @@
-"""The Partner Swap API v2, one typed method per operation.
+"""The Partner Swap API v2, one typed method per operation. Every method raises errors of
+:mod:`swapdesk.client.errors`. The rules for repeating a call are in
+:mod:`swapdesk.client.transport`.
 
-Every method raises errors of :mod:`swapdesk.client.errors`. The transport repeats reading calls by
-its rules and repeats creating calls only after a 429 that says when to come back
-(:mod:`swapdesk.client.transport`). Answers are read strictly. A list of orders is read order by
-order: an unreadable order does not hide the others, and it is counted, because an incomplete list
-does not prove that an order is absent.
+Answers are read strictly, with one exception: in a list of orders an unreadable order is left out
+and counted. The count matters, because an incomplete list does not prove that an order is absent.
 """
 
 from __future__ import annotations
@@ -80,14 +79,14 @@ from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 log = logging.getLogger(__name__)
 
 STEP = 20
-"""Number of orders that are read before other tasks of the event loop run; this takes about two
-milliseconds."""
+"""Number of orders that are decoded before other tasks of the event loop run; decoding them takes
+about two milliseconds."""
 
 T = TypeVar("T")
 _RAW_ORDERS = 256
 OTHER_ID = "other_id"
-"""The ``reason`` of an :class:`AnswerRefused` if the answer is about an object with another id than
-the call asked for."""
+"""The ``reason`` of an :class:`AnswerRefused` if the id in the answer differs from the id in the
+request."""
 
 
 class OrderPage(Struct, frozen=True):
@@ -101,13 +100,13 @@ class OrderPage(Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """True if the page had no orders, readable or unreadable."""
+        """True if the page contained no orders at all: neither decoded nor skipped ones."""
         return not self.orders and not self.skipped
 
 
 async def read_order_page(rows: OrderRows) -> OrderPage:
-    """Reads the orders of a page, and lets other tasks of the event loop run after every
-    :data:`STEP` orders."""
+    """Decodes the orders of a page and counts those that cannot be decoded. Other tasks of the
+    event loop run after every :data:`STEP` orders."""
     orders: list[Order] = []
     skipped = 0
     for at, row in enumerate(rows.orders, start=1):
@@ -125,9 +124,9 @@ async def read_order_page(rows: OrderRows) -> OrderPage:
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """Returns the operation for a method and a path like ``/v2/orders/abc``, with the values in the
-    path. Raises RequestRefused if there is no such operation or a value in the path is not an
-    id."""
+    """Returns the operation for a method and a path like ``/v2/orders/abc``, and the path's values
+    by parameter name. Raises RequestRefused if there is no such operation or a value in the path is
+    not an id."""
     wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
     segments = wanted.split("/")
     for operation in OPERATIONS:
@@ -151,15 +150,15 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """A created object, with the id that the service gave to the request. The service's support
-    asks for this id. ``request_id`` is None if the service gave no id."""
+    """The object that a request created, ``made``, with the service's id for that request, which
+    its support asks for. ``request_id`` is None if the service gave no id."""
 
     made: T
     request_id: str | None
 
 
 class PartnerApi(ApiTransport):
-    """A client with one method for each operation of the table."""
+    """A client with one method for each operation in :mod:`swapdesk.wire.operations`."""
 
     @cached_property
     def _raw_orders(self) -> Newest[str, bytes]:
@@ -174,8 +173,8 @@ class PartnerApi(ApiTransport):
         return self.server.skew()
 
     def raw_order(self, service_id: str) -> bytes | None:
-        """Returns the bytes of the newest answer that contained only this order; None if no such
-        answer is kept."""
+        """Returns the undecoded bytes of the newest answer that consisted of this one order; None
+        if no such answer is kept."""
         return self._raw_orders.get(service_id)
 
     async def call(
@@ -252,12 +251,10 @@ class PartnerApi(ApiTransport):
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Creates an order.
-
-        If the service answers 429 and says when to come back, the call is repeated once, but never
-        at or after ``until``, the time when the quote ends. After :class:`OutcomeUnknown` the order
-        may exist: look for it, and never send the request again.
-        """
+        """Creates an order. If the service answers 429 and says when to try again, the request is
+        repeated once, but never at or after ``until``, the time when the quote ends. After
+        :class:`OutcomeUnknown` the order may exist: look for it, and never send the request
+        again."""
         return await self._ask("create_exchange", Order, body=request, until=until)
 
     async def create_private_send(
@@ -287,7 +284,8 @@ class PartnerApi(ApiTransport):
         )
 
     async def get_multi_transactions(self, multi_id: str, sender: str) -> MultiTransactions:
-        """Returns the transactions of a group on Solana."""
+        """Returns the transactions that ``sender`` signs and sends to pay the deposits of a group
+        on Solana."""
         return await self._call(
             "get_multi_transactions",
             MultiTransactions,
@@ -310,11 +308,13 @@ class PartnerApi(ApiTransport):
         return await self._call("get_order", Order, path={"serviceId": service_id})
 
     async def list_orders(self, query: OrderQuery | None = None) -> OrderPage:
-        """Returns one page of orders; unreadable orders are skipped and counted."""
+        """Returns one page of orders. An order that cannot be decoded is left out and counted in
+        ``skipped``."""
         return await read_order_page(await self._call("list_orders", OrderRows, query=query))
 
     async def dex_approve(self, request: ApproveRequest) -> ApproveAnswer:
-        """Returns what has to be approved or signed before the venue may take the tokens."""
+        """Returns the approvals and signatures that are still missing before the venue may take the
+        tokens."""
         return await self._call("dex_approve", ApproveAnswer, body=request)
 
     async def dex_allowance(self, request: ApproveRequest) -> bool:
@@ -324,8 +324,8 @@ class PartnerApi(ApiTransport):
     async def dex_chain_signatures(
         self, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """Returns the signature steps that follow a signed step; also reads a list inside
-        ``{"chainSignatures": ...}``, which some servers send."""
+        """Sends one signature of a chain of signatures; returns the documents that are to be signed
+        next. Also reads a list inside ``{"chainSignatures": ...}``, which some servers send."""
         return await self._call(
             "dex_chain_signatures",
             list[SignatureRequirement],
@@ -339,7 +339,7 @@ class PartnerApi(ApiTransport):
         return await self._call("dex_confirm_transaction", StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
-        """Returns the rate limits that are in force now, and stores them in the budget of this
+        """Returns the account's present rate limits, and stores them in the budget of this
         client."""
         limits = await self._call("get_rate_limits", RateLimits)
         self.budget.limits = limits
@@ -374,9 +374,9 @@ class PartnerApi(ApiTransport):
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
-        """Calls an operation and returns its result together with the id of the request.
-        ``wrapped`` is the name of a member: some servers put the result into it instead of
-        returning the result alone."""
+        """Calls an operation and returns its result together with the id of the request. Some
+        servers return the result as a member of an object instead of alone; ``wrapped`` is the name
+        of that member."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,
@@ -419,8 +419,8 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """Returns True if the answer is about another object than the call asked for: the answer, or an
-    order in a group's answer, contains an id that differs from the id in ``path``."""
+    """Returns True if the answer is about another object than the request: an id in the answer, or
+    in an order of a group's answer, differs from the id in ``path``."""
     for name, asked in path.items():
         member = to_snake(name)
         named = [getattr(result, member, None)]

@@ -28,12 +28,12 @@ from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
 
 KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
-"""The classes that a service limits and reports."""
+"""The classes of calls whose limits the service reports."""
 KEPT_SECONDS = 86_400
 
 _LONGEST = 256 * 1024
-"""Size of the file in bytes. If the file grows beyond it, calls that are too old to count are
-removed. A PRO account writes 90 kB a day."""
+"""Size of the file in bytes at which calls too old to count are removed from it. A PRO account
+writes 90 kB a day."""
 
 _HEADERS = ("limit", "remaining", "reset")
 
@@ -97,7 +97,8 @@ class Window(Enum):
 
 class Allowance(Struct, frozen=True):
     """The use of one window of the rate limits. ``resets_in`` are the seconds until the window
-    ends. ``used`` may exceed ``limit`` if the limits were lowered or other processes made calls."""
+    ends. ``used`` may exceed ``limit``, because limits may be lowered and other processes may make
+    calls."""
 
     window: Window
     limit: int
@@ -110,9 +111,9 @@ class Allowance(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """The rate limit headers of an answer. They describe the window that limits the partner most at
-    present. ``left`` is the number of calls left in it; ``ends`` is when it ends, in seconds since
-    1970 by the service's time."""
+    """The rate limit headers of an answer. Of all windows, they describe the one that limits the
+    partner most at present. ``left`` is the number of calls left in that window; ``ends`` is when
+    it ends, in seconds since 1970 by the service's time."""
 
     limit: int
     left: int
@@ -125,7 +126,7 @@ class Budget:
 
     def __init__(self, now: Callable[[], datetime], own: OwnCalls | None = None) -> None:
         self.now = now
-        """Returns the service's time."""
+        """The function that returns the service's present time."""
         self.limits: RateLimits | None = None
         """The answer of ``GET /rateLimits``; None until it is known."""
         self._own = own
@@ -133,7 +134,8 @@ class Budget:
         self._used: dict[tuple[RateClass, Window], tuple[int, int]] = defaultdict(lambda: (0, 0))
 
     def count(self, rate_class: RateClass) -> None:
-        """Counts one call that was charged now; calls of the class ``NONE`` are not counted."""
+        """Counts one call that the service charged, at the present time. Calls of the class
+        ``NONE`` are not counted."""
         if rate_class is RateClass.NONE:
             return
         now = self.now()
@@ -175,13 +177,13 @@ class Budget:
         return used if counted == number else 0
 
     def used_this_hour(self, rate_class: RateClass | str) -> int:
-        """Returns the number of calls of this desk in the current hour."""
+        """Returns the number of calls of this class that this process made in the current hour."""
         return self.used(RateClass(rate_class), Window.HOUR)
 
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Returns the use of the minute, the hour and the day, as counted by this process. The
-        tuple is empty as long as the limits are unknown. It is always empty for reads, because the
-        service does not report their limits."""
+        """Returns the minute, the hour and the day, each with its limit and the number of calls of
+        this process. The tuple is empty until the limits are known, and always empty for reads,
+        because the service does not report their limits."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:
@@ -197,8 +199,8 @@ class Budget:
 
     def of_profile(self, rate_class: RateClass) -> tuple[Allowance, ...]:
         """Returns :meth:`allowances` with higher counts: they include the calls of all processes of
-        the profile and, if an answer reported them, the calls of the partner's other programs. Use
-        the result for display only."""
+        the profile and, if an answer's headers reported them, the calls of the partner's other
+        programs. Use the result for display only."""
         stated = self._told_now(rate_class)
         shown = []
         for allowance in self.allowances(rate_class):
@@ -214,8 +216,9 @@ class Budget:
         return tuple(shown)
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
-        """Returns the window in which the fewest calls are left; of two windows with equally many,
-        the longer one. Returns None if no limits are known."""
+        """Returns the window with the fewest calls left, as counted by this process or told by the
+        service; of two windows with equally many, the longer one. Returns None if no limits are
+        known."""
         allowances = self._all(RateClass(rate_class))
         return min(allowances, key=lambda a: (a.left, -a.window.value)) if allowances else None
 
@@ -224,7 +227,7 @@ class Budget:
         return (*self.allowances(rate_class), *([stated] if stated is not None else []))
 
     def wait_for(self, rate_class: RateClass | str, calls: int = 1) -> float | None:
-        """Returns the seconds until ``calls`` more calls are allowed; 0 means now. Returns None if
+        """Returns the seconds until ``calls`` calls may be made; 0 means now. Returns None if
         ``calls`` exceeds the whole limit of a window, so that waiting never helps."""
         wait = 0.0
         for allowance in self._all(RateClass(rate_class)):

@@ -1,10 +1,10 @@
-"""What a transaction paid, read by its hash from a node of its chain, and the transfers in the
-blocks of an EVM chain.
+"""Reads from a node of a chain what a transaction paid, and which transfers the blocks of an EVM
+chain contain. Uses plain JSON-RPC, so that the desk loads no chain library; each request is sent
+once, without retries.
 
-Uses plain JSON-RPC, so that the desk loads no chain library; each read is sent once. Units are base
-units of the token, or of the coin if ``contract`` is None. Transfers by internal calls are seen
-only if they emit a transfer event. The results are for display and comparison, never for a decision
-about money: the wallet agent reads what it signs with its own client.
+Amounts are in base units of the token, or of the coin if ``contract`` is None. A transfer by an
+internal call is seen only if it emits a transfer event. The results are for display and comparison,
+never for a decision about money: the wallet agent reads what it signs with its own client.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _AUTHORIZATION_STATE = "0xe94a0102"
 _TRUTHS = {f"0x{value:064x}": bool(value) for value in (0, 1)}
 
 BLOCKS_DEADLINE = 25.0
-"""Deadline in seconds for reading blocks. A sandbox may first have to start the chain, and the
-deadline is longer than that takes."""
+"""Deadline in seconds for reading blocks. It is long because a sandbox may first have to start the
+chain."""
 BLOCKS_AT_ONCE = 50
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 
 class Payment(Struct, frozen=True):
-    """A receiver of a transaction, with the units that it received."""
+    """One receiver of a transaction and the amount that it received, in base units."""
 
     to: str
     units: int
@@ -62,8 +62,8 @@ class Payment(Struct, frozen=True):
 
 
 class ChainTransaction(Struct, frozen=True):
-    """A transaction on a chain. ``confirmations`` is None while the transaction waits for a block;
-    a ``failed`` transaction moved nothing."""
+    """A transaction on a chain. ``confirmations`` is None while the transaction is in no block. If
+    ``failed`` is True, the transaction moved nothing."""
 
     chain: str
     hash: str
@@ -72,7 +72,7 @@ class ChainTransaction(Struct, frozen=True):
     at: datetime | None = None
     failed: bool = False
     underpriced: bool = False
-    """True if the transaction waits and offers less for gas than the present base fee."""
+    """True if the transaction is in no block and offers less for gas than the present base fee."""
 
 
 class NodeReader:
@@ -98,8 +98,9 @@ class NodeReader:
         return await self._number("eth_chainId", 16)
 
     async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
-        """Returns True if the token has executed the authorization (EIP-3009). Raises NodeError,
-        also if the node serves another chain."""
+        """Returns True if the payer's authorization with this nonce was executed or cancelled
+        (``authorizationState`` of EIP-3009). Raises NodeError, also if the node serves another
+        chain."""
         if await self.chain_id() != chain_id:
             raise NodeUncertain("the node is of another chain")
         data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
@@ -228,8 +229,8 @@ def _whole(number: object) -> int:
 
 
 def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
-    """Returns a payment for each token account whose balance grew; the receiver is the account's
-    owner."""
+    """Returns a payment for each token account whose balance grew. The receiver is the owner of the
+    token account."""
     before = {
         balance["accountIndex"]: _whole(balance["uiTokenAmount"]["amount"])
         for balance in meta.get("preTokenBalances") or []
@@ -270,7 +271,7 @@ class ChainTransfer(Struct, frozen=True):
 
 
 class EvmBlocks(NodeHttp):
-    """A client that reads every block of an EVM chain once."""
+    """A client that reads the transfers of an EVM chain block by block, each block once."""
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -283,15 +284,15 @@ class EvmBlocks(NodeHttp):
         been read."""
 
     async def begin(self) -> None:
-        """Sets the start of the reading: the first block to be read is the one after the present
-        newest block. Raises NodeError."""
+        """Starts the reading after the present newest block: the next block is the first one that
+        is read. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
-        """Returns the transfers in the blocks since the last call, oldest first. Raises
-        NodeError."""
+        """Returns the transfers in the blocks since the last call, or since :meth:`begin`, in the
+        order of their blocks. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         transfers: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):

@@ -1,4 +1,5 @@
-"""The credentials of a caller, and the one origin that they may be sent to (contract 2.1, 2.2)."""
+"""The credentials of the desk for a service, and the check of the one origin that they may be sent
+to (contract 2.1, 2.2)."""
 
 from __future__ import annotations
 
@@ -16,13 +17,14 @@ _HOST = re.compile(rb"[A-Za-z0-9._:-]+")
 
 
 class CredentialsError(ValueError):
-    """Raised for credentials or a service address that no request may use."""
+    """Raised if credentials are malformed, or if a service address must not be used for
+    requests."""
 
 
 class Credentials(Struct, frozen=True):
-    """An API key with its secret, or a partner id, which allows only reading, or nothing. If
-    ``pays`` is True, the caller pays for each call and needs neither a key nor a partner id
-    (contract 2.4)."""
+    """The credentials for one service: an API key with its secret; or a partner id, which allows
+    only reading; or neither. If ``pays`` is True, the caller pays for each call and needs neither a
+    key nor a partner id (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None
@@ -75,8 +77,8 @@ class Credentials(Struct, frozen=True):
 
 
 def service_url(base_url: str) -> httpx2.URL:
-    """Returns the checked address of the API, ending in ``/v2``. Raises CredentialsError unless it
-    is https, or http on loopback, without user, query or fragment."""
+    """Returns the address of the API, checked and ending in ``/v2``. Raises CredentialsError unless
+    the address is https, or http on loopback, and has no user, query or fragment."""
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, ValueError):

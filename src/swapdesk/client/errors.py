@@ -6,7 +6,7 @@ and for a writing call whether its outcome is known (``definite``)::
     ClientError
       NotPaid             the wallet does not pay for the call; nothing was carried out
       RequestRefused      no such operation, or an invalid id or body; nothing was sent
-      Unreachable         nothing was sent: no connection, no TLS, or the deadline passed before
+      Unreachable         nothing was sent: no connection or TLS, or the deadline had passed
       NoAnswer            a reading call was sent and not answered in full; repeating is harmless
       AnswerRefused       a reading call got an unusable answer
       OutcomeUnknown      a writing call was sent, and nobody knows whether it was carried out
@@ -18,9 +18,9 @@ and for a writing call whether its outcome is known (``definite``)::
         RateLimited       429, with ``retry_after``
         ServiceFailed     5xx of a reading call
 
-The class follows the code if the code is known, and the HTTP status otherwise (contract 3.1). For
+A known code decides the class of an ApiError, otherwise the HTTP status does (contract 3.1). For
 a writing call, a refusal (4xx) is definite; a failure of the service, a missing or an unreadable
-answer is not.
+answer is not definite.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """Root of the errors of this module. ``definite`` is False only if a write may have been
-    carried out."""
+    """Root of the errors of this module. ``definite`` is False only for a writing call that may
+    have been carried out."""
 
     sent: bool = False
     definite: bool = True
@@ -53,8 +53,8 @@ class ClientError(Exception):
 
 
 class RequestRefused(ClientError):
-    """Raised if the request cannot be made: the operation does not exist, a value is not an id, or
-    the body is missing, unexpected or too large."""
+    """Raised before anything is sent, if the operation does not exist, a value is not an id, or the
+    body is missing, unexpected or too large."""
 
 
 class Unreachable(ClientError):
@@ -81,7 +81,8 @@ ANSWER_REASONS = (
 
 class AnswerRefused(ClientError):
     """Raised for an unusable answer: a redirect, a content encoding, too many bytes, invalid JSON,
-    another shape, or an answer about another id. ``reason`` is one of ``ANSWER_REASONS``."""
+    JSON of an unexpected shape, or an answer about another id. ``reason`` is one of
+    ``ANSWER_REASONS``."""
 
     sent = True
 
@@ -98,12 +99,9 @@ _NONE: Mapping[str, FieldProblem] = MappingProxyType({})
 
 
 class ApiError(ClientError):
-    """Raised if the service refused the call. Branch on the class or on ``code``, never on the
-    message.
-
-    ``fields`` say which inputs were refused and why (422), and may be empty. ``message`` is safe to
-    show. ``retry_after`` is in seconds, from the header or the body.
-    """
+    """Raised if the service refused the call. Decide by the class or by ``code``, never by the
+    message. ``fields`` say which inputs were refused and why (422), and may be empty. ``message``
+    is safe to show. ``retry_after`` is in seconds, from the header or the body."""
 
     sent = True
 
@@ -126,8 +124,8 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """Returns the same error with another ``retry_after``: the seconds that are left now until
-        the call may be tried again."""
+        """Returns a copy of this error with ``retry_after`` replaced: the seconds that are left now
+        of the wait that the service asked for."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )
@@ -145,8 +143,8 @@ class PaymentRequired(ApiError):
 
 
 class NotPaid(ClientError):
-    """Raised if a call that costs money was not paid: the wallet refused, or nothing here can pay.
-    ``code`` and ``next`` come from the refusal. Nothing was signed."""
+    """Raised if a call that costs money was not paid: the wallet refused to pay, or the desk has no
+    way to pay. ``code`` and ``next`` are those of the refusal. Nothing was signed."""
 
     def __init__(self, words: str, code: str, next_: str) -> None:
         super().__init__(words.rstrip("."))
@@ -155,7 +153,7 @@ class NotPaid(ClientError):
 
 
 class NotFound(ApiError):
-    """Raised for 404: the object is unknown, belongs to another partner or is older than 48 hours,
+    """Raised for 404. The object is unknown, belongs to another partner or is older than 48 hours,
     which the service does not distinguish; or the token is disabled."""
 
 
@@ -174,12 +172,8 @@ class ServiceFailed(ApiError):
 
 class OutcomeUnknown(ClientError):
     """Raised if a writing call was sent and no answer says whether it was carried out. Never send
-    the call again automatically: look at the orders first.
-
-    ``reason`` is the error that caused this: a :class:`NoAnswer`, :class:`AnswerRefused` or
-    :class:`ServiceFailed`, or an :class:`ApiError` with a status that does not tell whether the
-    call was carried out.
-    """
+    the call again automatically: look at the orders first. ``reason`` is the error that made the
+    outcome unknown, for example a :class:`NoAnswer` or a :class:`ServiceFailed`."""
 
     sent = True
     definite = False
@@ -203,7 +197,8 @@ class OutcomeUnknown(ClientError):
 
 
 QUOTE_EXPIRED = "QUOTE_EXPIRED"
-"""The code that this program gives to an expired quote if the service gives no code."""
+"""The code that this program assigns to the error of an expired quote if the service's answer has
+none."""
 
 _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.INVALID_API_CREDENTIALS: AccessError,
@@ -237,9 +232,9 @@ def api_error(
     fields: Mapping[str, FieldProblem] = _NONE,
     retry_after: float | None = None,
 ) -> ApiError:
-    """Returns the error for an answer with an error status. For 4xx, ``code`` chooses the class if
-    the code is known, else the status does. For 5xx the class is always ServiceFailed, so that a
-    code in the body never makes a failure of the service look like a definite refusal."""
+    """Returns the error for an answer with an error status. For 4xx, a known ``code`` decides the
+    class; without one, the status does. For 5xx the class is always ServiceFailed, so that a code
+    in the body never makes a failure of the service look like a definite refusal."""
     kind: type[ApiError] = ServiceFailed
     if status < 500:
         # The public service calls the end of a floating quote an input that is wrong, and the

@@ -18,8 +18,8 @@ _SECRET_HEADERS = frozenset(
 
 class Exchange(Struct, frozen=True):
     """One attempt at a call, as kept in the log. Bodies longer than the log's limit are shortened.
-    ``outcome`` is the name of the error, or empty if the status is below 400. ``ms`` is the time
-    from sending the request to the last byte of the answer."""
+    ``outcome`` is the class name of the error that the attempt raised, ``Cancelled``, or empty if
+    it succeeded. ``ms`` is the time from sending the request to the last byte of the answer."""
 
     number: int
     at: datetime
@@ -39,12 +39,13 @@ class Exchange(Struct, frozen=True):
 
 
 UNRECORDED = frozenset({"health"})
-"""Operations that are not logged: ``health`` is called every second while the service is away, and
-would push out all other entries."""
+"""Operations that are not logged. ``health`` is called every second while the service is
+unreachable, and would push all other entries out of the log."""
 
 
 class ExchangeLog:
-    """The newest attempts, at most ``entries`` of them and at most ``total_bytes`` of bodies."""
+    """The newest attempts at calls: at most ``entries`` attempts, and at most ``total_bytes`` of
+    their bodies."""
 
     def __init__(
         self, *, entries: int = 500, body_bytes: int = 64 * 1024, total_bytes: int = 4 << 20
@@ -55,7 +56,7 @@ class ExchangeLog:
         self._total_bytes = total_bytes
         self._held = 0
         self.count = 0
-        """Number of attempts that were recorded, including those that are no longer kept."""
+        """Number of attempts that were recorded, including those that the log has since dropped."""
         self._secrets: set[str] = set()
 
     def hide(self, *secrets: str) -> None:
@@ -81,8 +82,8 @@ class ExchangeLog:
         outcome: str,
         paid: str = "",
     ) -> None:
-        """Keeps one attempt. ``paid`` describes the payment that was signed for it, and replaces
-        the signature."""
+        """Adds one attempt to the log. ``paid`` describes the payment that was signed for the
+        attempt; the log keeps this text instead of the signature."""
         if operation in UNRECORDED:
             return
         self.count += 1

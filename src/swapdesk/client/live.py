@@ -1,10 +1,10 @@
 """The stream of order updates. If the stream fails, orders are polled instead; the state says which
 of the two is in use.
 
-On every connection the stream subscribes first and holds back the updates that arrive. It then
-reads all orders of the last 48 hours, and applies the updates that it held back. An update may be
-missed even on a working connection, so orders are also polled every 30 s, and every 10 s while
-there is no socket. A lost connection is reopened after waits that grow from try to try.
+After connecting, the stream subscribes first and holds back the updates that arrive. It then reads
+all orders of the last 48 hours, and applies the updates that it held back. An update may be missed
+even on a working connection, so orders are also polled every 30 s, and every 10 s while there is no
+connection. The waits before reconnecting grow from attempt to attempt.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ MAX_PAGES = 100
 
 HELD_BACK = 5_000
 WAITING_EVENTS = 100
-"""The most events that wait for the reader; handling so many takes a few milliseconds of the event
-loop."""
+"""The most events that are queued for the consumer of the stream. Handling this many takes a few
+milliseconds of the event loop."""
 
 
 StreamState = Literal["live", "resuming", "polling", "offline"]
 """``live``: subscribed, up to date, and something was received within 30 s. ``resuming``:
-connecting or catching up. ``polling``: there is no socket, but the service answers. ``offline``:
-there is no socket, and the service does not answer."""
+connecting or catching up. ``polling``: there is no connection to the stream, but polling the
+service works. ``offline``: neither works."""
 
 
 Source = Literal["stream", "snapshot", "poll"]
@@ -73,7 +73,8 @@ class OrderSeen(Struct, frozen=True):
 
 
 class OrdersListed(Struct, frozen=True):
-    """An event: the whole list of orders was read; ``skipped`` counts its unreadable orders."""
+    """An event: the whole list of orders was read. ``skipped`` counts the orders that could not be
+    decoded."""
 
     skipped: int
 
@@ -95,9 +96,9 @@ StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged
 
 
 class OrderReading:
-    """A reader of orders. It reads them through ``api`` and passes each order as an event to
-    ``tell``. Only one reading runs at a time. Credentials that can only read cannot list orders, so
-    with them only the watched orders are read."""
+    """A reader of orders. It gets them through ``api`` and passes each order as an event to
+    ``tell``. Only one :meth:`read` runs at a time. Credentials that can only read cannot list
+    orders; with them only the watched orders are read."""
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class OrderReading:
         tell: Callable[[StreamEvent], Awaitable[None]],
     ) -> None:
         self.answered: float | None = None
-        """Monotonic seconds of the newest answer."""
+        """Monotonic time of the newest answer, in seconds; None before the first answer."""
         self._api = api
         self._clock = clock
         self._tell = tell
@@ -116,7 +117,8 @@ class OrderReading:
         self._one_at_a_time = asyncio.Lock()
 
     def watch(self, ids: Iterable[str]) -> bool:
-        """Adds orders to the watched ones; returns True if any of them is new."""
+        """Adds orders to the watched ones. Returns True if at least one of them was not watched
+        before."""
         before = len(self._watched)
         self._watched.update(dict.fromkeys(ids))
         return len(self._watched) > before
@@ -126,10 +128,11 @@ class OrderReading:
             self._watched.pop(service_id, None)
 
     async def read(self, source: Source) -> None:
-        """Reads the list of orders, and then every watched order that was not in the list.
+        """Reads the list of orders, and then every watched order that was not in the list. Raises
+        ClientError.
 
-        If the service has said when to come back, a call before that time sends nothing and raises
-        the service's last error again.
+        If the service asked for a wait, a call before the wait is over sends nothing and raises the
+        service's last error.
         """
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
@@ -186,8 +189,8 @@ class OrderReading:
 
 
 class PollSchedule:
-    """The times of the polls: every 30 s with a socket, every 10 s without one, and sooner on
-    request."""
+    """The times at which orders are polled: every 30 s while the stream is connected, every 10 s
+    while it is not, and sooner on request."""
 
     def __init__(self, clock: Clock, times: StreamTimes) -> None:
         self.connected = False
@@ -197,30 +200,30 @@ class PollSchedule:
         self._due = clock.monotonic() + times.poll_down
 
     def ask_within(self, seconds: float) -> None:
-        """Moves the next poll forward, so that it happens within ``seconds`` from now. A poll that
-        is due sooner is not moved."""
+        """Moves the next poll forward, so that it happens within ``seconds`` from now. If the next
+        poll is due sooner anyway, it is not moved."""
         due = self._clock.monotonic() + seconds
         if due < self._due:
             self._due = due
             self._wake.set()
 
     def asked(self) -> None:
-        """Sets the next poll to a whole interval from now. Call it when a poll begins and again
-        when the poll ends."""
+        """Schedules the next poll one whole interval from now. Call this method when a poll begins
+        and when it ends."""
         times = self._times
         interval = times.poll_live if self.connected else times.poll_down
         self._due = self._clock.monotonic() + interval
 
     async def due(self) -> None:
-        """Waits until it is time to poll."""
+        """Waits until the next poll is due."""
         while (wait := self._due - self._clock.monotonic()) > 0:
             await within(self._clock, wait, self._wake.wait())
             self._wake.clear()
 
 
 class Backoff:
-    """The waits between attempts to connect. They grow with each attempt and are partly random.
-    After a connection that lasted long enough, they start short again."""
+    """The waits between attempts to connect. They grow with each failed attempt and are partly
+    random. A connection that lasted long enough resets them to the shortest wait."""
 
     def __init__(self, times: StreamTimes, rng: random.Random) -> None:
         self._times = times
@@ -228,15 +231,15 @@ class Backoff:
         self._failures = 0
 
     def held(self, seconds: float) -> None:
-        """Reports that a connection was live for ``seconds`` before it was lost. If that was long
-        enough, the next wait is short again."""
+        """Reports that a connection was live for ``seconds`` before it was lost. If ``seconds`` is
+        at least ``steady_after``, the next wait is the shortest."""
         if seconds >= self._times.steady_after:
             self._failures = 0
 
     def next(self, told: float | None) -> float:
         """Returns the seconds to wait before the next attempt to connect. ``told`` is the wait that
-        the service asked for, or None. The result is never shorter than ``told``, except that a
-        very long ``told`` is limited."""
+        the service asked for, or None. The result is never shorter than ``told``, unless ``told``
+        exceeds ``longest_retry_after``, which is then the least wait."""
         times = self._times
         if self._failures == 0:
             delay = self._rng.uniform(0.0, times.first_jitter)
@@ -248,11 +251,11 @@ class Backoff:
 
 
 class OrderStream:
-    """An endless async iterator of :data:`StreamEvent` until it is closed.
+    """An asynchronous iterator of :data:`StreamEvent` that ends only when it is closed.
 
-    If ``url`` is None, the address is derived from the API's. If the reader is slow, the stream
-    stops reading the socket instead of dropping events. ``background`` restarts the stream if it
-    stops because of a defect.
+    If ``url`` is None, the address is derived from the address of ``api``. If the consumer is slow,
+    the stream stops reading from the socket instead of dropping events. ``background`` restarts the
+    stream if it stops because of a defect.
     """
 
     def __init__(
@@ -316,8 +319,9 @@ class OrderStream:
 
     @property
     def state(self) -> StreamState:
-        """The present state. A live connection without a message for 30 s counts as ``resuming``;
-        without a socket, 30 s without an answer count as ``offline``."""
+        """The present state. A live connection that received nothing for 30 s counts as
+        ``resuming``. Without a connection, 30 s without an answer to a poll count as
+        ``offline``."""
         limit = self._times.quiet_limit
         if self._state == "live":
             quiet = self._clock.monotonic() - self._heard > limit
@@ -325,12 +329,13 @@ class OrderStream:
         return "offline" if self.age() > limit else self._state
 
     def age(self) -> float:
-        """Returns the seconds since the last message, pong or answer."""
+        """Returns the seconds since the last sign of life of the service: a message or pong of the
+        stream, or an answer to a poll."""
         return self._clock.monotonic() - max(self._heard, self._reading.answered or 0.0)
 
     def watch(self, ids: Iterable[str]) -> None:
-        """Adds orders that are read one by one, because the list of the last 48 hours may not
-        contain them."""
+        """Adds orders that are also read one by one at each poll if they are missing from the list,
+        which covers only the last 48 hours."""
         if self._reading.watch(ids):
             self._polls.ask_within(0.0)
 

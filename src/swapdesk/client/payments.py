@@ -25,9 +25,10 @@ SIGNATURE = "payment-signature"
 RESPONSE = "payment-response"
 PAID_SECONDS = 60.0
 """Deadline of a paid call in seconds. It is long because the service settles the payment on a chain
-before it answers."""
+before it answers the call."""
 BETWEEN_PAYMENTS = 5.0
-"""Seconds to wait after a payment that the service did not confirm as settled."""
+"""Seconds to wait before the next payment if the service did not confirm the last payment as
+settled."""
 VERSION = 2
 MAX_HEADER = 16 * 1024
 MAX_WAYS = 16
@@ -40,9 +41,10 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class PaymentTerms(Struct, frozen=True):
-    """One way to pay a call: ``units`` of ``asset`` to ``pay_to``, valid for at most ``seconds``.
-    ``name`` and ``version`` are the asset's EIP-712 domain; ``accepted`` is the unchanged entry of
-    the 402, which the payment repeats."""
+    """One of the ways to pay a call that the service offers: ``units`` (base units) of the token
+    ``asset`` to ``pay_to``; the payment is valid for at most ``seconds``. ``name`` and ``version``
+    are the token's EIP-712 domain. ``accepted`` is this offer exactly as in the 402 answer; the
+    payment must repeat it."""
 
     chain_id: int
     asset: str
@@ -56,8 +58,8 @@ class PaymentTerms(Struct, frozen=True):
 
 class RequiredPayment(Struct, frozen=True):
     """The content of a 402 answer. ``ways`` are the terms that this program can pay (scheme
-    ``exact`` on an EVM chain). If there are none, ``problem`` says why. ``reason`` says why the
-    service did not accept an earlier payment."""
+    ``exact`` on an EVM chain). If ``ways`` is empty, ``problem`` says why. ``reason`` is the
+    service's own text, for example why it did not accept a payment."""
 
     ways: tuple[PaymentTerms, ...] = ()
     reason: str = ""
@@ -65,8 +67,8 @@ class RequiredPayment(Struct, frozen=True):
 
 
 class Authorization(Struct, frozen=True):
-    """A signed EIP-3009 ``TransferWithAuthorization``. ``nonce`` and ``signature`` are 0x-hex,
-    times are Unix seconds."""
+    """A signed EIP-3009 ``TransferWithAuthorization``. ``nonce`` and ``signature`` are hexadecimal
+    with ``0x``; times are Unix seconds."""
 
     payer: str
     valid_after: int
@@ -76,10 +78,10 @@ class Authorization(Struct, frozen=True):
 
 
 class CallAuthorization(Struct, frozen=True):
-    """The payment that was signed for one call; its signature is not kept here. Whatever the
-    service answered, anybody who has the signature may execute the payment on the chain until
-    ``ends``. ``taken`` is True if the chain shows that the payment was executed, False if it was
-    not, and None if the chain was not or could not be read."""
+    """The payment that was signed for one call, without its signature. Until ``ends``, anybody who
+    has the signature may execute the payment on the chain, whatever the service answered. ``taken``
+    is True if the chain shows that the payment was executed, False if it shows that it was not, and
+    None if the chain has not been read."""
 
     amount: str
     symbol: str
@@ -105,7 +107,8 @@ class PaysCalls(Protocol):
         payment. Raises NotPaid."""
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """Returns the payment with a new value of ``taken``, read from the chain now."""
+        """Reads from the chain whether the payment was executed; returns the payment with ``taken``
+        set accordingly."""
 
 
 def read_required(header: str | None) -> RequiredPayment:

@@ -29,8 +29,7 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
 
 DEADLINE = 25.0
-"""Deadline in seconds. A payment may first have to start its chain, and the deadline is longer than
-that takes."""
+"""Deadline in seconds. It is long because a payment may first have to start its chain."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
 FAULTS = "faults"
@@ -41,7 +40,7 @@ _LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
 
 
 class LegSide(Struct, frozen=True):
-    """The amount that an exchange takes or pays out."""
+    """One side of a leg: the token and the amount that an exchange takes or pays out."""
 
     symbol: str
     chain: str
@@ -50,8 +49,7 @@ class LegSide(Struct, frozen=True):
 
 class OrderLeg(Struct, frozen=True):
     """One leg of an order (one of its swaps), as the exchange knows it. The amount of ``bought`` is
-    what the exchange offers until the leg is paid out; from then on it is what the exchange has
-    paid."""
+    the exchange's offer until the leg is paid out, and the amount paid after that."""
 
     venue: str
     sold: LegSide
@@ -111,8 +109,9 @@ class SandboxControl:
     async def give(
         self, chain: str, address: str, amount: Decimal, token: str | None = None
     ) -> str:
-        """Gives an address of an embedded chain some coins, or some of ``token`` (a contract or a
-        symbol); returns the transaction hash. Raises the errors of :meth:`deposit`."""
+        """Gives an address on a chain that the sandbox runs some coins, or some of ``token`` (a
+        contract or a symbol); returns the transaction hash. Raises the errors of
+        :meth:`deposit`."""
         body = {"chain": chain, "address": address, "amount": amount, "token": token}
         answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
@@ -123,7 +122,8 @@ class SandboxControl:
         return tuple(map(_leg, answer["legs"]))
 
     async def wallets(self, chain: str) -> tuple[str, ...]:
-        """Returns the wallets that the exchanges pay from on a chain. Raises ClientError."""
+        """Returns the addresses of the wallets from which the exchanges pay on a chain. Raises
+        ClientError."""
         answer = await self._read("GET", "wallets", query={"chain": chain})
         return tuple(map(str, answer["wallets"]))
 
@@ -145,16 +145,17 @@ class SandboxControl:
         return payment if isinstance(payment, dict) else None
 
     async def set_fault(self, name: str, **members: Any) -> None:
-        """Sets a fault; ``members`` are the other members of the body of ``POST /faults``. Raises
-        ApiError with the reason if the fault cannot be set."""
+        """Sets the fault with this name. ``members`` are the members of the body of ``POST
+        /faults`` besides the name. Raises ApiError with the reason if the fault cannot be set."""
         await self._read("POST", FAULTS, {"fault": name, **members})
 
     async def clear_faults(self) -> None:
-        """Ends every fault and every hold."""
+        """Ends every fault, and every hold of an exchange on a deposit."""
         await self._read("DELETE", FAULTS)
 
     async def active_faults(self) -> list[dict[str, Any]]:
-        """Returns the active faults, each with its ``fault``, selector and ``times``."""
+        """Returns the active faults. Each is a dictionary with the name (``fault``), the target and
+        the remaining ``times``."""
         answer = await self._read("GET", "state")
         active = answer.get("faults")
         return (

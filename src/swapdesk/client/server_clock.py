@@ -1,6 +1,6 @@
-"""The time of the service, taken from the ``Date`` header of its newest answer. With a sandbox, the
-desk uses the sandbox's time as its own. With a live service, the desk keeps to the machine's clock
-and only shows by how much the two differ."""
+"""The service's time, taken from the ``Date`` header of its newest answer. With a sandbox, the desk
+uses this time as its own. With a live service, the desk keeps to the machine's clock and only shows
+the difference."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ServerClock:
         return clock if isinstance(clock, cls) else cls(clock)
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
-        """Corrects the clock by the ``Date`` header of an answer. ``sent`` and ``received`` are the
-        monotonic seconds at which the request was sent and the answer received. A date that is
+        """Sets the clock by the ``Date`` header of an answer. ``sent`` and ``received`` are the
+        monotonic seconds at which the request was sent and the answer received. A header that is
         unreadable or out of range is ignored."""
         stamp = _parse(date)
         if stamp is None:
@@ -54,8 +54,8 @@ class ServerClock:
         await self._base.sleep(seconds)
 
     def skew(self) -> float | None:
-        """Returns the seconds by which the service is ahead of the base clock; None before the
-        first answer."""
+        """Returns the seconds by which the service's clock is ahead of the base clock; None before
+        the first answer."""
         if self._epoch is None:
             return None
         return (self.now() - self._base.now()).total_seconds()

@@ -1,13 +1,13 @@
-"""One WebSocket connection of the order stream, from handshake to loss (contract 11.1), and a
-reader of its frames that decodes only what changed.
+"""One WebSocket connection of the order stream, from the handshake to its end (contract 11.1), and
+a reader of its frames that decodes only what changed.
 
-A service repeats the whole order with every update, while only three or four of its 40 members
-differ from the last update. Changed members are decoded and checked as usual. The other members
-have the same text as before, and so the same value.
+A service repeats the whole order with every update, although only three or four of its 40 members
+changed. Only these members are decoded and checked; the others have the same text as in the last
+update, and so the same value.
 
-A frame is decoded whole unless it is exactly the order's last flat frame with other values. So the
-reader accepts and refuses the same frames as if it decoded each of them whole, with the same
-results.
+This shortcut is taken only if the frame has the same members in the same sequence as the order's
+last frame. Otherwise the whole frame is decoded. Both ways accept and refuse the same frames, with
+the same results.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 
 KEPT = 10_000
-"""The most orders whose last text is remembered. If there are more, the order that was not updated
-for the longest time is forgotten."""
+"""The most orders whose last frame is remembered. If there are more, the order whose last update is
+the oldest is forgotten."""
 LONGEST = 4 * 1024
 """The most characters that a remembered order may have, not counting its tokens."""
 
@@ -72,22 +72,21 @@ _SEPARATE = {
     for name, field in Order.model_fields.items()
     if isinstance(field.validation_alias, str) and name not in _TOGETHER
 }
-"""For each field of an order that is read from only one wire name: this name, and the name of the
-field. Such a field can be decoded without the rest of the order."""
+"""The fields of an order that can be decoded without the rest of the order: maps the only wire name
+of each to the name of the field."""
 
 MAX_MESSAGE = 256 * 1024
 WAITING_MESSAGES = 64
-"""The most received messages that may wait to be read; beyond that, the sender has to wait. With a
-smaller number, a busy stream would stop and restart reading from the socket all the time."""
+"""The most received messages that wait to be read. If more arrive, the connection stops receiving.
+With a smaller number, a busy stream would stop and restart receiving all the time."""
 TURN_SECONDS = 0.01
-"""Seconds for which messages are read before other tasks of the event loop run."""
+"""Time in seconds for which messages are read before other tasks of the event loop run."""
 
 
 class _Known(Struct, frozen=True):
-    """What is remembered of a frame that was read. ``flat`` are the texts of the order's members
-    other than tokens, in their sequence; ``tokens`` are the beginning and the text of each token;
-    ``order`` is the decoded order. The token texts are shared between orders, because thousands of
-    orders repeat them."""
+    """The parts of an order's last frame. ``flat`` are the texts of the members other than tokens,
+    in the sequence of the frame. ``tokens`` are two texts for each token member, its name and its
+    value; many orders share these texts. ``order`` is the decoded order."""
 
     flat: list[str]
     tokens: tuple[tuple[str, str], ...]
@@ -95,16 +94,18 @@ class _Known(Struct, frozen=True):
 
 
 class OrderFrames:
-    """A reader of the frames of one connection, in sequence."""
+    """A reader of the frames of one connection, which must be passed in the order of their
+    arrival."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._known: Newest[str, _Known] = Newest(KEPT)
-        """The last frame of each order. The key is the text of the order's first member."""
+        """The parts of the last frame of each order. The key is the text of the order's first
+        member."""
 
     def read(self, message: str) -> ServerFrame | Order | None:
-        """Returns the frame, or the order if the frame is an update; None if the message is
-        unusable."""
+        """Returns the decoded frame, or only its order if the frame is an order update. Returns
+        None if the message is unusable."""
         try:
             data = message.encode()
             if not message.startswith(_HEAD):
@@ -130,9 +131,10 @@ class OrderFrames:
         return frame if frame.data is None else frame.data
 
     def _learned(self, data: bytes, order: Order) -> _Known | None:
-        """Returns what to remember of an order that was decoded whole. Returns None if the order
-        cannot be remembered: its text is too long, its members cannot be separated at
-        :data:`_BETWEEN`, or a number in it is out of bounds."""
+        """Splits a frame that was decoded as a whole into the parts to remember; ``data`` is the
+        frame, ``order`` its decoded order. Returns None if the next frame cannot be compared with
+        this one: its text is too long, a member contains a nested value or an escape, or a number
+        is out of bounds."""
         try:
             text = shortened(data, max_bytes=self._max_bytes)
         except NumberError:
@@ -153,8 +155,9 @@ class OrderFrames:
         return _Known(flat, tuple(tokens), order)
 
     def _changed(self, before: _Known, message: str, size: int) -> _Known | None:
-        """Decodes only the members that differ from the order's earlier frame ``before``. Returns
-        what to remember of the new frame; None if the frame has to be decoded whole instead."""
+        """Decodes the members of ``message`` that differ from ``before``, the order's last frame;
+        ``size`` is the message's length in bytes. Returns the parts of the new frame; None if the
+        message must be decoded as a whole instead."""
         flat = _flat(before, message)
         if flat is None or len(flat) != len(before.flat) or size > self._max_bytes:
             return None
@@ -179,8 +182,8 @@ class OrderFrames:
 
 
 def _flat(before: _Known, message: str) -> list[str] | None:
-    """Returns the texts of the members of an order update, without its tokens. Returns None if the
-    tokens are not the same as in the earlier frame."""
+    """Returns the texts of the members of an order update, except its tokens. Returns None if the
+    message does not contain the same tokens as ``before``, the order's last frame."""
     if not message.endswith(_TAIL):
         return None
     runs: list[str] = []
@@ -206,9 +209,9 @@ def _flat(before: _Known, message: str) -> list[str] | None:
 
 
 def _with(order: Order, news: dict[str, Any]) -> Order:
-    """Returns a copy of the order in which the values in ``news`` replace those of the same fields.
-    All copies share one set with the names of the given fields, which saves memory when thousands
-    of copies are made in a second."""
+    """Returns a copy of the order; ``news`` maps the names of changed fields to their values. The
+    copy shares the set of given fields (``model_fields_set``) with the original, which saves memory
+    when thousands of copies are made in a second."""
     moved = Order.__new__(Order)
     put = object.__setattr__
     put(moved, "__dict__", order.__dict__ | news)
@@ -236,8 +239,8 @@ _socket_log.setLevel(logging.WARNING)
 
 
 class StreamTimes(Struct, frozen=True):
-    """The times of the stream, in seconds. A half-open socket is noticed after ``ping_every +
-    pong_within``."""
+    """The intervals and limits of the stream, in seconds. A connection that silently died is
+    noticed after ``ping_every + pong_within``."""
 
     ping_every: float = 10.0
     pong_within: float = 5.0
@@ -254,8 +257,8 @@ class StreamTimes(Struct, frozen=True):
 
 class SocketLost(Exception):
     """Raised if the connection could not be opened or has ended. ``fatal`` is True if the service
-    refused the credentials. ``restarting`` is True if the service's process is ending and a new
-    process takes its place."""
+    refused the credentials. ``restarting`` is True if the service closed the connection because its
+    process restarts. ``retry_after`` are the seconds that the service asked to wait, or None."""
 
     def __init__(
         self,
@@ -273,7 +276,7 @@ class SocketLost(Exception):
 
 
 def stream_url(base_url: str) -> str:
-    """Returns the address of the stream that belongs to an API address."""
+    """Returns the WebSocket address of the order stream for the address of an API."""
     url = service_url(base_url)
     scheme = "wss" if url.scheme == "https" else "ws"
     return str(url.copy_with(scheme=scheme, path=url.path + STREAM_PATH))
@@ -284,8 +287,8 @@ class CarriesStreams(Protocol):
     """An HTTP transport that can also open the stream, without a network socket."""
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
-        """Opens the stream; returns a connection, or an object with the methods of one. Raises
-        InvalidStatus or OSError."""
+        """Opens the stream. Returns a WebSocket connection, or an object with the same methods.
+        Raises InvalidStatus or OSError."""
         ...
 
 
@@ -316,8 +319,8 @@ class OrderSocket:
         on_heard: Callable[[], None],
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> OrderSocket:
-        """Connects once. Raises SocketLost. If ``transport`` carries streams, it is used instead of
-        the network."""
+        """Connects, without retries. Raises SocketLost. If ``transport`` is a
+        :class:`CarriesStreams`, it opens the stream instead of the network."""
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         try:
@@ -346,9 +349,9 @@ class OrderSocket:
         await self._guarded(self._connection.send(frame.decode("utf-8")))
 
     async def frames(self) -> AsyncIterator[ServerFrame | Order | None]:
-        """Yields for every message the order of an update, any other frame, or None if the message
-        is unusable. Raises SocketLost at the end. Other tasks of the event loop run in between,
-        even if many messages wait."""
+        """Yields one item for each message: the order of an order update, any other frame, or None
+        if the message is unusable. Raises SocketLost when the connection ends. Other tasks of the
+        event loop run regularly, even if many messages wait."""
         from websockets.exceptions import ConnectionClosed
 
         loop = asyncio.get_running_loop()
@@ -380,8 +383,8 @@ class OrderSocket:
             self._on_heard()
 
     async def acknowledged(self) -> None:
-        """Waits until the service confirms the subscription. After a few seconds without a
-        confirmation it returns as well, because some services never confirm."""
+        """Waits until the service confirms the subscription, but at most a few seconds, because
+        some services never confirm."""
         await self._in_time(self.subscribed.wait(), self._times.acknowledged_within)
 
     async def close(self) -> None:

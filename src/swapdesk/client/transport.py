@@ -1,13 +1,12 @@
-"""One long-lived HTTP client with fixed rules.
+"""One long-lived HTTP client with fixed rules. It follows no redirects, takes no proxy or
+certificate settings from the environment, keeps no cookies and accepts no content encoding. Each
+attempt has a deadline, each body has a size limit, and credentials go to one origin only.
 
-It follows no redirects, takes no proxy or certificate settings from the environment, keeps no
-cookies and accepts no content encoding. Each attempt has one deadline, each body has a size limit,
-and credentials go to one origin only. Reading calls are repeated a few times, within a shared
-budget; a writing call is repeated only after a 429 that says when.
-
-The error of a failed call says what it means for the money: nothing was sent, nothing was carried
-out, or the outcome is unknown. Error bodies are read as far as possible: the contract's form, older
-forms with an integer code, HTML or nothing (contract 3.3).
+Reading calls are repeated a few times, within a shared budget. A writing call is repeated only
+after a 429 that says when to try again. The class of the error says what a failed call means for
+the money: nothing was sent, nothing was carried out, or the outcome is unknown. The bodies of
+errors are read as far as possible: the contract's form, older forms with an integer code, HTML or
+nothing (contract 3.3).
 """
 
 from __future__ import annotations
@@ -79,8 +78,7 @@ _MAX_FIELDS = 50
 
 
 class RetryPolicy(Struct, frozen=True):
-    """The rules for repeating calls. Times are in seconds; ``attempts`` includes the first
-    attempt."""
+    """The rules for repeating calls. Times are in seconds. ``attempts`` includes the first one."""
 
     attempts: int = 3
     base: float = 0.5
@@ -96,8 +94,9 @@ class RetryPolicy(Struct, frozen=True):
         """Returns the seconds to wait before the next attempt; None to give up. ``attempt`` is the
         number of the attempt that failed with ``error``.
 
-        A write is repeated once, and only after a 429 that says when to come back: no other refusal
-        is both definite and temporary. The wait is never shorter than ``Retry-After``.
+        A writing call is repeated once, and only after a 429 that says when to try again: only this
+        refusal proves that nothing was carried out and that a repeat may succeed. The wait is never
+        shorter than ``Retry-After``.
         """
         stated = error.retry_after if isinstance(error, ApiError) else None
         if stated is not None and stated > self.longest_retry_after:
@@ -124,14 +123,14 @@ class Repeat(Struct, frozen=True):
 
 
 OnRepeat = Callable[[Repeat], bool]
-"""A function that is called before the wait. If it returns False, the call is not repeated and
-raises its error."""
+"""A function that is called before the wait. If it returns False, the call is not repeated and its
+last error is raised."""
 
 
 class RetryBudget:
-    """A shared allowance of retries. Each call adds a tenth of a retry, and each retry uses up one.
-    If a service is down, the allowance keeps a busy desk from sending about three times as many
-    requests as usual."""
+    """An allowance of retries that all calls of a client share. Each call adds a tenth of a retry,
+    and each retry uses up one. If a service is down, the allowance keeps a busy desk from sending
+    about three times as many requests as usual."""
 
     def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
         self._share = share
@@ -214,7 +213,8 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """Returns the service's id of a request; None if it gave no id that can be shown."""
+    """Returns the id that the service gave the request in ``x-request-id``; None if there is none
+    or it is not safe to show."""
     return _identity(headers.get("x-request-id"), 128)
 
 
@@ -240,7 +240,8 @@ def _fields(problems: Any) -> dict[str, FieldProblem]:
 
 
 class RawAnswer(Struct, frozen=True):
-    """A whole answer with a status from 200 to 299. Header names are lower case."""
+    """A successful answer (status 200 to 299), received completely but not decoded. Header names
+    are lower case."""
 
     operation: Operation
     status: int
@@ -252,12 +253,12 @@ class RawAnswer(Struct, frozen=True):
 
 class ApiTransport:
     """A client that sends operations over one long-lived connection pool. It raises only errors of
-    :mod:`swapdesk.client.errors`, none of httpx2.
+    :mod:`swapdesk.client.errors`.
 
-    ``base_url`` may end with ``/v2``, which is added if it is missing. If ``clock`` is a
-    :class:`ServerClock`, the desk's time follows the service; ``server`` is another clock that
-    does. ``transport`` replaces the network, for example by an ASGI app; ``own_calls`` keeps the
-    charged calls; ``payer`` pays calls that the service wants to be paid for (402).
+    ``base_url`` may end with ``/v2``, which is added if it is missing. ``server`` is a clock that
+    shows the service's time; the default is ``clock``, if that is a :class:`ServerClock`, or a new
+    one based on it. ``transport`` replaces the network, for example by an ASGI app. ``own_calls``
+    counts the charged calls; ``payer`` pays for calls that the service answers with 402.
     """
 
     def __init__(
@@ -289,9 +290,9 @@ class ApiTransport:
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
         self._held: dict[str, tuple[datetime, ApiError]] = {}
-        """Reading operations that the service has asked this program not to send for a long time.
-        Each is mapped to the service's time from which on it may be sent again, and to the refusal
-        that the service sent."""
+        """Reading operations that must not be sent for a while, because the service asked for a
+        long wait. Each is mapped to the end of the wait, by the service's time, and to the
+        service's refusal."""
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -337,9 +338,9 @@ class ApiTransport:
         """Sends one call and repeats it by the rules of the policy. The operation's deadline
         applies to each attempt, the policy's time limit to all attempts of a reading call together.
 
-        Nothing is sent again at or after ``until``. If the service asked for a very long wait,
-        every later call of that reading operation raises the same refusal until the wait has
-        passed.
+        The call is not repeated at or after ``until``. If the service asked for a very long wait,
+        calls of that reading operation raise the same refusal, without being sent, until the wait
+        has passed.
         """
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
@@ -400,11 +401,12 @@ class ApiTransport:
         attempt: int,
         unpaid: PaymentRequired,
     ) -> RawAnswer:
-        """Pays the requested amount and sends the call once more. Only one payment is made at a
-        time and per call, because from here on a call without an answer may have been paid.
+        """Pays the requested amount and sends the call once more. A second payment for the same
+        call is never made, because the first may have been executed although no answer came.
+        Payments of different calls are made one after the other.
 
-        If the service does not confirm the payment as settled, the next payment waits a while: the
-        service may still be settling and would fail on it (contract 14.7).
+        If the service does not confirm the payment as settled, the next payment waits a few
+        seconds: the service may still be settling and would fail on it (contract 14.7).
         """
         assert self._payer is not None
         async with self._paying:
@@ -436,8 +438,8 @@ class ApiTransport:
     def _target(
         self, operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]]
     ) -> str:
-        """Returns the path and query of a call. Raises RequestRefused if a value in the path is not
-        an id; this also applies to a value that the path's model would accept."""
+        """Returns the path and query of a request. Raises RequestRefused if a value in ``path`` is
+        not an id, even if the operation's own model would accept the value."""
         segments = []
         for segment in operation.path.split("/"):
             name = segment[1:-1] if segment.startswith("{") else None
@@ -542,7 +544,7 @@ class ApiTransport:
         self, operation: Operation, request: httpx2.Request, progress: AttemptProgress, began: float
     ) -> None:
         """Reads one answer from the network and stores it in ``progress``. The body may have at
-        most the size that is allowed for a result, or for an error if the answer is one."""
+        most ``result_limit`` bytes, or ERROR_LIMIT if the answer is an error."""
         anonymous = httpx2.Auth() if operation.access is Access.OPEN else httpx2.USE_CLIENT_DEFAULT
         answer = await self._http.send(request, stream=True, auth=anonymous)
         try:
@@ -575,8 +577,8 @@ class ApiTransport:
 
 
 async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
-    """Yields the body of an answer as it came, undecoded. If the transport has no network, the
-    whole body may already have been read, and is then yielded from memory."""
+    """Yields the body of an answer as it was received, without decoding. If a transport without a
+    network has already read the whole body, it is yielded from memory."""
     if answer.is_stream_consumed:
         yield answer.content
         return
@@ -594,8 +596,8 @@ def _refused(progress: AttemptProgress, reason: str, message: str) -> AnswerRefu
 
 
 def refuse_answer(answer: RawAnswer, reason: str, message: str) -> ClientError:
-    """Returns the error for a complete answer with unusable content. ``reason`` says why: not_json,
-    wrong_shape or other_id."""
+    """Returns the error for a complete answer with unusable content. ``reason`` is ``not_json``,
+    ``wrong_shape`` or ``other_id``."""
     message = f"{answer.operation.name}: {message}"
     refused = AnswerRefused(message, reason, answer.status, answer.request_id)
     error = as_outcome(answer.operation, refused)
@@ -604,7 +606,8 @@ def refuse_answer(answer: RawAnswer, reason: str, message: str) -> ClientError:
 
 
 def _keep_quiet(*names: str) -> None:
-    """Silences the INFO and DEBUG lines of these loggers, because they contain whole URLs."""
+    """Silences the INFO and DEBUG messages of the loggers with these names, because these messages
+    contain whole URLs."""
     for name in names:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:

@@ -1,4 +1,5 @@
-"""A check's result as one line: a level and a sentence. Screens and commands show such lines."""
+"""The result of a check as one line: a level and a sentence. Screens and commands show such
+lines."""
 
 from __future__ import annotations
 
@@ -8,22 +9,23 @@ from typing import Literal
 from msgspec import Struct
 
 CheckLevel = Literal["ok", "note", "warn", "refuse", "unknown"]
-"""How serious a check's line is: ``ok`` was verified, ``note`` informs, ``warn`` needs attention,
-``refuse`` blocks the step, ``unknown`` waits for an answer."""
+"""How serious the line of a check is: ``ok`` was verified, ``note`` informs, ``warn`` needs
+attention, ``refuse`` blocks the step, ``unknown`` waits for an answer."""
 
 
 class CheckLine(Struct, frozen=True):
     level: CheckLevel
     text: str
     then: str = ""
-    """What the user should do; shown muted after the text."""
+    """What the user should do about it, shown muted after the text; empty if nothing."""
 
 
 def refusal(lines: Iterable[CheckLine]) -> str:
-    """Returns the first sentence that blocks the step; empty if none does."""
+    """Returns the sentence of the first line with the level ``refuse``, which blocks the step.
+    Empty if there is none."""
     return next((line.text for line in lines if line.level == "refuse"), "")
 
 
 def texts(lines: Iterable[CheckLine], level: CheckLevel) -> list[str]:
-    """Returns the sentences of one level."""
+    """Returns the sentences of the lines that have this level."""
     return [line.text for line in lines if line.level == level]

@@ -46,10 +46,10 @@ PAID_TIMES = StreamTimes(poll_down=60.0)
 """Stream times for a profile that pays for each poll: one poll a minute."""
 
 SETTLE_SECONDS = 60.0
-"""Seconds between two looks for requests whose outcome is unknown."""
+"""Seconds between two searches for the outcomes of requests that are still unknown."""
 
 PAST_PAUSE = 0.02
-"""Pause in seconds between two steps of reading past orders. A step takes about as long, so the
+"""Pause in seconds between two steps of loading past orders. A step takes about as long, so the
 event loop is free half of the time to react to pressed keys."""
 
 
@@ -71,7 +71,7 @@ class ConnectedDesk:
         background: BackgroundTasks,
         payer: PaysCalls | None = None,
     ) -> None:
-        """``payer`` pays each API call; None if calls are free."""
+        """``payer`` pays for each API call; None if calls are free."""
         self.connection = connection
         self._live = settings.live
         self._catalog = catalog
@@ -125,10 +125,10 @@ class ConnectedDesk:
             self.faucet = SandboxFaucet(self.control, clock, journal.ledger)
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], object] | None = None
-        """Called with the report of a later look for the outcome of requests, unless the report is
+        """Called with the report of a periodic search for unknown outcomes, unless the report is
         empty. None if nobody listens."""
         self.on_past_known: Callable[[], object] | None = None
-        """Called once every order of the journal is tracked."""
+        """Called once every order of the journal is tracked; None if nobody listens."""
 
     @cached_property
     def quotes(self) -> QuoteDesk:
@@ -138,14 +138,15 @@ class ConnectedDesk:
 
     @cached_property
     def account(self) -> AccountReader:
-        """The reader of account pages, which keeps them for a minute."""
+        """The object that reads the account's pages from the service and keeps them for a
+        minute."""
         from swapdesk.flows.account.reading import AccountReader
 
         return AccountReader(self.api)
 
     def clock_problem(self) -> str | None:
-        """Returns a sentence if a live service's clock differs too much for creating orders; else
-        None."""
+        """Returns a sentence if a live service's clock differs from this machine's by too much for
+        orders to be created. None otherwise, and for a sandbox."""
         return clock_problem(self.api.skew()) if self._live else None
 
     def follow(self) -> None:
@@ -161,7 +162,8 @@ class ConnectedDesk:
             ]
 
     async def learn_rate_limits(self) -> None:
-        """Asks the service for the rate limits; a service without limits is no failure."""
+        """Asks the service for its rate limits. A service that refuses or does not answer is only
+        logged."""
         if self.connection.read_only:
             return
         try:
@@ -170,8 +172,8 @@ class ConnectedDesk:
             log.info("the rate limits are not known: %s", error)
 
     async def settle(self, patience: float | None = None) -> ResumeReport:
-        """Looks up the outcome of every request that has none; ``patience`` is as in
-        :func:`resume`."""
+        """Looks up the outcome of every request whose outcome is unknown, and tracks the orders
+        found. ``patience`` limits the time in seconds; None sets no limit (see :func:`resume`)."""
         report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:
             self.tracker.adopt(created.order.service_id)

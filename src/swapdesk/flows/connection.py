@@ -20,8 +20,9 @@ which orders may be created."""
 
 
 def clock_problem(skew: float | None) -> str | None:
-    """Returns why nothing can be created if the service's clock is ``skew`` seconds ahead; None if
-    the difference is small or unknown."""
+    """Returns the sentence that nothing can be created because the service's clock is ``skew``
+    seconds ahead of this machine's (behind, if negative). None if the difference is small or
+    unknown."""
     if skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
         return None
     which = "behind" if skew > 0 else "ahead of"
@@ -32,7 +33,8 @@ def clock_problem(skew: float | None) -> str | None:
 
 
 class NotConfigured(Exception):
-    """Raised if the profile cannot connect; the message names the key to set."""
+    """Raised if the profile cannot connect to a service. The message names the setting that is
+    missing or wrong."""
 
 
 class Connection(Struct, frozen=True):
@@ -59,7 +61,8 @@ PAYING = (Credentials(pays=True), "pays each call")
 
 
 def live_connection(settings: Settings) -> Connection:
-    """Returns the connection of a live profile. Raises NotConfigured."""
+    """Returns the connection of a live profile. Raises NotConfigured if its settings are incomplete
+    or contradict each other."""
     if settings.url.value is None:
         raise NotConfigured(f"profile {settings.profile.value} has no url")
     if settings.pay.value is not None:
@@ -89,8 +92,9 @@ def live_connection(settings: Settings) -> Connection:
 
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
-    """Returns the connection to a running sandbox: as its first PRO partner or, if the profile
-    pays, as a caller that pays each call."""
+    """Returns the connection to a running sandbox, as the sandbox's first PRO partner or, if the
+    profile pays for its calls, as a caller without a key. ``ready`` is the document with URLs and
+    keys that the sandbox states once it is ready."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))

@@ -50,7 +50,7 @@ class Desk:
         transport: httpx2.AsyncBaseTransport | None = None,
         background: BackgroundTasks | None = None,
     ) -> None:
-        """Opens the journal. Raises JournalRefused."""
+        """Opens the journal. Raises JournalRefused if it cannot be used."""
         self.settings = settings
         self.catalog = catalog
         self.clock = catalog.clock
@@ -61,7 +61,8 @@ class Desk:
         self._transport = transport
         self.exchange_log = ExchangeLog()
         self._running: set[str] = set()
-        """Ids of intents whose create call is running, also while the desk reconnects."""
+        """Ids of intents whose create request is under way. They are kept while the desk
+        reconnects."""
         self._link: ConnectedDesk | None = None
         self._wallet: LocalWallet | None = None
 
@@ -75,9 +76,9 @@ class Desk:
         catalog: Catalog | None = None,
         background: BackgroundTasks | None = None,
     ) -> Desk:
-        """Opens the desk of a profile from disk alone. ``catalog`` is an already open catalog; the
-        desk closes it later and uses its clock in place of ``clock``. ``background`` runs the
-        desk's tasks and reports their defects. Raises JournalRefused."""
+        """Opens the desk of a profile from disk, without the service. If ``catalog``, an open
+        catalogue, is given, the desk uses its clock instead of ``clock`` and closes it in the end.
+        ``background`` runs the desk's tasks and reports their defects. Raises JournalRefused."""
         if catalog is not None:
             return cls(settings, catalog, transport, background)
         catalog = open_catalog(settings, clock or SystemClock())
@@ -95,7 +96,8 @@ class Desk:
 
     @property
     def link(self) -> ConnectedDesk:
-        """The part of the desk that needs the service. Raises NotConnected."""
+        """The part of the desk that needs the service. Raises NotConnected until the service is
+        connected."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
         return self._link
@@ -106,7 +108,8 @@ class Desk:
 
     @property
     def wallet(self) -> LocalWallet:
-        """The wallet with this profile's keys; the first question to it starts the wallet agent."""
+        """The wallet with this profile's keys. The wallet agent process is started when the wallet
+        is first asked something."""
         from swapdesk.flows.wallet.local_wallet import LocalWallet
 
         if self._wallet is None:
@@ -121,14 +124,16 @@ class Desk:
 
     @cached_property
     def payer(self) -> CallPayer:
-        """Pays API calls from the wallet; used only if the profile has ``pay``."""
+        """The object that pays for API calls from the wallet; used only if the profile has the
+        setting ``pay``."""
         from swapdesk.flows.wallet.call_payments import CallPayer
 
         return CallPayer(lambda: self.wallet, self.clock, log.info)
 
     def chain_links(self) -> tuple[ChainLink, ...]:
-        """The nodes through which the chains are reached: those of the configuration on a live
-        profile, those of the connected sandbox otherwise."""
+        """The nodes through which the desk reaches the chains: those in the configuration for a
+        live profile, otherwise those of the connected sandbox. Empty for a sandbox that is not
+        connected."""
         from swapdesk.flows.wallet.chain_links import live_links
 
         if self.settings.live:
@@ -137,7 +142,8 @@ class Desk:
 
     @cached_property
     def deposit_ways(self) -> DepositWays:
-        """The ways in which deposits can be paid from here; starts no wallet agent."""
+        """The ways in which the desk can pay deposits. Reading them does not start the wallet
+        agent."""
         from swapdesk.flows.deposits.funding import DepositWays
 
         return DepositWays(
@@ -191,7 +197,8 @@ class Desk:
             link.follow()
 
     async def refresh_reference(self) -> None:
-        """Refreshes the token cache if it is empty or old, and reads the rate limits."""
+        """Refreshes the token cache if it is empty or old, and reads the rate limits from the
+        service. If another desk of this home has refreshed the cache, loads it from disk."""
         link = self.link
         if self.catalog.stale:
             await self.catalog.refresh(link.api)
@@ -201,9 +208,10 @@ class Desk:
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
-        """Looks up the outcome of requests that an earlier run left without one, and adds their
-        orders to the tracker. If ``patience`` is given, this takes at most so many seconds; callers
-        that create nothing afterwards may limit it so."""
+        """Looks up the outcome of requests that was still unknown when an earlier run ended, and
+        tracks the orders found. ``patience`` limits the time in seconds; a caller that creates
+        nothing afterwards may give it, None sets no limit. If the journal cannot be read, the
+        report says so."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

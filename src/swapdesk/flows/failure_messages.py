@@ -17,12 +17,12 @@ from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 
 Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
-"""The level of a state, which selects glyph and colour; the state's word is enough without them."""
+"""The level of a state, which selects the glyph and colour beside the state's word."""
 
 
 class Failure(Struct, frozen=True):
-    """A failure as shown: its cause, where the money is, and who acts next. ``code`` is stable for
-    scripts; it is empty if the caller that shows the failure has its own."""
+    """A failure as shown: its cause, where the money is, and who acts next. ``code`` is a stable
+    name for scripts; it is empty if the code that shows the failure has its own."""
 
     cause: str
     money: str
@@ -178,8 +178,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts next if the wallet refuses to sign because of ``rule``. Returns
-    ``otherwise`` if the rule is not about the spending policy or missing funds."""
+    """Returns a text that says who acts next after the wallet refused to sign because of ``rule``.
+    Returns ``otherwise`` if the rule is not about the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -209,7 +209,8 @@ CLOCK_IS_WRONG = Failure(
 
 
 def unsent(error: ClientError) -> Failure:
-    """Returns the message for a call that was not paid, or that did not reach the service."""
+    """Returns the message for a call that failed before it reached the service, or because it was
+    not paid for."""
     if isinstance(error, NotPaid):
         return Failure(f"The call was not paid: {error}.", NOTHING_SENT, error.next)
     return with_payment(UNREACHABLE, error)
@@ -219,8 +220,9 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Adds to ``failure`` the payment that was signed and sent with the call. Until that payment
-    expires, anyone who has it may take the money, whatever the service answered."""
+    """Returns ``failure`` completed with the payment that was signed and sent with the call;
+    unchanged if there was none. Until that payment expires, anyone who has it may take the money,
+    whatever the service answered."""
     if error.payment is None:
         return failure
     refused = isinstance(error, PaymentRequired)
@@ -240,8 +242,8 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns the text ``money``, which says where the money is after a failed call. If a payment
-    was signed for the call, the text also says how much that payment may still take."""
+    """Returns ``money``, a text that says where the money is after a failed call. If a payment was
+    signed for the call, the text is extended by how much that payment may still take."""
     payment = error.payment
     if payment is None:
         return money
@@ -255,8 +257,8 @@ def money_with_payment(money: str, error: ClientError) -> str:
 
 def failure_of(code: str, status: int | None) -> Failure:
     """Returns the message for an error code of the service. For an unknown code, the message
-    depends on the HTTP status; if that is unknown, too, the message says that the answer cannot be
-    used."""
+    depends on the HTTP status; if the status is unknown too, the message says that the answer
+    cannot be used."""
     if code in FAILURES:
         return FAILURES[code]
     if status == 402:

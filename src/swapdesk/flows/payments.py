@@ -21,9 +21,9 @@ By = Literal["faucet", "wallet", "bundle"]
 
 
 class Sum(Struct, frozen=True, omit_defaults=True):
-    """An amount of one token in base units. ``contract`` is the token's contract (on Solana its
-    mint), or None for the chain's own coin. ``prepaid`` is True if the EntryPoint contract keeps
-    this amount to pay gas."""
+    """An amount of one token, in the token's smallest units. ``contract`` is the token's contract
+    (on Solana its mint), or None for the chain's own coin. ``prepaid`` is True if the EntryPoint
+    contract of smart accounts keeps this amount to pay for gas."""
 
     PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
 
@@ -42,8 +42,8 @@ class Sum(Struct, frozen=True, omit_defaults=True):
 
 
 def payment_of(ledger: Ledger, service_id: str) -> Operation | None:
-    """Returns the payment of an order that was not refused, whichever process began it; None if
-    there is none."""
+    """Returns the recorded payment of an order's deposit, unless it was refused, whichever process
+    began it. None if there is no such payment."""
     return ledger.holder(_claim(service_id))
 
 
@@ -57,10 +57,10 @@ def begin_payment(
     state: State | None = None,
     hash_: str | None = None,
 ) -> Operation:
-    """Records the payment of an order before it is sent, or before the wallet shows it for
-    signature. ``by`` says who pays. ``payer`` is the id of the operation that pays several orders
-    with this one among them; None for a single payment. Raises ClaimTaken if the order already has
-    a payment that was not refused."""
+    """Records the payment of an order's deposit before it is sent, or before the wallet shows it
+    for signature. ``by`` says who pays. ``payer`` is the id of the operation that pays several
+    orders at once, None for a single payment. Raises ClaimTaken if the order already has a payment
+    that was not refused."""
     return ledger.begin(
         "deposit",
         {"by": by, "body": body.decode("utf-8", "replace")},
@@ -73,9 +73,9 @@ def begin_payment(
 
 
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
-    """Records that transaction ``hash_`` paid a deposit; returns True if the state of the operation
-    ``act`` changed. If ``act`` was recorded as refused but the deposit was paid all the same, a new
-    operation records this payment, so that nobody pays the deposit again."""
+    """Records that the transaction ``hash_`` paid a deposit. Returns True if the state of the
+    operation ``act`` changed. If ``act`` was already recorded as refused, a new operation records
+    this payment, so that nobody pays the deposit again."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -91,15 +91,15 @@ def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) 
 
 
 def waits_for_signature(payment: Operation) -> bool:
-    """Returns True if the wallet was not asked to sign this payment yet, so that no signature for
-    it exists."""
+    """Returns True if the wallet has not been asked to sign this payment yet, so that no signature
+    for it exists."""
     return payment.state is State.PREPARED
 
 
 def unanswered(ledger: Ledger) -> list[Operation]:
-    """Returns calls and payments without a known outcome, oldest first, including interrupted ones
-    and payments that wait for a signature. Payments of a bundle are left out; they belong to the
-    bundle's batch."""
+    """Returns calls and payments whose outcome is not known, oldest first, including interrupted
+    ones and payments that wait for a signature. Payments by a bundle are left out, because their
+    batch looks after them."""
     return ledger.where(
         "kind IN ('call', 'deposit') AND state IN ('prepared', 'sent', 'unknown')"
         " AND parent IS NULL AND json_extract(body, '$.by') IS NOT 'bundle'"
@@ -107,8 +107,8 @@ def unanswered(ledger: Ledger) -> list[Operation]:
 
 
 def commit_signed(ledger: Ledger, id_: str, hash_: str) -> bool:
-    """Commits the hash of an operation's transaction before it is sent, also of a second
-    transaction with a higher fee. Returns False if the operation has ended."""
+    """Commits the hash of an operation's transaction before the transaction is sent; also that of a
+    second transaction with a higher fee. Returns False if the operation has ended."""
     moved = ledger.move(id_, State.SENT, hash=hash_)
     return moved or ledger.tell(id_, among=LEFT, hash=hash_)
 
@@ -118,10 +118,10 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Records the operation ``payer`` as the only one that pays these orders. If an earlier bundle
-    already has the payment of an order, ``payer`` takes that payment over, but only if the bundle
-    has ended and the payment's outcome is unknown. Raises ClaimTaken if an order has any other
-    payment that was not refused."""
+    """Records that the operation ``payer``, such as a bundle, is the only one that pays these
+    orders. If an earlier bundle already has the payment of an order, ``payer`` takes the payment
+    over, but only if the earlier bundle has ended and the payment's outcome is unknown. Raises
+    ClaimTaken if an order has any other payment that was not refused."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -131,8 +131,8 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """Records that the operation ``payer`` paid these orders, even if their payments were recorded
-    as refused or unknown before."""
+    """Records that the operation ``payer``, such as a bundle, paid these orders by the transaction
+    ``hash_``, even if their payments were recorded as refused or unknown before."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -147,8 +147,9 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
 def end_transaction(
     ledger: Ledger, act: Operation, state: State, *, code: str | None = None, hash_: str | None
 ) -> bool:
-    """Commits how a transaction ended, with the deposits it paid; returns True if the operation's
-    state changed. An executed transaction paid its orders, even if it was refused before."""
+    """Commits how a transaction of the wallet ended, together with the deposits that it paid.
+    Returns True if the operation's state changed. An executed transaction counts as having paid its
+    orders, even if it was recorded as refused before."""
     if act.kind == "deposit" and state is State.DONE:
         return end_payment(ledger, act, hash_)
     with ledger.transaction():
@@ -161,5 +162,6 @@ def end_transaction(
 
 
 def paid_orders(act: Operation) -> tuple[str, ...]:
-    """Returns the orders whose deposits a wallet transaction pays directly."""
+    """Returns the ids of the orders whose deposits a wallet transaction pays directly, without a
+    bundle."""
     return tuple(act.body.get("service_ids", ()))

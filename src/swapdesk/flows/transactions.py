@@ -129,8 +129,9 @@ that any of these transactions passes selects the transaction whose state counts
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Returns the transactions of ``signed`` with the nonce of ``one``, including ``one``, in
-    order. Solana has no nonces, so there it returns those with the same hash."""
+    """Returns those transactions of ``signed`` that have the nonce of ``one`` (``one`` among them),
+    in the sequence of ``signed``. Solana has no nonces, so that the transactions with the same hash
+    are returned there."""
     if one.nonce is None:
         return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
@@ -142,10 +143,10 @@ def same_nonce(
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
-    """Returns, of several transactions signed for one payment, the one that decides the payment's
-    state: an executed one, else one in a block, else one that was sent, else the newest. So a
-    replacement with a higher fee that was never sent does not hide the transaction that was sent.
-    None if ``signed`` is empty."""
+    """Returns the one of several transactions for the same payment whose state counts for the
+    payment. This is an executed transaction; if there is none, one in a block; then one that was
+    sent; then the newest. A replacement that was never sent therefore does not hide the transaction
+    that was. None if ``signed`` is empty."""
     for decides in _DECISIVE:
         deciding = [transaction for transaction in signed if decides(transaction)]
         if deciding:
@@ -154,17 +155,17 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 
 
 def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
-    """Returns the transactions of intents called ``name#0``, ``name#1`` and so on."""
+    """Returns the transactions of the intents whose id is one of ``names`` with a number:
+    ``name#0``, ``name#1`` and so on."""
     return [
         transaction for transaction in signed if transaction.intent_id.rpartition("#")[0] in names
     ]
 
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
-    """Returns the transaction that decides the state (:func:`decisive`), chosen among those that
-    have one of these purposes and are not final; None if there is none. Callers leave cancellations
-    out of ``purposes``, because a cancellation has the same intent as the transaction that it
-    cancels."""
+    """Returns the transaction that has one of these purposes, is not final, and decides the
+    payment's state (:func:`decisive`). None if there is none. Callers leave cancellations out of
+    ``purposes``, because a cancellation has the same intent as the transaction that it cancels."""
     return decisive(
         [
             transaction
@@ -176,8 +177,8 @@ def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> Signed
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
     """Returns the transaction that decides whether the payment of ``one`` is made: ``one`` itself,
-    or a replacement with a higher fee. The two can stand for each other, because all transactions
-    with the same intent, purpose and nonce make the same call. Raises WalletError."""
+    or a replacement with a higher fee. Either may be executed, because transactions with the same
+    intent, purpose and nonce make the same call. Raises WalletError."""
     if one.nonce is None:
         return one
     place = same_nonce(one, await client.transactions(one.intent_id))
@@ -196,8 +197,8 @@ async def current(client: WalletClient, one: SignedTransaction) -> SignedTransac
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
     """Returns the transaction with this hash after reading its state from its chain. The
-    transaction is not sent again, because the caller is about to replace it. Raises WalletError;
-    Refused if this wallet did not sign the transaction."""
+    transaction is not sent again, because the caller is about to replace it. Raises WalletError, in
+    particular Refused if this wallet did not sign the transaction."""
     transaction = next(
         (transaction for transaction in await client.transactions() if transaction.hash == hash_),
         None,
@@ -210,9 +211,9 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
 
 
 class Pace(Struct, frozen=True):
-    """How long to wait. ``look`` is the pause in seconds between two looks at a chain or the
-    service. ``patience`` is the number of seconds for which this run follows a payment; after that,
-    the next start of the desk continues."""
+    """How long to wait for a payment, in seconds. ``look`` is the pause between two looks at a
+    chain or the service. ``patience`` is how long this run follows a payment; after that, the next
+    start of the desk continues."""
 
     look: float = 1.0
     patience: float = 300.0
@@ -223,9 +224,9 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a payment came. ``transaction`` is the one that decides its state, which may still be
-    open. ``reason`` is the last message of the chain or wallet. ``error`` is the error that ended
-    the waiting early; None if no error did."""
+    """How far a payment came. ``transaction`` is the one whose state counts; it may still be open.
+    ``reason`` is the last message of the chain or wallet, empty if there was none. ``error`` is the
+    error that ended the waiting early; None if no error did."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -236,9 +237,9 @@ class Delivered(Struct, frozen=True):
         return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
-        """Turns this result into the outcome of a transaction that the trader signed as a single
-        step. If the transaction had no effect, the outcome has ``code`` and the message
-        ``in_vain``. As long as the result is unknown, ``meanwhile`` says where the money is."""
+        """Returns the outcome of a transaction that the trader signed as a single step. If the
+        transaction had no effect, the outcome has ``code`` and the message ``in_vain``. As long as
+        the result is unknown, ``meanwhile`` says where the money is."""
         transaction = self.transaction
         if transaction.state is State.DONE:
             return Outcome(hash=transaction.hash)
@@ -250,9 +251,9 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """Returns True if the error may pass, so that the chain is looked at again. For example, a
-    Solana node may reject bytes that are still executed before their blockhash expires.
-    ``contested`` is True if another transaction may use the same nonce."""
+    """Returns True if ``error`` may pass, so that it makes sense to look at the chain again. For
+    example, a Solana node may reject bytes that are nevertheless executed before their blockhash
+    expires. ``contested`` is True if another transaction may use the same nonce."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":
@@ -263,8 +264,8 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
 # Proposing, agreeing, signing
 
 MOST_LOOKS = 5
-"""How often a payload is shown at most, because the chain or the wallet changed while the trader
-looked at it."""
+"""Largest number of times that one payload is shown for consent. It is shown again if the chain or
+the wallet changed while the trader looked at it."""
 
 _NOT_TAKEN = frozenset({"chain_unreachable", "chain_refused"})
 LOOK_AGAIN = frozenset({"stale_review", "unknown_review"})
@@ -282,14 +283,14 @@ class Agreed(Struct, frozen=True):
 
 
 Look = Callable[[Review], Awaitable[Agreed | None]]
-"""Shows a review and returns the trader's consent, or None for no. May raise NotAgreed with another
-reason."""
+"""A function that shows a review to the trader and returns the trader's consent, or None if the
+trader declines. May raise NotAgreed for any other reason."""
 
 
 class Turn(Struct, frozen=True):
-    """One of the signatures that a group of orders needs, when it becomes due. ``number`` and
-    ``total`` count these signatures. ``need`` is the amount of one token that is signed for: for
-    ``payees`` deposits or, if ``payees`` is 0, for funding the smart account."""
+    """The next signature of a group of orders. ``number`` counts the group's signatures, from 1 to
+    ``total``. ``need`` is the amount of one token that is signed for: for ``payees`` deposits or,
+    if ``payees`` is 0, for funding the smart account."""
 
     need: Sum
     payees: int
@@ -306,11 +307,12 @@ class Watch:
     ignores all events."""
 
     def reviewed(self, payload: Payload, review: Review) -> None:
-        """Called after the agent judged a payload and before the trader is asked. If the agent
-        refused, the trader is not asked."""
+        """Called after the agent judged a payload and before the trader is asked. The trader is not
+        asked if the agent refused the payload."""
 
     def signing(self, review: Review) -> None:
-        """Called when the trader has agreed; the agent then checks once more and signs."""
+        """Called when the trader has agreed, before the agent checks the payload once more and
+        signs it."""
 
     def seen(self, signed: SignedTransaction) -> None:
         """Called when a transaction was sent or looked up on its chain."""
@@ -319,7 +321,7 @@ class Watch:
         """Called when the next signature of a group begins."""
 
     def moved(self) -> None:
-        """Called after a new state of a group was written to the journal."""
+        """Called after a new state of a group of orders was written to the journal."""
 
 
 # Why nothing was signed, or nothing is final
@@ -335,7 +337,7 @@ class NotAgreed(Exception):
 
 
 class NotSignable(Exception):
-    """Raised if the gate, the wallet's own check of a payload, refuses to sign; ``findings`` say
+    """Raised if the gate, the wallet agent's check of a payload, refuses to sign. ``findings`` say
     why."""
 
     def __init__(self, findings: tuple[RuleFinding, ...]) -> None:
@@ -343,16 +345,17 @@ class NotSignable(Exception):
         self.findings = findings
         refusing = [finding.code for finding in findings if finding.severity is Severity.REFUSE]
         self.code = next(iter(refusing), "GATE")
-        """The code of the first rule that refuses."""
+        """The code of the first rule that refused; ``GATE`` if none is named."""
 
     def next(self, otherwise: str) -> str:
-        """Returns who acts next if this rule refused to sign; ``otherwise`` if the rule says
-        nothing about that."""
+        """Returns who acts next after this refusal. Returns ``otherwise`` if there is no text for
+        the rule that refused."""
         return rule_next(self.code, otherwise)
 
 
 class StillOpen(Exception):
-    """Raised if the outcome of a transaction was not known within the given time."""
+    """Raised if the outcome of a transaction was still unknown when the time to wait for it was
+    over."""
 
     def __init__(self, hash_: str, problem: str | None = None) -> None:
         super().__init__(problem or "it is not final yet")
@@ -364,36 +367,37 @@ class StillOpen(Exception):
 
 class Entry:
     """Records one transaction in the journal, step by step. This base class writes nothing: for
-    transactions that pay nobody, such as a revocation, the wallet's own records suffice. ``fresh``
-    is True if this run began the entry."""
+    transactions that pay nobody, such as a revocation, the wallet agent's records suffice.
+    ``fresh`` is True if this run of the desk began the entry."""
 
     fresh = True
 
     def begin(self) -> None:
-        """Records what is about to be signed. Raises JournalUnavailable if that fails, and then
-        nothing is signed."""
+        """Records what is about to be signed. Raises JournalUnavailable if it cannot be recorded;
+        nothing is signed then."""
 
     def signed(self, hash_: str) -> None:
-        """Commits the hash before the transaction is sent; called again by every run that follows
-        the transaction."""
+        """Commits the hash before the transaction is sent. Each run of the desk that follows the
+        transaction calls this again."""
 
     def given(self, signature: Signature) -> None:
-        """Records the signature of a document before the caller hands the signature on."""
+        """Records the signature of a document (not a transaction) before the caller sends the
+        signature on."""
 
     def done(self, hash_: str) -> None:
-        """Commits that ``hash_`` was executed and had its effect."""
+        """Commits that the transaction ``hash_`` was executed and had its effect."""
 
     def refused(self, code: str, hash_: str | None = None) -> None:
-        """Commits that the transaction had no effect and cannot have one any more. ``hash_`` is
-        None if nothing was signed."""
+        """Commits that the transaction had no effect and can have none any more. ``code`` says why.
+        ``hash_`` is None if nothing was signed."""
 
 
 class ActEntry(Entry):
     """Records a wallet transaction as an operation of the ledger, the journal's table of
-    operations. ``begin`` writes the operation, unless an earlier run wrote it and it is passed as
-    ``act``. An operation that has ended is not opened again; if a transaction is signed all the
-    same, it gets an operation of its own. Raises ClaimTaken if another operation already pays for
-    the same thing, and then nothing is sent."""
+    operations. ``begin`` creates the operation, unless an earlier run did and it is given as
+    ``act``. An operation that has ended is not reopened: if a transaction is signed nevertheless, a
+    new operation records it. Raises ClaimTaken if another operation already pays for the same
+    thing; nothing is sent then."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -435,17 +439,18 @@ class ActEntry(Entry):
 
 
 Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
-"""Makes the wallet sign, usually by :meth:`Transactor.agree`."""
+"""A function that has the wallet sign and returns the signature, usually by
+:meth:`Transactor.agree`."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
     """One transaction that the trader signs as a single step.
 
-    Either the transaction is still to be signed: then ``review`` shows it, and the review may say
-    that signing is refused. Or an earlier run signed it and it is not final: then it is
-    ``transaction``, and it is sent again unchanged. ``client`` is called on sending and returns the
-    wallet agent's client. ``ended`` turns the result into an outcome. ``replaces`` is another
-    transaction with the same nonce; the chain executes only one of the two.
+    If it is still to be signed, ``review`` shows it, and the review may say that signing is
+    refused. If an earlier run signed it and it is not final, it is ``transaction``, and is sent
+    again unchanged. ``client`` is called on sending and returns the wallet agent's client.
+    ``ended`` turns the result into an outcome. ``replaces`` is another transaction with the same
+    nonce; the chain executes only one of the two.
     """
 
     client: Callable[[], Awaitable[WalletClient]]
@@ -466,8 +471,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why the wallet does not sign after the trader has only confirmed: a rule refuses, or a
-        phrase has to be typed. The text is one sentence; None if confirming is enough."""
+        """A sentence that says why the wallet does not sign although the trader has confirmed: a
+        rule refuses, or a phrase has to be typed. None if the confirmation is enough."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -477,9 +482,9 @@ class Step(Struct, frozen=True, kw_only=True):
         return findings[0].sentence if findings else "It is not understood."
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Signs the transaction if it is not signed yet, sends it, and waits until it, or the
-        transaction that it replaces, is final. Raises WalletError for failures before anything was
-        sent."""
+        """Signs the transaction if that is still to be done, sends it, and waits until it, or the
+        transaction that it replaces, is final. ``phrase`` is the text that the trader typed, if the
+        review asked for one. Raises WalletError for a failure before anything was sent."""
         client, signed = await self.client(), self.transaction
         transactor = Transactor(client, self.clock, OWN, watch=self.watch)
         if signed is None:
@@ -491,8 +496,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Transactor:
-    """Signs and sends transactions for one wallet. Methods raise WalletError if the agent is
-    unreachable, and JournalUnavailable if nothing can be committed."""
+    """Signs and sends transactions of one wallet. Methods raise WalletError if the wallet agent
+    cannot be reached, and JournalUnavailable if the journal cannot be written."""
 
     def __init__(
         self,
@@ -502,7 +507,7 @@ class Transactor:
         look: Look | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """``look`` shows each review and returns the trader's answer; ``watch`` is told of the
+        """``look`` shows each review to the trader and returns the answer. ``watch`` is told of the
         progress."""
         self._client = client
         self._clock = clock
@@ -513,24 +518,25 @@ class Transactor:
     # Before the signature
 
     async def signed(self, intent_id: str, *purposes: Purpose) -> tuple[SignedTransaction, ...]:
-        """Returns the transactions signed for an intent with one of these purposes, oldest
-        first."""
+        """Returns the transactions that were signed for an intent with one of these purposes,
+        oldest first."""
         signed = await self._client.transactions(intent_id)
         return tuple(transaction for transaction in signed if transaction.purpose in purposes)
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
-        """Returns the signed transaction that has paid the intent or still may pay it; a new
-        attempt continues this transaction instead of signing another one. A transaction counts even
-        if it was never sent. None if there is none."""
+        """Returns the signed transaction that has paid the intent or may still pay it, even if it
+        was never sent. A new attempt continues this transaction instead of signing another. None if
+        there is no such transaction."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]
         )
 
     async def agree(self, payload: Payload, promise: Promise) -> Signature | SignedTransaction:
-        """Has the payload reviewed by the agent, shows the review and has it signed. If something
-        changed during the review, the payload is reviewed and shown again. Raises NotSignable or
-        NotAgreed, and then nothing was signed."""
+        """Has the agent review a payload, shows the review to the trader and, if the trader agrees,
+        has the payload signed. If something changed meanwhile, the payload is reviewed and shown
+        again. ``promise`` is what the user confirmed. Raises NotSignable or NotAgreed; nothing was
+        signed then."""
         assert self._look is not None, "nobody is there to agree"
         for look in range(1, MOST_LOOKS + 1):
             review = await self._client.review(payload, promise)
@@ -553,8 +559,9 @@ class Transactor:
     # The signature
 
     async def confirm(self, entry: Entry, signing: Signing) -> SignedTransaction:
-        """Signs a transaction in three steps: journal entry, signature, hash in the journal. Only
-        after that may the transaction be sent (:meth:`follow`)."""
+        """Signs a transaction in three steps: writes the journal entry, has the wallet sign by
+        ``signing``, and writes the hash to the journal. Only after that may the transaction be sent
+        (:meth:`follow`)."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, SignedTransaction):
             raise Refused("defect", "the wallet signed something else than a transaction")
@@ -562,7 +569,8 @@ class Transactor:
         return signed
 
     async def confirm_document(self, entry: Entry, signing: Signing) -> Signature:
-        """Signs a document in the same order; the caller hands on the signature."""
+        """Signs a document like :meth:`confirm`: writes the journal entry, has the wallet sign by
+        ``signing``, and records the signature. The caller then sends the signature on."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, Signature):
             raise Refused("defect", "the wallet signed something else than a document")
@@ -586,15 +594,15 @@ class Transactor:
     # Behind the signature
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
-        """Gives up a transaction that was never sent, and returns it as it is then. A transaction
-        in any other state is returned unchanged."""
+        """Gives up a transaction that was never sent, and returns it in its new state. A
+        transaction in any other state is returned unchanged."""
         if signed.state is not State.PREPARED:
             return signed
         return await self._client.abandon(signed.hash)
 
     async def dispatch(self, signed: SignedTransaction) -> bool:
-        """Sends the transaction once without waiting for its result. Returns True if a node
-        accepted it; False if no node was reached or the node rejected it."""
+        """Sends the transaction once, without waiting for its result. Returns True if a node
+        accepted it, and False if no node could be reached or the node rejected it."""
         try:
             self._watch.seen(await self._client.broadcast(signed.hash))
         except Refused as refused:
@@ -656,7 +664,7 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """Sends the transaction if the chain does not have it and ``wanted`` is True; if ``wanted``
+        """Sends the transaction if the chain does not have it and ``wanted`` is True. If ``wanted``
         is False, gives up a transaction that was never sent. Returns the transaction that decides
         the payment's state."""
         client = self._client
@@ -669,8 +677,8 @@ class Transactor:
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """Follows a transaction like :meth:`follow`, as one step of several. Raises StillOpen if
-        time runs out, or the error that ended the waiting early."""
+        """Follows one of several transactions like :meth:`follow`, and returns the final one.
+        Raises StillOpen if time runs out, or the error that ended the waiting early."""
         delivered = await self.follow(signed, entry, until=until)
         if delivered.error is not None:
             raise delivered.error
@@ -680,9 +688,9 @@ class Transactor:
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
-    """Returns the error for the findings of a review. If a finding says that the chain could not be
-    read, nothing was decided about the payload, so the error is one after which the chain is asked
-    again later. Otherwise it is NotSignable."""
+    """Returns the error to raise for a review that refused. If a finding says that the chain could
+    not be read, nothing was decided about the payload; the error is then Refused with the code
+    ``chain_unreachable``, after which the chain is asked again. Otherwise it is NotSignable."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:
             return Refused("chain_unreachable", finding.words.rstrip("."))

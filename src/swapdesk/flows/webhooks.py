@@ -47,26 +47,27 @@ from swapdesk.wire.webhook_signature import SECRET_PREFIX, secret_of, signature
 
 SCHEMA_VERSION = 1
 DEADLINE = 15.0
-"""Seconds that a receiver has for one delivery, from the connection to the end of its response
-headers. Single bytes in between do not extend the time."""
+"""Seconds that a receiver has for one delivery, from connecting to the end of its response headers.
+Data that arrives meanwhile does not extend the time."""
 GONE = 410
 WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
-"""Seconds to wait after the first, second and further tries of a delivery; the last value is used
+"""Seconds to wait after the first, second and each further try of a delivery. The last value holds
 for all later tries."""
 LOOK_SECONDS = 0.5
-"""Seconds between two looks at the journal, which other desks also write to."""
+"""Seconds between two reads of the journal, which other desks also write."""
 _AT_ONCE = 200
 _SECRET_BYTES = 32
 _LEAST_BYTES, _MOST_BYTES = 24, 64
-"""Length of a secret in bytes, by Standard Webhooks."""
+"""Smallest and largest length of a secret in bytes, by Standard Webhooks."""
 
 
 class WebhookRefused(Exception):
-    """Raised if the receiver, the secret or the id cannot be used; the text says why."""
+    """Raised if the receiver's address, the secret or a delivery's id cannot be used, or if the
+    receiver wants no more deliveries. The message says why."""
 
 
 def receiver(url: str) -> str:
-    """Returns the address to post to. Raises WebhookRefused unless the address uses https or is on
+    """Returns the URL to post deliveries to. Raises WebhookRefused unless it uses https or is on
     this machine, because deliveries contain amounts and addresses."""
     try:
         parsed = httpx2.URL(url)
@@ -82,17 +83,18 @@ def receiver(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """Returns an address without query and fragment, because either may hold a token."""
+    """Returns a URL without its query and fragment, to be shown, because either may hold a
+    token."""
     address = re.split(r"[?#]", url, maxsplit=1)[0]
     return address if address == url else f"{address}?..."
 
 
 def signing_secret(file: Path) -> str:
-    """Returns the secret that signs deliveries: ``whsec_`` and 32 random bytes in base64. It is
-    made at the first call (mode 0600).
+    """Returns the secret that signs deliveries: ``whsec_`` and 32 random bytes in base64. The first
+    call creates the file (mode 0600).
 
     Raises WebhookRefused if the file holds no valid secret, for example after an interrupted write,
-    because with an empty secret anybody could sign. Raises UnsafePlace if others may read the file.
+    because anybody could sign with an empty secret. Raises UnsafePlace if others may read the file.
     """
     try:
         made = secret_of(os.urandom(_SECRET_BYTES))
@@ -113,15 +115,15 @@ def signing_secret(file: Path) -> str:
 
 
 def webhook_id(event: OrderEvent) -> str:
-    """Returns the id of an event's delivery, which is always the same for the same state in the
+    """Returns the id of the delivery of an event. It is always the same for the same state in the
     same journal."""
     text = f"{event.number}\0{event.order.service_id}\0{event.at}"
     return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
-    """Returns the body of a delivery. The deposit address is left out if the order must not be
-    paid."""
+    """Returns the body of a delivery as JSON. The deposit address is left out if ``withheld``, the
+    reason why the order must not be paid, is not None."""
     order, seen = event.order, datetime.fromisoformat(event.at)
     display, began = display_of(order), happened(event.order, seen)
     return encode_json(
@@ -149,8 +151,8 @@ def gone(url: str) -> str:
 
 
 class AttemptDocument(Struct, frozen=True):
-    """One try of a delivery. ``status`` is the HTTP status of the answer; ``problem`` says why
-    there was no answer."""
+    """One try of a delivery. ``status`` is the HTTP status of the answer, None if none came.
+    ``problem`` then says why. ``ms`` is the duration in milliseconds."""
 
     PRINTED: ClassVar = {
         "id": "id", "serviceId": "service_id", "displayStatus": "display", "attempt": "number",
@@ -183,7 +185,8 @@ CREATE TABLE IF NOT EXISTS taken (
 
 
 class TakenLog:
-    """A record of the deliveries that one receiver accepted. Methods raise sqlite3.Error."""
+    """A record of the deliveries that one receiver accepted, in a database of its own. Methods
+    raise sqlite3.Error."""
 
     def __init__(self, file: Path, url: str) -> None:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
@@ -195,7 +198,8 @@ class TakenLog:
 
     def begins(self, newest: int) -> int:
         """Returns the number of the journal event after which deliveries to this receiver begin.
-        For a new receiver, this is ``newest``, so that the receiver gets no earlier event."""
+        For a new receiver it is ``newest``, the number of the last event, so that the receiver gets
+        no earlier event."""
         self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
         row = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
         return int(row.fetchone()[0])
@@ -255,8 +259,8 @@ class OrderWebhooks:
         )
 
     async def run(self) -> None:
-        """Runs until cancelled. Raises WebhookRefused if the receiver answers 410; also
-        JournalUnavailable and sqlite3.Error."""
+        """Sends new states until cancelled. Raises WebhookRefused if the receiver answers 410, and
+        JournalUnavailable or sqlite3.Error if a file cannot be used."""
         self._begins = self._log.begins(self._journal.orders.history.newest())
         self._read = self._begins
         try:
@@ -271,8 +275,8 @@ class OrderWebhooks:
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
     async def replay(self, wanted: str) -> AttemptDocument:
-        """Sends the delivery with the id ``wanted`` again. Raises WebhookRefused if the journal has
-        no such delivery."""
+        """Sends the delivery with the id ``wanted`` once more and returns the try. Raises
+        WebhookRefused if the journal has no such delivery."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
             for event in events:
@@ -286,7 +290,8 @@ class OrderWebhooks:
         self._log.close()
 
     def _look(self) -> None:
-        """Reads new events from the journal and starts their deliveries."""
+        """Reads new events from the journal and starts their deliveries. If everything that was
+        read has been accepted, records that a restart need not read it again."""
         if self._only is None and not self._waiting and self._read > self._begins:
             # All of it was taken: nobody has to read it again after a restart.
             self._begins = self._read
@@ -303,7 +308,8 @@ class OrderWebhooks:
                 self._sending[name] = asyncio.create_task(self._drain(name))
 
     async def _drain(self, name: str) -> None:
-        """Sends the waiting states of one order one after the other, each until it is accepted."""
+        """Sends the waiting states of one order in their sequence, each one until it is accepted.
+        Raises WebhookRefused if the receiver answers 410."""
         while waiting := self._waiting.get(name):
             event = waiting[0]
             number = 1
@@ -318,7 +324,8 @@ class OrderWebhooks:
         del self._waiting[name], self._sending[name]
 
     async def _allowed(self, event: OrderEvent, number: int) -> AttemptDocument:
-        """Sends a delivery once the receiver's ``Retry-After`` is over."""
+        """Waits until the pause that the receiver asked for by ``Retry-After`` is over, then sends
+        the delivery. ``number`` is the number of the try."""
         while (left := self._held_until - self._clock.monotonic()) > 0:
             await self._clock.sleep(left)
         return await self._send(event, number)

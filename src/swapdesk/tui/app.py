@@ -1,7 +1,8 @@
-"""The desk as a terminal application: its connection, its clock tick and its controllers.
+"""The desk as a terminal application: it owns the connection, the tick of once a second, and the
+controllers, which do work that outlives a page.
 
-Quitting takes two keys if something is still open: the first shows a warning, the second leaves.
-Garbage is collected between keys (``GarbageRounds``).
+If orders are open, quitting takes two keys: the first shows a warning, the second leaves. Python's
+garbage is collected at moments when no key has to wait (``GarbageRounds``).
 """
 
 from __future__ import annotations
@@ -52,29 +53,31 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 AGAIN_SECONDS = 10.0
-"""Seconds after a warning in which the next quit key leaves; the warning is shown for as long."""
+"""Number of seconds after the warning about quitting in which a second ``q`` leaves the desk."""
 
 
 QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """Shortens a warning for screens without room for all of it. Returns the first sentence up to
-    its first "and", then ``q quits.``"""
+    """Returns a shorter form of ``warning`` for narrow screens: its first sentence, cut before the
+    word "and", followed by ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
 
 class LeavingGuard:
-    """Decides whether the key ``q`` may leave the desk. The first ``q`` only shows a warning; a
-    second one within :data:`AGAIN_SECONDS` leaves, if the warning is still the same."""
+    """Decides whether the key ``q`` may leave the desk. If something is still open, the first ``q``
+    only shows a warning. A second ``q`` within :data:`AGAIN_SECONDS` leaves, unless the warning has
+    changed since the first."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._told: tuple[str, float] | None = None
 
     def refusal(self, warning: str | None) -> str | None:
-        """Returns the warning to show instead of leaving; None if the desk may be left now."""
+        """Returns the warning to show instead of leaving the desk, or None if the desk may be left
+        now. The argument is the warning about what is still open; None if nothing is open."""
         now = self._clock.monotonic()
         told, self._told = self._told, (warning, now) if warning is not None else None
         if warning is None:
@@ -97,8 +100,9 @@ itself. It is so large that in practice only :class:`GarbageRounds` collects eve
 
 
 class GarbageRounds(Struct):
-    """Runs garbage collections at moments when they delay no key. Its owner calls :meth:`begin` at
-    the start, :meth:`key` at every key, :meth:`tick` once a second, and :meth:`end` at the end."""
+    """Runs Python's garbage collection at moments when no key has to wait for it. Its owner calls
+    :meth:`begin` when the application starts, :meth:`key` at every key, :meth:`tick` once a second,
+    and :meth:`end` when the application ends."""
 
     clock: Clock
     _aside: float = 0.0
@@ -113,7 +117,7 @@ class GarbageRounds(Struct):
         gc.set_threshold(young, MIDDLE, _NEVER)
 
     def end(self) -> None:
-        """Restores the garbage collection settings of the process."""
+        """Restores the garbage collection thresholds that the process had before :meth:`begin`."""
         if self._usual is not None:
             gc.set_threshold(*self._usual)
             gc.unfreeze()
@@ -140,18 +144,21 @@ class GarbageRounds(Struct):
 
 
 class TapePlayer(Protocol):
-    """An object that plays a tape in the desk (``tui.tapes.player``)."""
+    """The player of a tape (a text file that lists keys to press), as the application sees it.
+    ``tui.tapes.player`` implements it."""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:
-        """Prepares an application for the tape; returns the arguments to run it with."""
+        """Connects the player to ``app``. Returns the keyword arguments for ``app.run``."""
 
     def keeps(self, event: KeyPressed | Paste) -> bool:
-        """Returns True if a key of the user must not reach the desk."""
+        """Returns True if the player keeps this key or paste of the user to itself, so that the
+        desk must not get it."""
 
 
 class DeskApp(SafeApp[int]):
-    """The application. It calls ``start_sandbox`` after the first frame, on the sandbox profile
-    only. A method ``do_NAME`` does the verb NAME, which works on every screen."""
+    """The desk as a Textual application. It calls ``start_sandbox`` after the first frame, but only
+    if the profile is the sandbox. A method ``do_NAME`` carries out the command NAME, which works on
+    every screen."""
 
     CSS_PATH = "styles/desk.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -186,7 +193,8 @@ class DeskApp(SafeApp[int]):
         self.signing = SigningController(self.navigation)
         self.batches = BatchController(self.navigation)
         self.player: TapePlayer | None = None
-        """The player of the tape that plays, None without one; it gets every key first."""
+        """The player of the tape that is playing, which sees every key before the desk does; None
+        if no tape plays."""
         self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)
@@ -194,9 +202,11 @@ class DeskApp(SafeApp[int]):
         self._begun = False
         self._clock_told = False
         self.next_profile: str | None = None
-        """The profile to open after this desk is left; None to end."""
+        """The name of the profile that the program opens after this desk is left; None if the
+        program then ends."""
         self.demo: DemoChoice | None = None
-        """The demonstration to show as soon as the desk is connected; None without one."""
+        """The demonstration to open as soon as the desk is connected; None if there is none to
+        open."""
 
     def get_default_screen(self) -> Screen[Any]:
         return self.navigation.first
@@ -209,14 +219,15 @@ class DeskApp(SafeApp[int]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Starts the desk, unless it was started already. It is called after the first frame and
-        again with the first tick, because the callback of the first frame is not called if a key
-        opens another page first."""
+        """Starts the desk unless it was started already. This is called after the first frame and
+        at every tick, because Textual drops the callback of the first frame if a key opens another
+        page before it."""
         if not self._begun:
             self.start()
 
     def start(self) -> None:
-        """Connects the desk; is called again after a failure."""
+        """Starts the task that connects the desk and keeps it connected. The user may call it again
+        after a failed start."""
         self._begun = True
         connected = self.session.background.keep("the connection", self._keep_connected)
         self.run_worker(connected, group="session", exclusive=True, exit_on_error=False)
@@ -273,8 +284,9 @@ class DeskApp(SafeApp[int]):
         return said
 
     def choose_theme(self, name: str) -> str:
-        """Draws in this theme, writes the theme to the configuration for the next start, and
-        returns the notice about it."""
+        """Draws the desk in the theme ``name`` and writes the name to the configuration file, so
+        that the next start uses it too. Returns a notice for the user, which says if the file could
+        not be written."""
         said = super().choose_theme(name)
         settings = self.session.settings
         try:
@@ -300,8 +312,9 @@ class DeskApp(SafeApp[int]):
             await super().on_event(event)
 
     def tick(self) -> None:
-        """Updates countdowns and ages of the page in view and reloads the user's palettes if they
-        were edited. Is called once a second."""
+        """Updates the countdowns and ages on the page in view, reloads the user's palettes if their
+        files changed, and checks the clock and the payments of other processes. Textual calls it
+        once a second."""
         self._begin()
         if self.palettes_changed():
             self.reload_palettes()
@@ -318,8 +331,8 @@ class DeskApp(SafeApp[int]):
         self.notify(str(defect), severity="error")
 
     async def _agree_to_payee(self, asked: NewPayee) -> bool:
-        """Asks the user whether calls may be paid to the new payee described by ``asked``. Returns
-        True if the user typed the phrase that agrees."""
+        """Asks the user whether paid API calls may be paid to a new payee, described by ``asked``.
+        Returns True if the user typed the phrase that agrees, False if not."""
         from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -333,14 +346,15 @@ class DeskApp(SafeApp[int]):
         return await answer
 
     def _tell_clock(self, problem: str | None) -> None:
-        """Shows a problem of the clock as a notice. While the problem lasts it is shown only once.
-        ``problem`` is None if the clock is right."""
+        """Shows ``problem``, a sentence about a wrong clock, as a notice, but only once until the
+        clock is right again. ``problem`` is None if the clock is right."""
         if problem is not None and not self._clock_told:
             self.notify(problem, severity="warning")
         self._clock_told = problem is not None
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Shows that a worker failed; the desk and its orders continue."""
+        """Shows a notice if a background worker stopped by an unexpected error, and tells the page
+        in view. The desk itself keeps running."""
         if event.state is not WorkerState.ERROR:
             return
         error = event.worker.error
@@ -406,13 +420,15 @@ class DeskApp(SafeApp[int]):
 
     @property
     def other_profiles(self) -> list[str]:
-        """The names of the other profiles that the desk can continue with."""
+        """The names of all configured profiles except the present one. The user can switch to each
+        of them."""
         settings = self.session.settings
         return [name for name in settings.profiles if name != settings.profile.value]
 
     def leave(self, profile: str | None = None) -> None:
-        """Leaves the desk. ``profile`` is the profile to open afterwards, None to end the program.
-        While orders are open, the first call only shows a warning and the second call leaves."""
+        """Leaves the desk, or shows a warning if something is still open; a second call soon after
+        the warning leaves. ``profile`` names the profile to open afterwards; None ends the
+        program."""
         refusal = self._leaving.refusal(self._open_business())
         if refusal is None:
             self.next_profile = profile
@@ -465,9 +481,10 @@ def run_desk(
     *,
     demo: DemoChoice | None = None,
 ) -> int | str:
-    """Runs the desk until it is left, with a tape or a first demonstration if given. Returns the
-    exit code, or the name of the profile to continue with. Raises JournalRefused after the terminal
-    is restored."""
+    """Runs the desk until the user leaves it. ``player`` plays a tape and ``demo`` is a
+    demonstration to open at the start; None means neither. Returns the exit code, or the name of
+    the profile to open next. Raises JournalRefused, after the terminal is restored, if the journal
+    must not be used."""
     app = DeskApp(settings, start_sandbox)
     app.demo = demo
     result = app.run() if player is None else app.run(**player.attach(app))

@@ -1,9 +1,9 @@
 """The base of every screen of the desk.
 
 Rows from the top: frame, frame rule, body (with an optional side panel), bottom rule or notice,
-money line, keys. A subclass gives the body, its verbs and what each verb does. A key that moves
-money works only if the screen has not changed for a moment. If the terminal is too small, one line
-says so.
+money line (where the funds are and who acts next), keys. A subclass provides the body, its verbs
+(commands with keys) and a method for each verb. A key that moves money works only if the screen has
+not changed for 0.3 s. If the terminal is too small, a message covers the screen.
 """
 
 from __future__ import annotations
@@ -59,15 +59,16 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """Returns the verbs of a screen (``own``), then the verbs that work on every screen. A verb of
-    the second kind is left out if ``own`` has a verb with the same id."""
+    """Returns the verbs (commands with keys) of a screen: ``own``, followed by the verbs that work
+    on every screen. Of the latter, a verb with the same id as one in ``own`` is left out."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
 
 class ScreenVerbs:
-    """The verbs of a screen with their keys. ``standings`` returns the states of all verbs;
-    ``keymap`` returns the keys that the user gave to verbs."""
+    """The verbs (commands with keys) of one screen and their keys. The callback ``standings``
+    returns the present state of each verb, such as locked or hidden. The callback ``keymap``
+    returns the keys that the user configured, by verb id."""
 
     def __init__(
         self,
@@ -83,13 +84,15 @@ class ScreenVerbs:
         return next((verb for verb in self._verbs if verb.id == name), None)
 
     def working(self) -> Working:
-        """Returns the verbs that are not hidden now, with their states."""
+        """Returns each verb that is not hidden now, paired with its present state. A locked verb is
+        included."""
         standings = self._standings()
         states = [(verb, state_of(standings.get(verb, True))) for verb in self._verbs]
         return [(verb, state) for verb, state in states if not state.hidden]
 
     def keys(self, verb: Verb) -> list[str]:
-        """Returns the keys of a verb in the present keymap, by Textual's names."""
+        """Returns the keys of ``verb`` by Textual's names: those that the user configured,
+        otherwise the usual ones."""
         return split_keys(self._keymap().get(verb.id, verb.key))
 
     @cached_property
@@ -101,9 +104,9 @@ class ScreenVerbs:
         return verbs
 
     def has_key(self, key: str) -> bool:
-        """Returns True if a verb that works now has the key ``key`` (Textual's name). A field calls
-        this for every key of every binding, so the states of the verbs are computed only if some
-        verb has the key at all."""
+        """Returns True if ``key`` (Textual's name) belongs to a verb that is not hidden now. A text
+        field asks this for every key of every binding, so the states of the verbs are computed only
+        if some verb has the key at all."""
         verbs = self._by_key.get(key)
         if verbs is None:
             return False
@@ -111,13 +114,13 @@ class ScreenVerbs:
         return any(not state_of(standings.get(verb, True)).hidden for verb in verbs)
 
     def hints(self, verbs: Working) -> list[CommandState]:
-        """Returns the entries of the footer."""
+        """Returns the footer entries for ``verbs``, in the same order."""
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
     def help_groups(self, focused: Widget | None, screen: str = "") -> list[HelpGroup]:
-        """Returns the groups of the help: the keys of this screen, of the focused widget and of
-        every screen. If there are documents about the screen named ``screen``, its group also has
-        the command that prints them."""
+        """Returns the three groups of the help: keys of this screen, of the focused widget, and of
+        every screen. ``screen`` is the name of the screen. If the documentation covers this screen,
+        the first group also names the command that prints that documentation."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
         from swapdesk.documents import screens
         from swapdesk.tui.widgets.help_overlay import HelpGroup, widget_help
@@ -137,8 +140,8 @@ class ScreenVerbs:
     def palette_entries(
         self, theme_names: Iterable[str], profiles: Iterable[str] = ()
     ) -> list[PaletteEntry]:
-        """Returns the entries of the palette: the verbs that work now, then the profiles and the
-        themes."""
+        """Returns the entries of the command palette: first the verbs that work now, then one entry
+        for each name in ``profiles``, then one for each theme."""
         from swapdesk.tui.widgets.help_overlay import PaletteEntry
 
         verbs = [
@@ -154,11 +157,13 @@ class ScreenVerbs:
         return [*verbs, *others, *themes]
 
     def shown_key(self, verb: Verb) -> str:
-        """Returns the key of a verb in written form."""
+        """Returns the key of ``verb`` as it is drawn, for example ``esc``: the key that the user
+        configured, otherwise the usual one."""
         return self._configured_key(verb) or verb.shown_key
 
     def _configured_key(self, verb: Verb) -> str:
-        """Returns the key that the user gave to a verb; empty if the verb has its usual key."""
+        """Returns the key that the user configured for ``verb``, as it is drawn. It is empty if the
+        verb keeps its usual key."""
         keys = split_keys(self._keymap().get(verb.id, ""))
         return shown_key(keys[0]) if keys else ""
 
@@ -168,24 +173,28 @@ STILL_SECONDS = 0.3
 
 MOVING = "The screen just changed. Read it, then press the key again."
 OTHER_STEP = "The step changed under the key. Nothing was done."
-"""The notice if a money key did not work because its step had changed."""
+"""The notice that a key which moves money did nothing, because it had come to mean something else
+than the footer showed."""
 
 
 class StillnessGuard(Struct):
-    """Decides whether a money key works. The guard is told of every change of what the user decides
-    on, and is asked before every money key."""
+    """Decides whether a key that moves money works. It works only if nothing that the user decides
+    on has changed for :data:`STILL_SECONDS`. :meth:`changed` must be called at every change,
+    :meth:`refusal` before every such key."""
 
     clock: Clock
     step: str = ""
     _changed: float | None = None
 
     def changed(self, step: str) -> None:
-        """Records that the screen changed now; ``step`` names what its money key would do."""
+        """Records that the screen changed now. ``step`` names what a key that moves money would do
+        from now on."""
         self.step = step
         self._changed = self.clock.monotonic()
 
     def refusal(self, step: str) -> str | None:
-        """Returns why a money key for ``step`` does not work now; None if it works."""
+        """Returns why a key that moves money does not work now, as a sentence; None if it works.
+        ``step`` names what the footer says that the key does."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -202,8 +211,8 @@ def is_too_small(width: int, height: int) -> bool:
 
 
 class TooSmall(LinesView):
-    """A line that covers the whole screen if the terminal is too small. The widgets below keep
-    their places and the focus."""
+    """A message that covers the whole screen if the terminal is too small. The widgets under the
+    message keep their layout and their focus."""
 
     DEFAULT_CSS = """
     TooSmall {
@@ -224,8 +233,8 @@ WARNING_SECONDS = 10.0
 
 
 class DeskScreen(Screen[None]):
-    """The base of a screen. A subclass returns widgets from :meth:`compose_body`, lists ``VERBS``
-    and defines a ``do_*`` method for each. A verb of every screen that has no such method is sent
+    """The base of a screen. A subclass returns its widgets from :meth:`compose_body`, lists its
+    commands in ``VERBS``, and has a ``do_*`` method for each. A verb without such a method is sent
     to the application as :class:`Go`."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
@@ -253,14 +262,15 @@ class DeskScreen(Screen[None]):
 
     @dataclass
     class Go(Message):
-        """The message that the user chose a verb which the application does."""
+        """The message by which a screen passes on a verb (a command with a key) for which it has no
+        method. The application then carries out the verb."""
 
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """Makes the key bindings of a new screen class. ``bare`` is True for a base class without
-        keys of its own. Raises TypeError if the class has a verb that acts on ``current`` but does
-        not define :attr:`current`, since the key of that verb would never work."""
+        """Makes the key bindings of a new screen class. ``bare`` is True for a base class that gets
+        no bindings. Raises TypeError if a verb of the class acts on :attr:`current` but the class
+        does not define :attr:`current`, because the key of that verb would never work."""
         if not bare:
             if cls.current is DeskScreen.current and any(verb.current for verb in cls.VERBS):
                 raise TypeError(f"{cls.__name__} has verbs of a subject and no current one")
@@ -294,32 +304,34 @@ class DeskScreen(Screen[None]):
     # what a subclass fills in
 
     def compose_body(self) -> Iterable[Widget]:
-        """Returns the widgets of the body in full width; each keeps a margin of two cells
-        itself."""
+        """Returns the widgets of the body. Each widget is as wide as the body and itself leaves a
+        margin of two cells at its sides."""
         return ()
 
     def compose_side(self) -> Iterable[Widget]:
-        """Returns the side panel (class ``side``); no widgets by default."""
+        """Returns the widgets of the side panel, which must have the style class ``side``. The
+        default is no panel."""
         return ()
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Returns all verbs of this screen: its own, then those that work on every screen."""
+        """Returns all verbs (commands with keys) of this screen: its own, followed by those that
+        work on every screen."""
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Returns the states of verbs: whether a verb is visible, what it costs, and why it is
-        locked. A verb that is not in the result works."""
+        """Returns the present states of verbs, for example what a verb costs, why it is locked, or
+        that it is hidden. A verb that is missing from the result works."""
         return {}
 
     @property
     def current(self) -> Any:
-        """The subject of the verbs that need one: the row under the cursor, or what the page is
-        about; None if there is no subject."""
+        """What the verbs with ``current=True`` act on: the row under the cursor, or the subject of
+        the whole page. None if there is nothing to act on, which hides these verbs."""
         return None
 
     def standings_of(self, current: Any) -> Standings:
-        """Returns the states of the verbs that act on ``current``, in the same form as
-        :meth:`standings`."""
+        """Returns the present states of the verbs that act on ``current``. A verb that is missing
+        from the result works."""
         return {}
 
     def all_standings(self) -> Standings:
@@ -333,7 +345,8 @@ class DeskScreen(Screen[None]):
         return state_of(self.all_standings().get(verb, True))
 
     def in_footer(self) -> Working:
-        """Returns the verbs that the footer shows, with their states, the main one first."""
+        """Returns each verb that the footer shows, paired with its present state, in the order of
+        the footer. The first is the main one."""
         return [(verb, standing) for verb, standing in self.verbs.working() if verb.in_footer]
 
     # verbs
@@ -347,8 +360,9 @@ class DeskScreen(Screen[None]):
         return not self.standing_of(verb).hidden
 
     async def action_command(self, name: str) -> None:
-        """Does a verb. If the verb is locked, a notice says why; if it moves money, it is done only
-        on a screen that has been still."""
+        """Carries out the verb with the id ``name``. If the verb is locked, or moves money while
+        the screen has just changed, only a notice with the reason is shown. A verb without a method
+        on this screen is sent to the application."""
         verb = self.verbs.named(name)
         if verb is None:
             return
@@ -408,13 +422,15 @@ class DeskScreen(Screen[None]):
         return self._frame.state
 
     def set_frame(self, state: FrameState) -> None:
-        """Redraws the header with another name, context, badge or budget."""
+        """Redraws the header from ``state``: the name of the page, its context, the badge of the
+        connection and the budget of calls."""
         self._frame.show(state)
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
 
     def refresh_caption(self) -> None:
-        """Redraws the frame after the caption of the application changed."""
+        """Redraws the header after the application changed the caption (the text of a playing tape)
+        in it."""
         self._frame.redraw()
 
     def set_money(
@@ -426,18 +442,20 @@ class DeskScreen(Screen[None]):
         next_short: str = "",
         urgent: bool = False,
     ) -> None:
-        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line."""
+        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. ``where_short`` and
+        ``next_short`` replace them on narrow screens. ``urgent`` draws the next step in bold."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:
-        """Draws the footer from the verbs and their present states."""
+        """Redraws the footer from the present states of the verbs."""
         self._shown_step = self.guard.step
         self._keys.show(self.verbs.hints(self.in_footer()), self._help_key())
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:
-        """Records that the money key would now do something new, such as choosing another quote,
-        and redraws the keys. ``step`` names what the key would do."""
+        """Records that a key which moves money now does something else than before, such as
+        choosing another quote, and redraws the footer. The key then does not work for 0.3 s.
+        ``step`` names what it now does."""
         self.guard.changed(step)
         self.refresh_keys()
 
@@ -450,10 +468,10 @@ class DeskScreen(Screen[None]):
         short: str = "",
         keep: bool = True,
     ) -> None:
-        """Shows ``text``, one sentence, in the notice row, or over the left half of the money line
-        on short screens. ``about`` is the subject of the notice: :meth:`settle_notice` clears the
-        notice early if it is called with another subject. ``short`` is shown instead if ``text``
-        does not fit. If ``keep`` is True, the notice is also logged."""
+        """Shows the sentence ``text`` in the notice row, or over the money line on short screens.
+        ``about`` is what the notice refers to: :meth:`settle_notice` with a different value clears
+        the notice early. ``short`` replaces ``text`` if the row is too narrow. With ``keep`` the
+        notice is also added to the log of notices."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
@@ -465,8 +483,8 @@ class DeskScreen(Screen[None]):
         self.delay("notice", seconds, self._notice_over)
 
     def _notice_over(self) -> None:
-        """Clears the notice once it was shown long enough by the desk's clock. If it was not, looks
-        again after the remaining time."""
+        """Clears the notice if its time is over by the desk's clock, which tests may control. If
+        its time is not over, checks again after the remaining seconds."""
         left = self._notice_ends - self.guard.clock.monotonic()
         if left > 0:
             self.delay("notice", left, self._notice_over)
@@ -474,15 +492,15 @@ class DeskScreen(Screen[None]):
             self.clear_notice()
 
     def delay(self, name: str, seconds: float, act: Callable[[], None]) -> None:
-        """Calls ``act`` after ``seconds``. A call that is still waiting under the same name is
-        cancelled."""
+        """Calls ``act`` after ``seconds``. If an earlier call under the same ``name`` is still
+        waiting, the earlier one is cancelled."""
         if name in self._delays:
             self._delays[name].stop()
         self._delays[name] = self.set_timer(seconds, act)
 
     def soon(self, name: str, seconds: float, act: Callable[[], None]) -> None:
-        """Calls ``act`` after ``seconds``. Further calls under the same name until then are
-        ignored."""
+        """Calls ``act`` after ``seconds``. While this call waits, further calls under the same
+        ``name`` are ignored."""
         if name not in self._due:
             self._due.add(name)
             self.set_timer(seconds, partial(self._act, name, act))
@@ -492,11 +510,12 @@ class DeskScreen(Screen[None]):
         act()
 
     def notice_time(self) -> datetime:
-        """Returns the time under which a notice is logged."""
+        """Returns the time that the log of notices records for a new notice."""
         return self.guard.clock.now()
 
     def _lay_notice(self) -> None:
-        """Shows the notice over the money line on short screens, in its own row on others."""
+        """Draws the notice over the money line if the screen is short; otherwise it stays in its
+        own row."""
         state = self._notice.state
         over = bool(state.text) and self.app.size.height < SHORT_BELOW
         self._money.lay_over(
@@ -505,8 +524,8 @@ class DeskScreen(Screen[None]):
         )
 
     def settle_notice(self, about: object) -> None:
-        """Clears the notice if it was shown with a subject and that subject is not ``about``. A
-        notice without a subject stays."""
+        """Clears the notice if it was shown about something other than ``about``. A notice that was
+        shown without a subject stays."""
         if self._notice_about is not None and self._notice_about != about:
             self.clear_notice()
 
@@ -542,21 +561,21 @@ class DeskScreen(Screen[None]):
 
     @on(ScreenResume)
     def _follow_size(self) -> None:
-        """Gives this screen the style classes of the terminal's present size. The size may have
+        """Gives this screen the style classes for the present size of the terminal, which may have
         changed while another screen covered this one."""
         self.update_classes(classes_at(*self.app.size))
 
     @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """Lets other tasks run for a moment. The toolkit paints a screen twice when it comes into
-        view, and this pause is between the two."""
+        """Lets other tasks run for a moment between the two times that Textual paints a screen
+        which comes into view."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """Returns the first key of the help that still opens the help in the present focus. A key
-        that the focused field takes as text is passed over; the result is empty if the field takes
-        all of them."""
+        """Returns the key that opens the help while the present widget has the focus, as it is
+        drawn. A key that the focused text field would take as text is skipped. The result is empty
+        if no key is left."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

@@ -1,4 +1,5 @@
-"""Classes by width and height, and keys by the desk's keymap, for screens and overlays."""
+"""The style classes of screens and overlays, which depend on the terminal's width and height, and
+the binding of the user's own keys."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Returns every style class that depends on the screen's size, each with True if a screen of
-    this width and height has it."""
+    """Returns every style class that depends on the terminal's size, with True for the two that a
+    screen of ``width`` and ``height`` cells has and False for all others."""
     classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
         reached = max((least for least, _ in steps if least <= cells), default=None)
@@ -30,10 +31,9 @@ def classes_at(width: int, height: int) -> dict[str, bool]:
 
 
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
-    """Gives the verbs of a screen the keys that the user chose in ``keymap``. ``App.set_keymap`` is
-    not used, because Textual 8.2.8 applies that keymap only after it asked the focused field
-    whether the field takes the key. A verb whose usual key is a letter would then not work in a
-    field even under its new key."""
+    """Rebinds the commands of ``screen`` to the keys in ``keymap``, the user's keys by command id.
+    ``App.set_keymap`` is not used, because Textual 8.2.8 applies it too late for a focused text
+    field: a command whose usual key is a letter would not work there even under a new key."""
     merged = type(screen)._merged_bindings
     if keymap and merged is not None:
         screen._bindings = merged.copy()

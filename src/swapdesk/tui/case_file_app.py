@@ -1,7 +1,8 @@
-"""An application that shows a support file: the pages of the desk, made from the file alone.
+"""An application that shows a support file, with the pages of the desk that explain an order.
 
-There is no profile, key, service or journal, so nothing can be sent, signed or asked. The texts of
-the file are marked as written by whoever made the file, and the pages offer no key to copy them.
+The pages use only the file. There is no profile, key, service or journal, so nothing can be sent,
+signed or asked. Texts of the file are marked as written by whoever made the file, and the pages
+offer no key to copy them.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import TextRows
 
 HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
-"""The verbs of every screen that need no desk."""
+"""The commands that work on every screen and need no running desk."""
 
 
 class FilePage(DeskScreen, bare=True):
-    """A page that shows a support file. ``NAME`` is the name of the desk's page with the same
-    content."""
+    """The base of the pages that show a support file. ``NAME`` is the name of the desk's page that
+    shows the same content."""
 
     NAME: ClassVar[str] = ""
 
@@ -90,7 +91,7 @@ class FileCasePage(FilePage):
 
     @property
     def current(self) -> CaseSheet:
-        """The sheet of the file."""
+        """The case sheet in the file: the order and its explanation."""
         return self.file.record.sheet
 
     def do_case_history(self, _: CaseSheet) -> None:
@@ -132,7 +133,7 @@ class FileHistoryPage(FilePage):
 
 
 class CaseFileApp(SafeApp[int]):
-    """The application that shows one support file until it is left."""
+    """The application that shows one support file until the user leaves it."""
 
     CSS_PATH = "styles/desk.tcss"
 

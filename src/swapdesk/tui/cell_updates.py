@@ -20,22 +20,25 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 Rendered = tuple[Region, Region, list[Strip]]
-"""Region and clip of a widget, and the rows inside both."""
+"""The region of a widget on the screen, the clip that limits its visible part, and the rows of
+cells inside both."""
 Place = tuple[int, int, Strip]
-"""Column and row, both from 0, and the cells from there on."""
+"""Column and row on the screen, both counted from 0, and the cells to write from there to the
+right."""
 Piece = tuple[int, str, Style]
-"""Column from 0, text and style."""
+"""Column (counted from 0), text and style of one piece of a row."""
 
 FEW = 8
-"""Greatest number of rows for which two ways to write a row are compared. A larger update, such as
-a whole page, is written at once."""
+"""Greatest number of rows in an update for which :func:`written` compares two ways to write each
+row. A larger update, such as a whole page, is written without the comparison."""
 _PLAIN = Style.null()
 
 
 def written(places: Sequence[Place], console: Console) -> str:
-    """Returns the text and escape sequences that write these cells. For at most :data:`FEW` places,
-    each row is also composed colour by colour, and the shorter result is taken. A change of colour
-    costs up to 19 bytes, moving the cursor within the row about 5."""
+    """Returns the text and escape sequences that write the cells of ``places``. For at most
+    :data:`FEW` places, each row is composed both from left to right and colour by colour, and the
+    shorter form is taken. A change of colour costs up to 19 bytes, a move of the cursor within the
+    row about 5."""
     system = console._color_system or ColorSystem.TRUECOLOR
     data: list[str] = []
     style = _PLAIN
@@ -51,8 +54,8 @@ def written(places: Sequence[Place], console: Console) -> str:
 
 
 def _is_plain(strip: Strip) -> bool:
-    """Returns True if the strip may be cut and written in any order: it has no link, no combining
-    mark and no character two cells wide."""
+    """Returns True if the cells of the strip may be cut and written in any order, because it has no
+    link, no combining mark and no character that is two cells wide."""
     linked = any(style is not None and style.link for _, style, _ in strip)
     return not linked and all(cell_len(char) == 1 for char in set(strip.text))
 
@@ -73,8 +76,9 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
-    """Writes the pieces of one row. The cursor is at column ``at`` and the terminal's present style
-    is ``style``. Returns the bytes, and the style that the terminal has afterwards."""
+    """Returns the text with escape sequences that writes the pieces of one row, and the style that
+    the terminal has afterwards. Before the text is written, the cursor is at column ``at`` and the
+    terminal's style is ``style``."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:
@@ -91,8 +95,8 @@ def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) ->
 
 @lru_cache(4096)
 def _change(before: Style, after: Style, system: ColorSystem) -> str:
-    """Returns the escape sequence that changes the style from ``before`` to ``after``; empty if
-    nothing changes."""
+    """Returns the escape sequence that changes the terminal's style from ``before`` to ``after``.
+    It is empty if both look the same."""
     whole = Strip.render_ansi(after, system)
     if not whole:
         return "\x1b[0m" if Strip.render_ansi(before, system) else ""
@@ -121,8 +125,8 @@ def _colour(style: Style, system: ColorSystem, *, foreground: bool) -> str:
 
 
 class CellsUpdate(ChopsUpdate):
-    """Textual's update of changed cells, limited in each row to the cells from the first to the
-    last changed one."""
+    """Textual's update of changed cells, but each row is written only from its first to its last
+    changed cell."""
 
     def render_segments(self, console: Console) -> str:
         places: list[Place] = []
@@ -137,7 +141,7 @@ class CellsUpdate(ChopsUpdate):
 
 
 class PageUpdate(LayoutUpdate):
-    """Textual's update of a whole page, in fewer bytes."""
+    """Textual's update of a whole page, written in fewer bytes by :func:`written`."""
 
     def render_segments(self, console: Console) -> str:
         rows = enumerate(self.strips, self.region.y)
@@ -145,13 +149,14 @@ class PageUpdate(LayoutUpdate):
 
 
 class CellCompositor(Compositor):
-    """A compositor whose updates write few bytes. It keeps no reference to a strip that is not
-    shown any more, so that its memory is freed."""
+    """Textual's compositor with updates that write few bytes. After each update it clears the
+    caches of the shown strips, in which a strip may refer to itself, so that a strip is freed as
+    soon as it is no longer shown."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
-        """Yields region, clip and rows of each visible widget, limited to the rows inside ``crop``.
-        Textual 8.2.8 would render all rows of every widget whose container reaches into ``crop``,
-        so a cursor move would render the whole screen."""
+        """Yields region, clip and rows of each visible widget, limited to the rows of the screen
+        that ``crop`` touches. Textual 8.2.8 would render all rows of every widget whose container
+        reaches into ``crop``, so a cursor move would render the whole screen."""
         if crop is None:
             yield from super()._get_renders()
             return

@@ -1,7 +1,7 @@
-"""The application as its pages see it: what a page may ask of each controller.
+"""Protocols for what a page may ask of the application and its controllers.
 
-Pages get it as ``self.controls``. The controllers are in ``tui/controllers/``. Because controllers
-open pages, a page knows only what it asks of them, which these protocols list.
+A page gets the application as ``self.controls``. Controllers (``tui/controllers/``) import pages in
+order to open them, so pages cannot import controllers and use these protocols instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PageNavigation(Protocol):
-    """The controller that opens other pages."""
+    """The controller that opens pages."""
 
     def open_order(self, service_id: str) -> None: ...
     def open_orders(self, filter_line: str) -> None: ...
@@ -59,7 +59,8 @@ class Signings(Protocol):
 
 
 class Batches(Protocol):
-    """The controller of the batch of this run, which continues after its page is closed."""
+    """The controller of the batch (a file with many recipients) that this run of the desk works on.
+    It continues after the page of the batch is closed."""
 
     planner: BatchPlanner | None
     plan: BatchPlan | None
@@ -76,7 +77,7 @@ class Batches(Protocol):
 
 
 class DeskControls(Protocol):
-    """The application, with everything that a page may ask of it."""
+    """The application as a page sees it: its controllers, and what else a page may call."""
 
     notices: NoticeLog
 

@@ -1,7 +1,8 @@
-"""The glyphs of the desk, one cell each, their ASCII forms, and the glyphs of states.
+"""The glyphs that the desk draws, each one cell wide, their ASCII forms, and the base of
+enumerations whose members are drawn as a glyph.
 
-Widgets always write the Unicode glyph. ``ascii_forms`` turns a finished row into ASCII without
-moving anything, so both sets share one layout.
+Widgets always write the Unicode glyph. ``ascii_forms`` turns a finished row into ASCII of the same
+width, so both sets share one layout.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class GlyphSet(Enum):
-    """The sets of glyphs, by the values of ``glyphs`` in the configuration."""
+    """The two sets of glyphs. Each value is a value of the setting ``glyphs`` in the configuration
+    file."""
 
     UNICODE = "unicode"
     ASCII = "ascii"
@@ -77,8 +79,8 @@ _TWO_CELLS = {BECOMES: "->", CUT: ".."}
 
 def ascii_forms(text: str) -> list[str]:
     """Returns the ASCII form of each character of a row. Joined, the forms are as wide as the row,
-    so columns keep their places. ``→`` and ``…`` become two characters if the row has a later gap
-    of two or more spaces, which is shortened by one. Without such a gap they become one
+    so columns keep their places. ``→`` and ``…`` become two characters if a gap of two or more
+    spaces follows later in the row; that gap then loses one space. Otherwise they become one
     character."""
     forms = [_ONE_CELL.get(char, char) for char in text]
     taken = 0
@@ -99,8 +101,8 @@ _LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "Δ": "diff"}
 
 
 def ascii_sign(char: str) -> str:
-    """Returns the ASCII form of one glyph. Use it for text that may become longer, as the form can
-    have several characters. A character that is no glyph is returned unchanged."""
+    """Returns the ASCII form of one glyph, which may be several characters long. It is for text
+    whose width may grow. A character that is no glyph is returned unchanged."""
     return _LONGER.get(char) or _ONE_CELL.get(char, char)
 
 
@@ -110,8 +112,9 @@ _PLAIN = ("C", "POSIX")
 def automatic_set(
     encoding: str | None = None, environ: Mapping[str, str] | None = None
 ) -> GlyphSet:
-    """Returns ASCII if the locale is C or if standard output, on which the desk draws, does not
-    write UTF-8; otherwise Unicode."""
+    """Returns ASCII if the locale is C or if standard output is not UTF-8, otherwise Unicode.
+    ``encoding`` and ``environ`` replace the encoding of standard output and the environment
+    variables; None takes those of the process."""
     if _is_plain(os.environ if environ is None else environ):
         return GlyphSet.ASCII
     written = encoding or getattr(sys.__stdout__, "encoding", None)
@@ -130,13 +133,14 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
 
 
 def wanted_set(configured: str) -> GlyphSet:
-    """Returns the configured set (``unicode`` or ``ascii``); for any other value, the set that the
-    locale can write."""
+    """Returns the set named ``configured`` (``unicode`` or ``ascii``). For any other value, returns
+    the set that the terminal's locale can display."""
     return next((known for known in GlyphSet if known.value == configured), automatic_set())
 
 
 class GlyphState(Enum):
-    """Base of enumerations whose members are (glyph, role of the palette)."""
+    """The base of enumerations whose members are drawn as one glyph. The value of a member is the
+    pair (glyph, role of the palette that colours it)."""
 
     @property
     def glyph(self) -> str:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from swapdesk.clock import Clock
 
 PATIENCE_SECONDS = 1.0
-"""Seconds that the queue waits for a key to have its effect. After that the key counts as lost, and
-the next key is given out."""
+"""Seconds that the queue waits for a key to have its effect. After that the key counts as lost and
+the queue gives out the next key."""
 LOOK_SECONDS = 0.1
 WORD_SECONDS = 1.0
 """Seconds to wait for the next letter after a letter that is a key but may also begin a word. It is
@@ -39,15 +39,15 @@ ends the wait."""
 
 
 KeyStage = Literal["taken", "said", "opened"]
-"""How far a key has come. ``taken``: its widget has handled it, or its binding has run. ``said``:
-the messages that its widget and page then posted were handled. ``opened``: the page that it opened
-is in view."""
+"""How far a key has come. ``taken``: its widget has handled the key, or its binding has run.
+``said``: the messages that the widget and the page posted because of the key were handled.
+``opened``: the page that the key opened is in view."""
 
 
 class KeyTaken(Message):
-    """A message that is posted to the widget that got a key. It takes the same way back as the key
-    and arrives after all messages posted there earlier, so its return shows that the widget has
-    handled the key."""
+    """A message that is posted to the widget that got a key, behind all messages posted there
+    earlier. When this message comes back to the application, the widget has handled the key.
+    ``turn`` is the number of the key, ``stage`` how far it had come."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -56,8 +56,9 @@ class KeyTaken(Message):
 
 
 class KeyInProgress(Struct, frozen=True):
-    """A key or paste that was given out but has not had its effect yet, with the page and the
-    widget that got it."""
+    """A key or paste that was given out but has not had its full effect yet. ``turn`` is its
+    number, ``page`` and ``widget`` received it, and ``since`` is the time in seconds at which they
+    did."""
 
     turn: int
     event: Event
@@ -70,7 +71,8 @@ class KeyInProgress(Struct, frozen=True):
 
 
 class KeyQueue:
-    """The queue of keys and pastes. ``give_out`` hands an event to the toolkit."""
+    """The queue of keys and pastes, which hands out one at a time. ``give_out`` passes an event on
+    to Textual."""
 
     def __init__(
         self, app: App[Any], clock: Clock, give_out: Callable[[Event], Awaitable[None]]
@@ -79,8 +81,8 @@ class KeyQueue:
         self._clock = clock
         self._give_out = give_out
         self._waiting: deque[tuple[Event, Screen[Any]]] = deque()
-        """The waiting keys and pastes. Each comes with the page that was in view when it was
-        pressed, because it was meant for that page."""
+        """The keys and pastes that wait, each with the page that was in view when the key was
+        pressed. The key was meant for that page."""
         self._turn = 0
         self._given: KeyInProgress | None = None
         self._word_timer: Timer | None = None
@@ -88,13 +90,13 @@ class KeyQueue:
 
     @property
     def at_rest(self) -> bool:
-        """True if no key waits and the last key given out has had its effect or counts as lost."""
+        """True if no key waits, and the key given out last has had its effect or counts as lost."""
         given = self._given
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """Takes a key or paste. A new one joins the queue; one that its widget has returned goes on
-        to the bindings."""
+        """Accepts a key or paste from Textual. A new event joins the queue. An event that its
+        widget did not use, and that comes back forwarded, is passed on to the key bindings."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given
@@ -110,8 +112,9 @@ class KeyQueue:
 
     async def _next(self, *, waited: bool = False) -> None:
         """Gives out the first waiting event that the page in view may get, and drops events that
-        were meant for another page. If a letter may begin a word, nothing is given out until the
-        next letter comes. ``waited`` is True if that wait is over and no letter came."""
+        were meant for another page. If the waiting letters may begin a word, nothing is given out
+        until the next letter comes or a second has passed. ``waited`` is True if that second is
+        over."""
         self._given = None
         if self._word_timer is not None:
             self._word_timer.stop()
@@ -139,9 +142,9 @@ class KeyQueue:
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
-        """Returns whether the waiting letters are the beginning of a word that the page takes as
-        text, although the first letter is also a key. None means that the next letter has to
-        decide."""
+        """Returns True if the waiting letters begin a word that ``page`` takes as text, even though
+        the first letter is also the key of a command. Returns False if they do not, and None if
+        only the next letter can decide."""
         asked = getattr(page, "begins_word", None)
         if asked is None:
             return False
@@ -169,7 +172,7 @@ class KeyQueue:
             await self._next(waited=True)
 
     def _typed(self, event: Event) -> bool:
-        """Returns True if the focused field takes the event as text."""
+        """Returns True if the focused widget is a field that would take ``event`` as text."""
         field = self._app.focused
         if isinstance(event, Key):
             return field is not None and field.check_consume_key(event.key, event.character)
@@ -193,9 +196,9 @@ class KeyQueue:
             await self._next()
 
     async def _look(self) -> None:
-        """Checks whether the key given out last is lost, as when its widget was removed and nobody
-        reports the key handled. If it is lost, gives out the next key; otherwise checks again
-        later."""
+        """Checks whether the key given out last counts as lost, for example because its widget was
+        removed. If it is lost, gives out the next key; otherwise checks again after
+        :data:`LOOK_SECONDS`."""
         if self._given is None or not self._waiting:
             return
         if self._given.lost(self._clock.monotonic()):

@@ -1,8 +1,9 @@
-"""Hides the amounts and addresses of a line behind dots.
+"""Hides the amounts and addresses of a drawn line behind dots, for users who hide amounts.
 
-All masks have the same width, and the gaps of the line make up the difference. What is copied,
-stored or sent does not change. A number is an amount if ``notation.hidden_amounts`` says so or if
-it is in a column of amounts. The module is loaded only if amounts are hidden.
+Every amount becomes the same number of dots, whatever its size; the gaps in the line grow or shrink
+to make up for it. Only the drawing changes, not what is copied, stored or sent. A number is an
+amount if ``notation.hidden_amounts`` says so or if it is in a column of amounts. This module is
+loaded only if amounts are hidden.
 """
 
 from __future__ import annotations
@@ -26,18 +27,20 @@ _LEAST_GAP = 1
 
 
 MaskEdit = tuple[int, int, str]
-"""Start and end of the characters to replace, and the text that replaces them."""
+"""One replacement in a line: the start and end index of the characters to replace, and the text
+that replaces them."""
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
-    """Returns the edits, from left to right, that replace every amount of a line by dots of one
-    width. In ``hidden`` each character of an amount is ``HIDDEN``; otherwise it equals ``text``.
-    Dots in a column end where the number ended. Dots inside a sentence move the text after them,
-    and the next gap or the end of the line makes up the difference."""
+    """Returns the edits, from left to right, that replace every amount in ``text`` by :data:`DOTS`
+    without changing the width of the line, if its gaps are wide enough. ``hidden`` is ``text`` with
+    each character of an amount replaced by ``HIDDEN``. In a column the dots end where the number
+    ended; inside a sentence the following text moves, up to the next gap or the end of the line."""
     edits: list[MaskEdit] = []
     owed, gap = 0, None
-    """``owed`` is the number of cells by which the line is too long so far (negative if too short).
-    ``gap`` is the gap that ends where the next amount begins; None if there is none."""
+    """``owed`` is the number of cells by which the edits so far make the line too long, or too
+    short if negative. ``gap`` is the last gap seen, which an amount may follow; None if there was
+    none."""
     for stop in _STOP.finditer(hidden):
         begin, end = stop.span()
         if hidden[begin] != HIDDEN:
@@ -55,9 +58,9 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Appends to ``edits`` the edit that widens or shortens ``gap``, so that the line loses
-    ``owed`` cells. Returns the cells that could not be taken because the gap would become too
-    small."""
+    """Appends to ``edits`` the edit of ``gap`` that makes the line ``owed`` cells shorter, or
+    longer if ``owed`` is negative. Returns the number of cells that could not be removed because
+    one cell of the gap must stay."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -76,13 +79,14 @@ _GROUPS = re.compile(
 )
 _LONG = re.compile(r"(?<![0-9A-Za-z])[0-9A-Za-z]{25,}(?![0-9A-Za-z])")
 KEPT = 4
-"""Characters of an ungrouped address that stay visible at each end."""
+"""How many characters stay visible at each end of an address that is written without spaces."""
 
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
-    """Returns the line with its amounts and addresses hidden. Gaps between its parts keep the width
-    the same. A line without a gap may become wider by ``room`` cells, and what does not fit then is
-    cut off. ``known`` tells which words are symbols of tokens."""
+    """Returns ``line`` with its amounts and addresses hidden behind dots. The width stays the same
+    if the line has gaps wide enough to make up the difference; otherwise it may grow by ``room``
+    cells, and what does not fit is cut off. ``known`` returns True for a word that is the symbol of
+    a token."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:
@@ -91,8 +95,9 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
 
 
 def _hidden(text: str, known: Known) -> str:
-    """Returns a text of the same length, with each amount as ``HIDDEN`` characters and only the
-    ends of each address."""
+    """Returns ``text`` in the same length, with every character of an amount replaced by ``HIDDEN``
+    and the middle of every address replaced by dots. ``known`` returns True for the symbol of a
+    token."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
     text = hide_named_amounts(text)
@@ -102,8 +107,9 @@ def _hidden(text: str, known: Known) -> str:
 
 
 def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
-    """Applies ``edits`` to ``hidden`` and returns the result divided into the spans of ``line``,
-    with their roles. A replacement goes to the span in which its edit begins."""
+    """Returns ``hidden``, which has as many characters as ``line``, with ``edits`` applied, divided
+    into the spans of ``line`` with their roles. A replacement goes to the span in which its edit
+    begins."""
     owners = [at for at, span in enumerate(line) for _ in span.text]
     cells = list(zip(hidden, owners, strict=True))
     for begin, end, text in reversed(edits):
@@ -127,9 +133,9 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _by_columns(line: Line, hidden: str) -> str:
-    """Corrects ``hidden`` where ``line`` has cells of columns. A cell of a count column is shown
-    again. A cell of an amount column is hidden as a whole, because the place of the number in the
-    cell would tell its size."""
+    """Returns ``hidden`` corrected for the spans of ``line`` that are cells of a table. A cell of
+    counts is shown unhidden. A cell of amounts that has a digit is hidden as a whole, because the
+    place of the number in the cell would tell its size."""
     at = 0
     for span in line:
         size = len(span.text)

@@ -1,5 +1,5 @@
-"""The base of the pages of a running desk. A page gets the header, the badge of the connection and
-the budget of calls from the session, and is updated once a second."""
+"""The base of the pages of a running desk. From the session a page takes its header, which has the
+state of the connection and the remaining API calls. It is updated once a second."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ if TYPE_CHECKING:
 
 
 RESET_SHOWN_FROM = 15.0
-"""Seconds since the last message from the service. From this age on the badge is redrawn even if
-nothing but ages changed."""
+"""Seconds since the last message from the service from which on the header is redrawn every second,
+even if nothing but that age changed."""
 
 Spends = Literal["quote", "exchange", "read"]
 Answer = TypeVar("Answer")
 
 
 class Page(DeskScreen):
-    """A page of the running desk. A subclass gives its name and the budget that its keys spend.
+    """A page of the running desk. A subclass sets ``NAME`` and, as ``SPENDS``, the kind of API
+    calls that its keys make.
 
     The application calls these methods on the page in view: :meth:`on_tick` once a second,
-    :meth:`orders_changed`, and :meth:`session_changed` when the connection changed or the page came
-    into view. :meth:`balances_changed` is called when money of the user's own wallet moved; for a
-    page out of view, when it comes back.
+    :meth:`orders_changed`, :meth:`swaps_changed`, and :meth:`session_changed` when the connection
+    changed or the page came into view. :meth:`balances_changed` is called when money of the user's
+    own wallet moved, or, if the page was out of view then, when it comes back into view.
     """
 
     NAME: ClassVar[str] = ""
@@ -57,12 +58,12 @@ class Page(DeskScreen):
         self.context = context
         self._moves = session.moves
         self.fetching: set[str] = set()
-        """Groups of the workers that have not answered yet."""
+        """The names of the groups of :meth:`fetch` whose answer has not arrived yet."""
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Returns the verbs of this screen, without those that a live or a read-only desk does not
-        have."""
+        """Returns the commands of this screen, without those for the sandbox if the desk is live,
+        and without those that write if the desk only reads."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -72,7 +73,7 @@ class Page(DeskScreen):
 
     @property
     def controls(self) -> DeskControls:
-        """The application with its controllers."""
+        """The application, by which a page reaches the controllers."""
         return cast("DeskControls", self.app)
 
     @property
@@ -85,8 +86,8 @@ class Page(DeskScreen):
 
     @property
     def catalog(self) -> Catalog | None:
-        """The tokens from the cache, which are known before the desk is open; None before they are
-        read."""
+        """The catalogue of tokens, which can be searched from its cache before the desk is open;
+        None until the cache is read."""
         return self.session.catalog
 
     @property
@@ -94,7 +95,8 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Returns where the funds of all orders are, from the journal and the tracker."""
+        """Returns where the funds of all orders are, according to the journal and to the open
+        orders that the desk follows."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -105,8 +107,8 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Returns the number of creates for which the desk still has to find out whether an order
-        came of them; 0 if the journal cannot be read."""
+        """Returns the number of create requests of which the desk does not know yet whether they
+        led to an order. It is 0 if the journal cannot be read."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -119,7 +121,8 @@ class Page(DeskScreen):
         return self.session.now_clock.now()
 
     def service_time(self) -> datetime:
-        """Returns the service's time, which deadlines and states of orders follow."""
+        """Returns the present time by the service's clock, which deadlines and states of orders
+        use."""
         return self.session.service_clock.now()
 
     def notice_time(self) -> datetime:
@@ -127,47 +130,50 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """True if a countdown is on the screen, so that the page is redrawn every second anyway."""
+        """True if the page shows a countdown. The header is then redrawn every second, too."""
         return False
 
     def on_tick(self) -> None:
-        """Redraws what changes with time. Is called once a second."""
+        """Redraws what changes with time. The page is called once a second while it is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Called with the ids of changed orders. The set is empty if the state of the stream or a
-        create changed."""
+        """Is called on the page in view when orders changed; ``ids`` are their service ids. ``ids``
+        is empty if the state of the order stream or a create request changed instead."""
 
     def swaps_changed(self) -> None:
-        """Called when the signing session of a swap on chains made a step, needs the user, or
-        ended."""
+        """Is called on the page in view when a swap that is being signed on its chains made a step,
+        needs the user, or ended."""
 
     def balances_changed(self) -> None:
-        """Called when money of the user's own wallet moved, so that totals read earlier are
+        """Is called when money of the user's own wallet moved, so that balances read earlier are
         outdated."""
 
     def see_moves(self) -> None:
-        """Calls :meth:`balances_changed` if money moved since the last such call."""
+        """Calls :meth:`balances_changed` if money of the user's own wallet moved since this page
+        was last told."""
         if self._moves != self.session.moves:
             self._moves = self.session.moves
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Records that this page may create and fill the wallet of the sandbox, so that the pages
-        below it read their balances again. This page is expected to read them itself."""
+        """Records that this page may create and fill the wallet of the sandbox, so that other pages
+        read their balances again when they come back into view. This page has to read its own. Does
+        nothing on a live desk."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
 
     def tells_end_of(self, signing: SigningSession[Any]) -> bool:
-        """Returns True if this page itself shows why ``signing`` failed."""
+        """Returns True if this page itself shows why ``signing`` failed, so that no notice is
+        needed."""
         return False
 
     def show(self) -> None:
-        """Draws what is known."""
+        """Draws everything that the page knows so far. A subclass overrides it."""
 
     def session_changed(self) -> None:
-        """Called when the desk opened, connected or failed to, and when this page came into view.
-        Draws what is known."""
+        """Is called when the desk opened, connected or failed to connect, and when this page came
+        into view. By default it redraws the page."""
         self.show()
 
     def fetch(
@@ -178,9 +184,10 @@ class Page(DeskScreen):
         failed: Callable[[Any], None] | None = None,
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Awaits ``question`` in a worker; a worker of the same ``group`` that still runs is
-        cancelled. The answer is passed to ``answered``. A ClientError, or an error of a type in
-        ``failures``, is passed to ``failed``, or shown as a notice if ``failed`` is None."""
+        """Awaits ``question`` in a worker and passes its result to ``answered``. A worker that
+        still runs under the same ``group`` is cancelled. A ClientError, or an error of a type in
+        ``failures``, is passed to ``failed``; if ``failed`` is None, a ClientError is shown as a
+        notice."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -209,7 +216,8 @@ class Page(DeskScreen):
         hears(answer)
 
     def work_failed(self, group: str) -> None:
-        """Called when a defect stopped a worker of this group."""
+        """Is called when an unexpected error stopped the worker of ``group``. Redraws the page,
+        since no answer will come."""
         self.fetching.discard(group)
         self.show()
 
@@ -218,11 +226,13 @@ class Page(DeskScreen):
         self.show_notice(event.value, "warning", about=self.subject())
 
     def subject(self) -> object:
-        """Returns the present subject of this page's notices."""
+        """Returns what notices of this page refer to now, such as a row. A notice is cleared when
+        the subject changes. None means that notices have no subject."""
         return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
-        """Shows the cause of an error in words, with its code and request id."""
+        """Shows a notice with the cause of ``error`` in words, its code and the id of the failed
+        request."""
         # What failures mean is imported once one is there: the first frame does not wait for it.
         from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 
@@ -241,16 +251,17 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """Sets what the money key would do now and redraws the keys. If ``step`` differs from the
-        former one, the key works only after the screen has not changed for a moment."""
+        """Sets what a key that moves money would do now, and redraws the footer. If ``step``
+        differs from the step before, such a key works only after the screen has not changed for 0.3
+        s."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Redraws the badge and the budget in the header. With ``idle`` nothing is redrawn if only
-        ages changed."""
+        """Redraws the header with the present state of the connection and the remaining API calls.
+        With ``idle`` it is not redrawn if only ages in it changed."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -275,8 +286,9 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """Returns ``state`` with the lock of the wallet in place of the budget: how long the keys
-        stay unlocked, or ``shut`` if they are locked."""
+        """Returns ``state`` with the state of the wallet's lock in place of the remaining API
+        calls: how long the keys stay unlocked, or ``shut`` if they are locked. Returns ``state``
+        unchanged if the desk is not open yet."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -289,8 +301,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Asks a question that the user answers by typing a phrase. When the question closes,
-        ``answered`` is called; if the phrase was typed, ``agreed`` is called after it."""
+        """Shows ``question``, which the user confirms by typing a phrase. When it closes,
+        ``answered`` is called in any case, and after it ``agreed`` if the phrase was typed."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -305,9 +317,9 @@ class Page(DeskScreen):
 
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
-    """Returns the figure to show for the calls that a page spends (``spends``): the rate limit with
-    the fewest calls left. If the service sends no limits, returns the number of calls that the desk
-    made this hour, or None if it made none."""
+    """Returns what the header shows about API calls of the kind ``spends``: the rate limit with the
+    fewest calls left. If the service sends no rate limits, returns the number of calls that the
+    desk made this hour; None if there were none."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -317,9 +329,10 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns the header state to draw on an idle screen: the one already ``shown`` if ``state``
-    differs only in ages, otherwise ``state``. The desk reads without any key, so a changed budget
-    of reads does not count as a difference until few reads are left."""
+    """Returns the header to draw on an idle screen: ``shown``, which is on the screen now, if the
+    new ``state`` differs only in ages, otherwise ``state``. A changed number of remaining read
+    calls counts as a difference only when few are left, because the desk reads by itself all the
+    time."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:
@@ -337,7 +350,7 @@ def _scarce(budget: BudgetFigure) -> bool:
 
 
 SHOWN_BY_KEY = "you: s shows what is to be signed"
-"""The next step on the money line if something waits for a signature."""
+"""The text for the next step on the money line if a payload waits for the user's signature."""
 
 
 def signing_standing(signing: SigningSession[Any] | None) -> CommandState:

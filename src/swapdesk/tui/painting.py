@@ -1,7 +1,7 @@
-"""Turns roles into colours: a line of spans becomes a strip of cells, with amounts and addresses
-masked if the user hides them.
+"""Paints a line of text spans: roles become colours, the line becomes a strip of cells, and amounts
+and addresses are masked if the user hides them.
 
-Masking (``masking``) is the last step before cells are painted, so no page can forget it.
+Masking (``masking``) happens here, right before cells are painted, so no page can forget it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Line, Span, ascii_line, width_of
 
 CURSOR_ROLE = "text-cursor"
-"""The role of the cell under a text cursor: the background colour on the accent colour."""
+"""The role of the cell under a text cursor. It is drawn in the background colour on the accent
+colour."""
 FRAME_WORDS = {"frame-sandbox-word": "frame-sandbox", "frame-live-word": "frame-live"}
-"""The roles of a word drawn in the frame rule, each with the role that gives its background. The
-word itself has the colour of the screen's background."""
+"""The roles of a word drawn inside the frame rule, each with the role whose colour becomes the
+background of that word. The word itself is drawn in the screen's background colour."""
 
 
 class Masking(Protocol):
-    """The part of the application that says whether amounts are hidden now. ``known_symbol``
-    returns True for the symbol of a token."""
+    """The part of the application that says whether amounts are hidden now. ``known_symbol(word)``
+    returns True if the word is the symbol of a token."""
 
     hides_amounts: bool
 
@@ -38,8 +39,8 @@ _PAINTED = {CURSOR_ROLE: "accent", **FRAME_WORDS}
 
 
 def role_style(app: App[object], role: str, bold: bool = False) -> Style:
-    """Returns the style of a role in the present theme; an unknown role is drawn like plain
-    text."""
+    """Returns the style that the present theme gives to ``role``. A role that the theme does not
+    know is drawn like plain text."""
     variables = app.theme_variables
     if role in _PAINTED:
         return _painted(variables[_PAINTED[role]], variables["background"], bold)
@@ -47,22 +48,23 @@ def role_style(app: App[object], role: str, bold: bool = False) -> Style:
 
 
 def selected_style(app: App[object]) -> Style:
-    """Returns the background of a selected row; reversed if the theme uses the terminal's own
-    colours."""
+    """Returns the style to add to a selected row: its background colour, or reversed colours if the
+    theme uses the terminal's own colours."""
     return _ground(app.theme_variables["panel"])
 
 
 def body_style(app: App[object]) -> Style:
-    """Returns the style of text on the body's background, for a row inside a widget of another
-    background."""
+    """Returns the style of plain text on the screen's background colour. It is for rows inside a
+    widget that has a different background."""
     variables = app.theme_variables
     return _body(variables["foreground"], variables["background"])
 
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
-    """Returns a strip of exactly ``width`` cells. Adjacent spans of one style become one segment.
-    Spaces join the segment before them, since every change of style costs about 40 bytes, but they
-    never join a link."""
+    """Returns ``line`` painted as a strip of exactly ``width`` cells. Amounts are masked and glyphs
+    become ASCII if the application says so. ``base`` is the style under the spans. Because every
+    change of style costs about 40 bytes, spaces are painted in the style of the text before them,
+    except after a link."""
     privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         # Its patterns are compiled once somebody hides amounts, and not for the first frame.
@@ -78,7 +80,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     text = ""
     style: Style | None = None
     joins = True
-    """True if spaces that come now may be added to the segment before them."""
+    """True if spaces that follow may join the text before them."""
     for span in [*line, Span(" " * rest)] if rest > 0 else line:
         if not span.text:
             continue
@@ -104,7 +106,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
 
 
 def hides_amounts(app: App[object]) -> bool:
-    """Returns True if amounts are drawn as dots."""
+    """Returns True if the user hides amounts, so that they are drawn as dots."""
     privacy: Masking | None = getattr(app, "privacy", None)
     return privacy is not None and privacy.hides_amounts
 

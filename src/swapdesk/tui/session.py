@@ -54,8 +54,8 @@ DESK = (
     "swapdesk.flows.quotes.recent",
 )
 """Modules to import before the desk is opened, in this order: the token page, which needs only the
-list of tokens; what opening a desk needs; and what the first page needs to read its line. A module
-comes after those that it imports itself."""
+list of tokens; what opening a desk needs; and what the first page needs to read its input line. A
+module comes after the modules that it imports itself."""
 LINK = (
     "httpcore2",
     "httpx2",
@@ -86,16 +86,17 @@ REST_SECONDS = 0.15
 """Seconds after a key before the next module may be imported. Within a word, keys follow each other
 faster than this."""
 PATIENCE_SECONDS = 1.5
-"""Seconds in total that imports wait for pauses between keys. When they are used up, the remaining
-modules are imported even while the user types."""
+"""Seconds in total that imports may wait for pauses between keys. When these seconds are used up,
+the remaining modules are imported even while the user types."""
 
 
 class KeyRest:
-    """Waits for pauses between keys: :meth:`key` is called at every key, and :meth:`wait` returns
-    in a pause.
+    """Waits for pauses between keys. The application calls :meth:`key` at every key. :meth:`wait`
+    returns ``rest`` seconds after the last key; all its calls together wait no longer than
+    ``patience`` seconds.
 
-    Time is measured by the event loop and not by the desk's clock, since only the real time without
-    keys matters.
+    Time is measured by the event loop and not by the desk's clock, because only the real time
+    without keys matters.
     """
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
@@ -115,15 +116,17 @@ class KeyRest:
             left = self._left(loop.time())
 
     def _left(self, now: float) -> float:
-        """Returns how many seconds :meth:`wait` still has to wait; 0 or less if it may return."""
+        """Returns how many more seconds :meth:`wait` has to wait from the event loop's time
+        ``now``; 0 or less if none."""
         return min(self._last + self._rest - now, self._patience)
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
-    """Imports ``modules`` in a thread, each in a pause between keys. Raises ImportError.
+    """Imports ``modules`` one after the other in a thread, each in a pause between keys. Raises
+    ImportError if a module cannot be loaded.
 
-    A missing module is skipped, since libraries rename their inner modules; the code that needs it
-    will import it.
+    A module that does not exist is skipped, since libraries rename their inner modules, and the
+    code that needs it will import the right one.
     """
     for name in modules:
         await rest.wait()
@@ -135,8 +138,8 @@ PHRASE = "live"
 
 
 class LiveGuard:
-    """Whether the user still has to type the word that agrees to real money. In the sandbox the
-    word is never asked for."""
+    """Records whether the user still has to agree to real money by typing a word. The word is asked
+    for once per run on a live service and never in the sandbox."""
 
     def __init__(self, live: bool) -> None:
         self.asks = live
@@ -160,28 +163,29 @@ PLAYED = "While a tape plays, files and the clipboard are left alone."
 GONE_SECONDS = 3.0
 """Seconds that the sandbox may be unreachable before it is started again."""
 STEPS = 5
-"""Number of steps of a start: the desk is opened, its service is started, it has answered, tokens
-are known, and unfinished orders are settled."""
+"""Number of steps of a start: the desk is open, its service is started, the service has answered,
+the tokens are known, and orders that an earlier run left unclear are settled."""
 RESUMING = STEPS - 1
-"""How many steps of a start are done while the desk looks for orders of an earlier run, which takes
+"""Number of finished steps while the desk looks for orders that an earlier run began, which takes
 up to a minute."""
 
 StartSandbox = Callable[[], Awaitable[Mapping[str, Any]]]
-"""A function that starts the sandbox of this home, or finds the one that runs, and returns what the
-sandbox reports about itself. If it raises an exception, the text of the exception is shown as the
-reason. If the exception has an attribute ``next``, it says who has to act."""
+"""A function that starts the sandbox of this home, or finds the one that is running, and returns
+what the sandbox reports about itself. If it raises an exception, the text of the exception is shown
+to the user. An attribute ``next`` of the exception, if there is one, says who has to act."""
 
 
 class StartFailed(Exception):
-    """The error that the sandbox did not start; its text is a sentence for the screen."""
+    """Raised if the sandbox did not start. Its text is a sentence for the screen."""
 
 
 Phase = Literal["starting", "ready", "failed"]
 
 
 def starting_words(*, live: bool, done: int) -> str:
-    """Returns the text for the money line that says what the desk is waiting for while it starts.
-    ``done`` is the number of finished steps, ``live`` is True for a live service."""
+    """Returns the text for the money line while the desk starts: what it is waiting for, and how
+    many steps are done. ``done`` is the number of finished steps; ``live`` is True if the service
+    is not the sandbox."""
     if done == RESUMING:
         return "the desk: it looks for orders an earlier run began"
     what = "connecting" if live else "starting the sandbox"
@@ -189,8 +193,9 @@ def starting_words(*, live: bool, done: int) -> str:
 
 
 class Session:
-    """The desk of one run and its connection. ``phase``, ``done`` (of ``STEPS``) and ``reason`` say
-    how far the start is; :meth:`begin` calls ``changed`` after every step.
+    """One run of the desk: the desk itself, its connection, and how far its start has come.
+    ``phase`` is the state of the start, ``done`` counts its finished steps (of :data:`STEPS`), and
+    ``reason`` is the sentence why it failed.
 
     ``catalog`` is set before the first step is done, ``desk`` with the first step, and ``link``
     before the third.
@@ -206,44 +211,47 @@ class Session:
     ) -> None:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
-        """The clock that was passed, otherwise the machine's."""
+        """The clock that the caller passed, otherwise the clock of the machine."""
         self.now_clock = self.service_clock = self.clock
-        """Two clocks. ``now_clock`` is the desk's clock, which in the sandbox may run ahead of the
-        machine's. ``service_clock`` is the service's clock, which the times of orders follow. Both
-        are the machine's clock until the list of tokens, or the desk, is open."""
+        """``now_clock`` is the desk's clock, which in the sandbox may run ahead of the machine's.
+        ``service_clock`` is the clock of the service, by which orders are timed. Both are the
+        machine's clock at first; ``now_clock`` changes when the tokens are read, ``service_clock``
+        when the desk is open."""
         self.link: ConnectedDesk | None = None
-        """The connected half of the desk; None while it is not connected."""
+        """The part of the desk that uses the connection; None while the desk is not connected."""
         self.background = BackgroundTasks(self.clock)
-        """The tasks that run whatever page is in view."""
+        """Tasks that keep running when the user goes to a different page."""
         self.on_notice: Callable[[str], None] = lambda said: None
-        """Called with a sentence that no page shows, for example what a call costs or that an old
-        sandbox was put aside."""
+        """Called with a sentence to show as a notice, for example what an API call costs or that an
+        old sandbox was put aside."""
         self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
-        """Asks the user whether calls may be paid to a new payee and returns True if so. None
-        before the application has set it."""
+        """Asks the user whether paid API calls may be paid to a new payee, and returns True if the
+        user agrees. None until the application sets it."""
         self.phase: Phase = "starting"
         self.done = 0
         self.reason = ""
         self.reached = False
         """True if the service has answered in this run."""
         self.refused: Exception | None = None
-        """The error that says why this program must not use the journal. The desk does not run in
-        that case. None if the journal may be used."""
+        """The error that says why this program must not use the journal file, for example because a
+        newer version of the program wrote it. The desk then does not run. None if the journal may
+        be used."""
         self.report: ResumeReport | None = None
-        """What became of the creates that an earlier run left open. None until the desk has looked
-        for them."""
+        """What became of the create requests that an earlier run left open; None until the desk has
+        looked for their orders."""
         self.moves = 0
-        """How often money of the user's own wallet moved in this run."""
+        """A counter that grows whenever money of the user's own wallet moves. Pages compare it with
+        the value that they saw last."""
         self.quote_options: QuoteOptions | None = None
-        """The options with which the first page asks for quotes. None if the user set none, so that
-        the usual ones apply."""
+        """The options with which the first page asks for quotes; None if the user chose none, so
+        that the defaults apply."""
         self.live_guard = LiveGuard(settings.live)
         self.played = False
-        """True if a tape presses the keys instead of a user. The desk then reads and writes no file
-        that is named on the screen, and does not change the clipboard."""
+        """True if a tape (a text file of keys) is played instead of a user typing. The desk then
+        reads and writes no file that is named on the screen, and does not change the clipboard."""
         self.rest = KeyRest()
         self.catalog: Catalog | None = None
-        """The tokens from the cache, which can be searched; None until they are read."""
+        """The catalogue of tokens; None until its cache is read."""
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
         self._transport = transport
@@ -254,7 +262,7 @@ class Session:
 
     @property
     def desk(self) -> Desk:
-        """The open desk. Raises RuntimeError if the desk is not open yet."""
+        """The open desk. Raises RuntimeError before the desk is open."""
         if self._desk is None:
             raise RuntimeError("the desk is not open yet")
         return self._desk
@@ -268,9 +276,9 @@ class Session:
         return self.phase == "ready" and self.link is not None
 
     async def begin(self, changed: Callable[[], object]) -> bool:
-        """Opens the desk and connects it to the service, and calls ``changed`` after each step.
-        Returns True if that succeeded. After a failure it returns False and ``reason`` says why; a
-        defect is raised again."""
+        """Opens the desk and connects it to the service; calls ``changed`` after each step. Returns
+        True when all steps are done. Returns False after an expected failure such as a service out
+        of reach, with the cause in ``reason``. Any other exception is raised again."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
@@ -339,8 +347,8 @@ class Session:
             raise StartFailed(f"{said} Next {who}." if who else said) from error
 
     async def _read_catalog(self) -> Catalog:
-        """Returns the catalogue with the list of tokens from the cache, without loading models or
-        client."""
+        """Returns the catalogue with the list of tokens from its cache. Neither the data models nor
+        the client are imported for it."""
         from swapdesk.flows.catalog.catalog import open_catalog
 
         catalog = open_catalog(self.settings, self.clock)
@@ -366,7 +374,8 @@ class Session:
         return desk
 
     async def sandbox_gone(self) -> None:
-        """Returns once the sandbox has been unreachable for more than :data:`GONE_SECONDS`."""
+        """Waits until the sandbox has been unreachable for more than :data:`GONE_SECONDS`, then
+        returns."""
         from swapdesk.client.errors import NoAnswer, Unreachable
 
         missing_since: float | None = None
@@ -402,8 +411,8 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """Returns the types of errors that may happen during a start. They are shown on the screen,
-    while any other error ends the desk."""
+    """Returns the types of exceptions that a start may raise for ordinary reasons, such as a
+    service out of reach. They are shown on the screen; any other exception is a defect."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

@@ -1,7 +1,8 @@
-"""Text with roles, laid out in cells, from which every widget is drawn; colours are added later.
+"""Text for widgets: spans of text, each in a role (a named colour of the theme), and functions that
+lay them out in terminal cells. Colours are added later.
 
-A ``Line`` is a list of ``Span``. Text from outside is only data: a span never interprets markup and
-shows each control or invisible character as one replacement cell.
+A ``Line`` is a list of ``Span``. Text from outside is only data: a span never interprets markup,
+and shows each control or invisible character as one replacement cell.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from swapdesk.tui.glyphs import CUT, RULE, ascii_forms
 
 REPLACEMENT = "�"
 GAP = 2
-"""Cells that stay free between the left and the right part of a row."""
+"""Number of cells that stay free between the left and the right part of a row."""
 
 
 class Span(Struct):
-    """A text in one role of ``themes/README.md``. ``amount`` marks a cell in a column of amounts,
-    which is hidden as a whole; ``count`` marks a cell in a column of counts, which is never
-    hidden."""
+    """A piece of text in one role, which is a named colour of ``themes/README.md``. ``amount``
+    marks a table cell with an amount, which is masked as a whole if the user hides amounts.
+    ``count`` marks a table cell with a count, which is never masked."""
 
     text: str
     role: str = "foreground"
@@ -31,9 +32,9 @@ class Span(Struct):
     amount: bool = False
     count: bool = False
     link: str = ""
-    """The address of a web page, which ``display.known_page`` has checked. The text is drawn as a
-    link to this page if the terminal supports links, unless something in the same line is hidden
-    behind dots."""
+    """The address of a web page, checked by ``display.known_page``. The text is drawn as a link to
+    it if the terminal supports links. If amounts are hidden, a line with anything masked has no
+    links."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():
@@ -45,7 +46,8 @@ LineLike = str | Span | Sequence[Span]
 
 
 def printable(text: str) -> str:
-    """Returns ``text`` with every unprintable character replaced, so that its width is known."""
+    """Returns ``text`` with every unprintable character replaced by a space (for white space) or by
+    U+FFFD, so that its width in cells is known."""
     return "".join(
         char if char.isprintable() else " " if char.isspace() and char != "\n" else REPLACEMENT
         for char in text
@@ -61,7 +63,7 @@ def line_of(content: LineLike, role: str = "foreground") -> Line:
 
 
 def width_of(content: LineLike) -> int:
-    """Returns the width in cells."""
+    """Returns how many terminal cells ``content`` takes."""
     width = 0
     # Called for every cell of every row: a generator costs a resumption for each span.
     for span in line_of(content):
@@ -74,7 +76,7 @@ def plain_text(line: Iterable[Span]) -> str:
 
 
 def ascii_line(line: Line) -> Line:
-    """Returns the line with the desk's glyphs in ASCII, in the same width."""
+    """Returns ``line`` in the same width, with the desk's glyphs replaced by ASCII characters."""
     forms = ascii_forms(plain_text(line))
     shown: Line = []
     at = 0
@@ -86,8 +88,9 @@ def ascii_line(line: Line) -> Line:
 
 
 def cut(content: LineLike, width: int) -> Line:
-    """Returns the text in at most ``width`` cells. A longer text is shortened and ends with ``…``,
-    if possible after a whole word. Do not use it for numbers, which would lose digits."""
+    """Returns ``content`` if it fits in ``width`` cells. Otherwise shortens it to ``width`` cells
+    with ``…`` at the end, if possible after a whole word. It must not be used for numbers, which
+    would lose digits."""
     line = line_of(content)
     if width_of(line) <= width:
         return line
@@ -113,24 +116,25 @@ def cut(content: LineLike, width: int) -> Line:
 
 
 def fill(content: LineLike, width: int, role: str = "foreground") -> Line:
-    """Returns the text in exactly ``width`` cells. A longer text is shortened, a shorter one gets
-    spaces at its right end, in the role ``role``."""
+    """Returns ``content`` in exactly ``width`` cells: a longer text is shortened at its end, a
+    shorter one is followed by spaces in the role ``role``."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [*line, Span(" " * rest, role)] if rest > 0 else line
 
 
 def push_right(content: LineLike, width: int) -> Line:
-    """Returns the text in exactly ``width`` cells. A longer text is shortened at its right end, a
-    shorter one gets spaces at its left."""
+    """Returns ``content`` in exactly ``width`` cells: a longer text is shortened at its end, a
+    shorter one is preceded by spaces."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [Span(" " * rest), *line] if rest > 0 else line
 
 
 def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
-    """Returns ``left`` at the left end and ``right`` at the right end of ``width`` cells, with at
-    least ``gap`` cells between. If both do not fit, ``left`` is shortened."""
+    """Returns one row of ``width`` cells with ``left`` at its left end and ``right`` at its right
+    end, at least ``gap`` cells apart. If both do not fit, ``left`` is shortened. If there is no
+    room for ``left`` at all, only ``right`` is returned."""
     end = line_of(right)
     size = width_of(end)
     if not size:
@@ -142,7 +146,9 @@ def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
 
 
 def ruled(label: LineLike, fact: LineLike, width: int) -> Line:
-    """Returns ``Label ───── fact``: a muted word, a rule, and an optional fact at the right end."""
+    """Returns one row of ``width`` cells, as ``Label ───── fact``: a label, a rule, and a fact at
+    the right end. Both may be empty; plain strings are drawn muted. Without room for a rule, the
+    two texts are written without one."""
     start = line_of(label, "muted")
     end = line_of(fact, "muted")
     taken = width_of(start) + width_of(end) + (1 if start else 0) + (1 if end else 0)
@@ -160,7 +166,7 @@ def rule(width: int) -> Line:
 
 
 def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
-    """Returns the parts side by side, without the empty ones."""
+    """Returns the parts side by side with ``gap`` between them. Empty parts are left out."""
     line: Line = []
     for part in parts:
         spans = line_of(part)
@@ -173,7 +179,8 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
 
 
 def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
-    """Returns two blocks of rows side by side; the left block is ``width`` cells wide."""
+    """Returns two blocks of rows side by side. The rows of ``left`` are padded to ``width`` cells;
+    the rows of ``right`` begin there."""
     none: Line = []
     return [
         [*row, Span(" " * (width - width_of(row))), *other] if other else list(row)
@@ -182,8 +189,9 @@ def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
 
 
 def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
-    """Returns the words in rows of at most ``width`` cells, all rows but the first indented. A word
-    longer than a row is broken, if possible after a comma or a parenthesis."""
+    """Returns ``content`` broken between words into rows of at most ``width`` cells. All rows but
+    the first begin with ``indent`` spaces. A word that is longer than a row is broken, if possible
+    after a comma or an opening parenthesis."""
     rows: list[Line] = [[]]
     used = 0
     room = max(1, width - indent)
@@ -207,7 +215,7 @@ def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
 
 def _broken(word: str, room: int) -> list[str]:
     """Returns ``word`` in parts of at most ``room`` cells. It is broken after commas and opening
-    parentheses, and elsewhere only where a piece between those is longer than ``room``."""
+    parentheses, and elsewhere only if the text between two of them is longer than ``room``."""
     rows: list[str] = [""]
     for piece in _PIECE.findall(word):
         for part in chop_cells(piece, room) if cell_len(piece) > room else [piece]:

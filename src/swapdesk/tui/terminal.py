@@ -54,11 +54,12 @@ from swapdesk.wire.encoding.text import filter_line
 
 LOOK_SECONDS = 1.0
 EXIT_CODE = 129
-"""The exit code that a shell reports for a program that a hangup ended."""
+"""The exit code that a shell reports for a program that was ended by a hangup of its terminal."""
 
 
 def has_hung_up(fileno: int) -> bool:
-    """Returns True if the other side of this terminal is closed."""
+    """Returns True if the terminal behind the file descriptor ``fileno`` is closed, and False if it
+    is open or the system cannot tell."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
@@ -70,17 +71,19 @@ def has_hung_up(fileno: int) -> bool:
 # These terminals ignore the clipboard sequence (OSC 52) and would leave an old value in place.
 _WITHOUT = {"TERM": ("linux", "dumb"), "TERM_PROGRAM": ("Apple_Terminal",)}
 _SCREEN_PIECE = 76
-"""Number of bytes of a sequence that GNU screen passes on at once; a longer sequence is split."""
+"""Number of bytes of an escape sequence that GNU screen passes on at once. A longer sequence is
+split."""
 
 
 Way = Literal["direct", "tmux", "screen", "none"]
-"""How a copied text gets to the clipboard: directly, through tmux or screen, or not at all. The
-desk can only tell from the name of the terminal."""
+"""How a copied text gets to the clipboard: directly, through tmux, through screen, or not at
+all."""
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
-    """Returns how a copied text leaves this terminal. Inside tmux or screen the result names these,
-    because the terminal outside is not known."""
+    """Returns how a copied text gets from this terminal to the clipboard, judged by the environment
+    variables ``environ`` (None for those of the process). Inside tmux or screen the result names
+    that program, because the terminal in which that program runs is not known."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -92,9 +95,9 @@ def way_of(environ: Mapping[str, str] | None = None) -> Way:
 
 
 def wrapped_copy(value: str, way: Way) -> str:
-    """Returns the copy sequence wrapped so that tmux or screen passes it on to the terminal
-    outside. It is written in addition to the plain sequence. Empty if ``way`` is neither of the
-    two."""
+    """Returns the escape sequence that copies ``value``, wrapped so that tmux or screen passes it
+    on to the terminal around it. It is written in addition to the plain sequence. The result is
+    empty if ``way`` is neither tmux nor screen."""
     encoded = base64.b64encode(value.encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
     if way == "tmux":
@@ -107,9 +110,9 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 
 def copied_notice(label: str, value: str, way: Way = "direct") -> str:
-    """Returns the notice about a copied value, as ``Copied address rEb8 … uaLh``. A long value is
-    reduced to its first and last characters, and of a text of several words only the label is
-    named. For tmux and screen the notice adds that they may not pass the copy on."""
+    """Returns the notice that ``value`` was copied, as ``Copied address rEb8 … uaLh``. A long value
+    is reduced to its first and last characters, and a value of several words is not shown. If
+    ``way`` is tmux or screen, the notice adds that this program may not pass the copy on."""
     groups = address_groups(value)
     said = f"Copied {label} {value}"
     if len(value.split()) > 1:
@@ -132,14 +135,15 @@ _PROGRAMS = frozenset(
 _TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour")
 _OWN = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "ALACRITTY_WINDOW_ID")
 _VTE_FROM = 5001
-"""The first version of VTE (as its number) that draws links safely; version 0.50.0 crashed."""
+"""The number of the first VTE version that draws links safely. Version 0.50.0 crashed on links."""
 _TMUX_FROM = (3, 4)
 
 
 def draws_links(environ: Mapping[str, str]) -> bool:
-    """Returns True if the terminal can draw links. The variable ``FORCE_HYPERLINK`` decides if it
-    is ``0`` or ``1``; other programs use it too. Inside tmux or screen only their own support
-    counts, because the terminal outside is not known."""
+    """Returns True if the terminal is known to draw links (OSC 8), judged by the environment
+    variables ``environ``. ``FORCE_HYPERLINK`` set to ``0`` or ``1`` decides alone. Inside tmux the
+    version of tmux decides, and inside screen the answer is False, because the terminal around them
+    is not known."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -165,26 +169,27 @@ START = "\x1b[200~"
 END = "\x1b[201~"
 ESCAPE = "\x1b"
 STAND_IN = "\x7f"
-"""The character that replaces an escape character of a paste; fields leave this character out and
-say so."""
+"""The character that replaces each escape character in a paste. Text fields leave this character
+out and say so."""
 
 
 class PasteGuard:
-    """A filter for the input of the terminal that replaces the escape characters inside a paste.
-    The input may come in pieces of any size."""
+    """A filter for the terminal's input that replaces the escape characters inside a paste, so that
+    a paste cannot act as keys. The input may come in pieces of any size."""
 
     def __init__(self) -> None:
         self._inside = False
         self._passed = ""
-        """The last characters read outside a paste. They may be the first part of the sequence that
-        starts a paste."""
+        """The last characters of the input outside a paste, since they may be the beginning of the
+        sequence that starts a paste."""
         self._held = ""
-        """The last characters read inside a paste, if they may be the first part of the sequence
-        that ends it. They are looked at again with the next input."""
+        """The last characters of the input inside a paste, if they may be the beginning of the
+        sequence that ends the paste. They are read once more with the next input."""
 
     def take(self, data: str) -> str:
-        """Returns ``data`` with every escape character inside a paste replaced. Only the escape
-        character of the sequence that ends the paste is kept."""
+        """Returns ``data``, the next input, with every escape character inside a paste replaced by
+        :data:`STAND_IN`. The sequence that ends the paste is kept. If the input ends in a part of
+        that sequence, this part is held back until the next call."""
         out: list[str] = []
         data = self._held + data
         self._held = ""
@@ -194,8 +199,9 @@ class PasteGuard:
         return "".join(out)
 
     def _before(self, data: str) -> tuple[str, str]:
-        """Splits input that is outside a paste. Returns the part up to the end of the sequence that
-        starts a paste, and the rest. If no paste starts, the rest is empty."""
+        """Splits input that begins outside a paste. Returns the part up to and including the
+        sequence that starts a paste, and the rest of the input. Without such a sequence, returns
+        all of ``data`` and an empty rest."""
         seen = self._passed + data
         at = seen.find(START)
         if at < 0:
@@ -206,9 +212,9 @@ class PasteGuard:
         return data[:cut], data[cut:]
 
     def _within(self, data: str) -> tuple[str, str]:
-        """Splits input that is inside a paste. Returns the part up to its first escape character,
-        and the rest. The escape character is replaced, unless it begins the sequence that ends the
-        paste; that sequence is kept whole."""
+        """Splits input that begins inside a paste. Returns the part up to and including its first
+        escape character, and the rest of the input. That escape character is replaced, unless it
+        begins the sequence that ends the paste; the sequence is then returned unchanged."""
         head, escape, rest = data.partition(ESCAPE)
         tail = escape + rest
         if not escape:
@@ -226,13 +232,13 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """Returns True if another end of a paste follows before a new start. The end found first was
-    then part of the pasted text."""
+    """Returns True if ``data``, the input after a sequence that ends a paste, has a second such
+    sequence before a new paste starts. If so, the first sequence was part of the pasted text."""
     return END in data.partition(START)[0]
 
 
 class GuardedParser(XTermParser):
-    """Textual's parser, which gets its input through a :class:`PasteGuard`."""
+    """Textual's parser of terminal input, with a :class:`PasteGuard` in front of it."""
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
@@ -248,8 +254,8 @@ class GuardedParser(XTermParser):
 
 
 def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Returns a decoder that replaces invalid UTF-8 by U+FFFD. With a strict decoder, a paste from
-    an old program would end the desk."""
+    """Returns a factory of decoders that replace invalid bytes by U+FFFD. With a strict decoder, a
+    paste from a program with a different encoding would end the desk."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -257,8 +263,9 @@ _CELLS = "swapdesk-cells"
 
 
 def _fill_cells(error: UnicodeError) -> tuple[str, int]:
-    """Replaces each cell that the terminal's encoding cannot write by a question mark, so that
-    columns keep their places."""
+    """Handles an error of encoding: returns as many question marks as the unencodable text takes
+    cells, so that columns keep their places, and the index at which encoding continues. Raises any
+    other error again."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "?" * cell_len(error.object[error.start : error.end]), error.end
@@ -269,9 +276,9 @@ codecs.register_error(_CELLS, _fill_cells)
 
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
-    """Returns a driver class that reads its input through :class:`GuardedParser` and draws on
-    standard output. Drivers without an input thread, such as those for tests or a browser, are
-    returned unchanged."""
+    """Returns a subclass of the driver class ``base`` that reads its input through
+    :class:`GuardedParser` and draws on standard output. A driver without an input thread, such as
+    one for tests or a browser, is returned unchanged."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
@@ -302,7 +309,8 @@ _NO_COLOUR = NoColorButInk()
 
 
 class ControlFilter(LineFilter):
-    """The last filter before the terminal: it turns control and format characters into U+FFFD."""
+    """The last filter before the terminal, which replaces control and format characters by
+    U+FFFD."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         if all(text.isprintable() for text, _, _ in segments):
@@ -311,8 +319,8 @@ class ControlFilter(LineFilter):
 
 
 class FilterChain(LineFilter):
-    """Several filters combined in one. The toolkit then looks up an unchanged line in its cache
-    once instead of once for each filter."""
+    """Several filters as one filter. Textual then looks up an unchanged line in its cache once
+    instead of once per filter."""
 
     def __init__(self, filters: tuple[LineFilter, ...]) -> None:
         super().__init__()
@@ -325,14 +333,14 @@ class FilterChain(LineFilter):
 
 
 _chained = lru_cache(8)(FilterChain)
-"""Makes a :class:`FilterChain`, and returns the same object for the same filters. The toolkit needs
-the same object to find lines that it has already filtered."""
+"""Returns the :class:`FilterChain` of the given filters, and the same object each time for the same
+filters. Textual needs the same object to find lines that it has filtered before."""
 
 
 class SafeApp(App[ReturnType]):
-    """Textual's App with the desk's palettes, without motion, without markup in messages, and with
-    a safe end. ``palette_problems`` are the errors in palette files; ``notices`` is the log of
-    notices."""
+    """The base of the desk's Textual applications: with the desk's palettes, without animations,
+    without markup in messages, and with a crash report free of secrets. ``palette_problems`` are
+    the errors in palette files; ``notices`` is the log of notices."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -384,16 +392,17 @@ class SafeApp(App[ReturnType]):
         name: str | None = None,
         pause: bool = False,
     ) -> Timer:
-        """Starts a timer that always fires. The toolkit's own timer does not fire if its time
-        passes before it begins to wait, which happens if the machine delays the process. A resize,
-        or keys that wait, would then never be handled."""
+        """Starts a timer that always fires. Textual's own timer does not fire if its time passes
+        before it begins to wait, as on a busy machine. Textual would then never handle a resize or
+        keys that wait for such a timer."""
         timer = super().set_timer(delay, callback, name=name, pause=pause)
         timer._skip = False
         return timer
 
     @on(Driver.SignalResume)
     def _repaint(self) -> None:
-        """Repaints after a return from the shell, which has written over the screen."""
+        """Repaints the whole screen after the user comes back from the shell, which has written
+        over it."""
         self.screen.refresh(layout=True)
 
     def _end_without_terminal(self) -> None:
@@ -402,9 +411,9 @@ class SafeApp(App[ReturnType]):
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:
-        """The screens that can be seen through the screen in view; none if it is opaque. The
-        toolkit would always include the next screen below, and lay it out at every change although
-        nobody sees it."""
+        """The screens that are visible behind the screen in view; empty if the screen in view is
+        opaque. Textual itself would always include the next screen below, and lay it out at every
+        change although nobody sees it."""
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
 
@@ -425,11 +434,12 @@ class SafeApp(App[ReturnType]):
 
     @property
     def theme_names(self) -> list[str]:
-        """Names of the desk's own palettes and of the user's."""
+        """The names of all palettes, those of the desk and those of the user, in alphabetical
+        order."""
         return sorted(self._palettes.themes)
 
     def palettes_changed(self) -> bool:
-        """Returns True if a file of the user's palettes was added, changed or removed since the
+        """Returns True if one of the user's palette files was added, changed or removed since the
         last call."""
         if self._user_themes is None:
             return False
@@ -439,8 +449,8 @@ class SafeApp(App[ReturnType]):
         return changed
 
     def reload_palettes(self) -> None:
-        """Reads the palettes again and redraws. If the chosen palette is gone, the default one is
-        used."""
+        """Reads all palettes again and redraws in the chosen one. If the chosen palette no longer
+        exists, uses the default one."""
         before, self._palettes = self._palettes, load_palettes(self._user_themes, self._theme_file)
         for palette in self._palettes.themes.values():
             self.register_theme(palette)
@@ -452,15 +462,15 @@ class SafeApp(App[ReturnType]):
             self.unregister_theme(name)
 
     def choose_theme(self, name: str) -> str:
-        """Draws in this theme and returns the notice about it."""
+        """Draws the desk in the theme ``name`` and returns a notice for the user."""
         self.theme = name
         return f"Theme {name}."
 
     # keys
 
     def use_keymap(self, keymap: dict[str, str]) -> None:
-        """Sets the keys by command id, already checked by ``commands.keymap``. They apply to
-        screens that open from now on."""
+        """Sets the user's keys by command id. ``commands.keymap`` must have checked them. They
+        apply to screens that are opened afterwards."""
         self.keymap = dict(keymap)
 
     def notify(
@@ -473,7 +483,9 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """Shows a notice in the notice row if the screen has one; markup is never interpreted."""
+        """Shows ``message`` in the notice row of the screen, or in Textual's own way if the screen
+        has no notice row. Markup in it is never interpreted. With ``keep`` it is also added to the
+        log of notices."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)
@@ -483,8 +495,8 @@ class SafeApp(App[ReturnType]):
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
-        """Shows one notice about wrong entries in the user's files: the first problem with file and
-        line, and how many more there are. The log gets every problem with its whole path."""
+        """Shows one notice about wrong entries in the user's files: the first problem, and how many
+        more there are. Every problem is added to the log of notices."""
         if not problems:
             return
         for problem in problems:
@@ -495,8 +507,9 @@ class SafeApp(App[ReturnType]):
         self.notify(f"{said}.{more}", severity="warning", keep=False)
 
     def copy_value(self, label: str, value: str) -> str:
-        """Copies ``value`` to the clipboard and returns the notice about it. If the terminal has no
-        clipboard, the value is shown in a panel instead, so that the user can select it."""
+        """Copies ``value`` to the clipboard and returns the notice about it. ``label`` says what
+        the value is, as ``address``. If the terminal has no clipboard, a panel shows the value
+        instead, so that the user can select it."""
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)
@@ -513,11 +526,13 @@ class SafeApp(App[ReturnType]):
         return said
 
     def action_help_quit(self) -> None:
-        """Says how to leave, instead of leaving at ``ctrl+c``."""
+        """Shows a notice that ``q`` quits. Textual calls it at ``ctrl+c`` and ``ctrl+q``, which do
+        not quit the desk."""
         self.notify("q quits. Orders go on without the desk.")
 
     def _fatal_error(self) -> None:
-        """Leaves after an unhandled exception and prints a report without local variables."""
+        """Leaves the application after an unexpected exception and prints a crash report, which has
+        no local variables."""
         error: Any = sys.exc_info()[1] or self._exception
         report = crash_report(error) if error is not None else "The desk stopped by a defect."
         self.bell()

@@ -1,4 +1,5 @@
-"""Turns palettes into Textual themes whose variables are the desk's roles.
+"""Turns palettes (files of colours) into Textual themes. The variables of a theme are the desk's
+roles, such as ``muted`` or ``rule``.
 
 A QR code is black on white in every palette.
 """
@@ -27,11 +28,13 @@ from swapdesk.palette_files import (
 from swapdesk.toml_document import ConfigProblem
 
 HUELESS = "hueless"
-"""The theme for ``NO_COLOR``: the terminal's own foreground on its own background."""
+"""The name of the theme for ``NO_COLOR``, which draws everything in the terminal's own foreground
+and background."""
 
 
 class Palettes(Struct, frozen=True):
-    """The themes by name, the roles of the default theme, and a problem for each wrong value."""
+    """All themes by name, the colours of the default theme by role, and a problem for each wrong
+    value in a palette file."""
 
     themes: Mapping[str, Theme]
     defaults: Mapping[str, str]
@@ -39,7 +42,9 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Reads all palettes. Raises FileNotFoundError if the desk's own are not installed."""
+    """Reads the desk's own palettes, those in ``user_folder``, and the one in ``theme_file``. What
+    a palette leaves out comes from the desk's own dark or light one. Raises FileNotFoundError if
+    the desk's own palettes are not installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {
@@ -51,8 +56,8 @@ def load_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def hueless_theme(terminal: Theme) -> Theme:
-    """Returns a theme without colours: everything is drawn in the terminal's own foreground and
-    background colours. ``terminal`` is the theme from which the remaining settings are taken."""
+    """Returns a theme without colours, in which everything is drawn in the terminal's own
+    foreground and background. Settings that are no colours are taken from ``terminal``."""
     plain = dict.fromkeys(ROLES, "ansi_default")
     colours: dict[str, Any] = dict.fromkeys(COLOURS, "ansi_default")
     return Theme(HUELESS, dark=terminal.dark, ansi=True,
@@ -78,7 +83,8 @@ def _theme(palette: Palette, base: Palette) -> Theme:
 
 
 def chosen_theme(wanted: str, palettes: Palettes) -> str:
-    """Returns the wanted name, or the default one if there is no such theme."""
+    """Returns ``wanted`` if there is a theme of this name, otherwise the name of the default
+    theme."""
     return wanted if wanted in palettes.themes else DEFAULT_THEME
 
 
@@ -89,8 +95,8 @@ _KEPT = {(style.color, style.bgcolor) for style in (INK, BLACK, WHITE)}
 
 
 class NoColorButInk(NoColor):
-    """The filter for ``NO_COLOR``. It keeps the black and white of QR codes, which are unreadable
-    without them."""
+    """Textual's filter that removes colours, for ``NO_COLOR``, except that QR codes stay black on
+    white because they would be unreadable otherwise."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         bare = super().apply(segments, background)

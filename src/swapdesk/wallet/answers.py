@@ -1,15 +1,16 @@
-"""What the wallet agent answers: its review of a payload, what it signed, and what an account has.
+"""The answers of the wallet agent: reviews of payloads, records of signed transactions, and the
+balances and approvals of an account.
 
-A review has every field and every finding, and a screen shows the review and nothing else. If the
-trader agrees, the desk sends back the review's ``id`` and ``digest``, and the agent signs only what
-it reviewed under them.
+A review has every field of the payload and every finding of the agent's rules, and a screen shows
+nothing but the review. If the trader agrees, the desk sends back the review's ``id`` and
+``digest``, and the agent signs only the payload that it reviewed under them.
 
-The agent writes a signed transaction down before anybody else sees a byte of it. Therefore a crash
-may leave its outcome open, but never its content.
+The agent records a signed transaction before it hands out a byte of it. After a crash it may
+therefore be unknown whether the transaction was executed, but never what it says.
 
-The wallet may be locked while the agent reads what an account has on a chain and who may take its
-tokens. Amounts are integers of the token's smallest unit. None means that the token did not answer
-as tokens do, which is not the same as a balance of 0.
+Balances and approvals can be read while the wallet is locked. Amounts are integers of the token's
+smallest unit. A balance of None means that the contract did not answer as a token does; this is not
+the same as a balance of 0.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from swapdesk.clock import IsoTime, iso
 from swapdesk.wallet.promise import Asset, Purpose, TransactionPayload
 
 CHAIN_UNREAD = "CHAIN_UNREAD"
-"""The code of the finding that the chain did not answer. Nothing is signed in this case, although
-no rule objects to the payload."""
+"""The code of the finding that the chain could not be read. The payload is refused in this case
+even if no rule objects to it."""
 
 
 class Severity(StrEnum):
@@ -36,8 +37,9 @@ class Severity(StrEnum):
 
 
 class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
-    """A finding of a rule of the gate. ``code`` is the rule's permanent name; ``field`` is the
-    review line that the finding is about."""
+    """One objection or warning of the agent's rules about a payload. ``code`` is the rule's
+    permanent name, ``words`` is the text for the user. ``field`` names the review line that the
+    finding is about, None if it is about no single line."""
 
     PRINTED: ClassVar = {"code": "code", "severity": "severity", "message": "words"}
 
@@ -54,24 +56,26 @@ class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
 def objections(
     findings: Sequence[RuleFinding], severity: Severity = Severity.REFUSE
 ) -> tuple[str, ...]:
-    """Returns the sentences of all findings of this severity, each with its code."""
+    """Returns the sentences of all findings with this severity. Each sentence ends with the code of
+    its rule."""
     return tuple(finding.sentence for finding in findings if finding.severity is severity)
 
 
 class Match(StrEnum):
-    """How a signed field compares with what the user confirmed."""
+    """The result of comparing a signed field with what the user confirmed."""
 
     EQUAL = "equal"
     DIFFERS = "differs"
     UNMATCHED = "unmatched"
-    """Not in the quote: a label, or something only the trader can judge."""
+    """The quote has nothing to compare the field with: it is a label, or something that only the
+    trader can judge."""
 
 
 class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One field of a payload in words: what is signed, what the quote promised, and whether the two
-    agree. ``weight`` is True if a field that is not in the quote is more than a label (an address,
-    an amount, a spender), so that the user has to type a phrase. ``units`` is an amount as it is
-    signed, in base units."""
+    """One field of a payload in words: the value to be signed, the value that the quote promised,
+    and whether the two agree. ``weight`` is True if the field is missing in the quote but important
+    (an address, an amount, a spender), so that the user has to type a phrase. ``units`` is a signed
+    amount in base units, None for other fields."""
 
     PRINTED: ClassVar = {
         "field": "field", "signed": "signed", "promised": "promised", "match": "match",
@@ -87,8 +91,8 @@ class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """One balance change in a simulation: ``units`` of a token, negative if they leave
-    ``holder``."""
+    """The change of one balance in a simulation: ``holder`` gains ``units`` of a token in base
+    units, or loses them if ``units`` is negative. ``contract`` is None for the native coin."""
 
     PRINTED: ClassVar = {
         "holder": "holder", "symbol": "symbol", "contract": "contract", "units": "written_units",
@@ -102,14 +106,14 @@ class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """The amount in base units, as text because most readers of JSON round whole numbers of
+        """The amount in base units as text, because most JSON readers would round a whole number of
         this size."""
         return str(self.units)
 
 
 class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
-    """The effects that the transaction would have on the chain now, at ``height``. ``failure`` is
-    the contract's own error message."""
+    """The effects that a transaction would have if the chain executed it now, at block ``height``.
+    ``failure`` is the contract's error message, None if the simulation succeeded."""
 
     PRINTED: ClassVar = {
         "height": "height", "gas": "gas", "failure": "failure", "changes": "changes",
@@ -122,8 +126,8 @@ class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields that the agent adds to a call to make an EVM transaction: fees in wei per gas, and
-    the limit ``gas``."""
+    """The fields that the agent adds to a call to make an EVM transaction. ``gas`` is the gas
+    limit; ``max_fee`` and ``max_priority`` are in wei per unit of gas."""
 
     chain_id: int
     nonce: int
@@ -133,8 +137,9 @@ class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Review(Struct, frozen=True, forbid_unknown_fields=True):
-    """The agent's verdict on a payload. If any finding refuses, nothing can be signed. ``phrase``
-    has to be typed; None if a yes is enough."""
+    """The agent's verdict on a payload, shown to the user before signing. A finding of severity
+    REFUSE makes signing impossible. ``phrase`` is what the user has to type to agree; None if a
+    plain yes is enough."""
 
     PRINTED: ClassVar = {
         "title": "title", "digest": "digest", "refused": "refused", "phrase": "phrase",
@@ -154,9 +159,9 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
     phrase: str | None = None
     terms: EvmTerms | None = None
     agreed: bool | None = None
-    """True if the desk computed the same digest as the agent, False if it computed another one or
-    could compute none. None if the digests were not compared, or if the review was refused anyway.
-    The desk sets this value and ignores what the agent sends."""
+    """True if the desk computed the same digest as the agent. False if the desk computed a
+    different digest or none. None if no digests were compared or the review had refused the payload
+    anyway. The desk sets this value and ignores the one that the agent sends."""
 
     @property
     def refused(self) -> bool:
@@ -164,13 +169,13 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 TransactionCode = Literal["MINED", "FAILED", "REPLACED", "LOST", "ABANDONED"]
-"""The detail of a transaction's state.
+"""Why a transaction is in its state. MINED (the state is SENT): in a block, but with too few
+confirmations. With all other codes the state is REFUSED.
 
-MINED (state sent): in a block, but with too few confirmations. The other codes have state refused.
-FAILED: executed and reverted, so the gas is paid and nothing else moved. REPLACED: another
-transaction of this wallet with the same nonce was executed. LOST: an unknown transaction used the
-nonce, or the transaction can no longer be executed (Solana: its blockhash has expired). ABANDONED:
-given up and never sent.
+FAILED: executed and reverted, so the gas was paid and nothing else moved. REPLACED: another
+transaction of this wallet with the same nonce was executed. LOST: a transaction that the wallet
+does not know used the nonce, or this one can no longer be executed (Solana: its blockhash has
+expired). ABANDONED: given up and never sent.
 """
 TransactionWord = Literal[
     "signed", "sending", "sent", "mined", "succeeded", "failed", "replaced", "lost", "abandoned"
@@ -184,9 +189,9 @@ _WORDS: Mapping[State, TransactionWord] = {
 
 
 class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
-    """A transaction that the wallet signed. ``nonce`` is None on Solana; ``last_valid_height`` (a
-    block height) is None on EVM chains. ``replaces`` is the hash of the transaction whose nonce
-    this one takes to pay more for gas."""
+    """A transaction that the wallet signed. ``nonce`` is None on Solana. ``last_valid_height``, the
+    last block that can contain it, is None on EVM chains. ``replaces`` is the hash of the earlier
+    transaction whose nonce this one reuses with a higher fee, None if there is none."""
 
     PRINTED: ClassVar = {
         "hash": "hash", "intentId": "intent_id", "purpose": "purpose", "chain": "chain",
@@ -202,14 +207,14 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     account: str
     state: State
     """PREPARED once the transaction is recorded. UNKNOWN from just before its first byte is sent
-    until a node confirms that it has the bytes; after that SENT."""
+    until a node confirms that it has the transaction. SENT from that confirmation on."""
     nonce: int | None
     last_valid_height: int | None
     confirmations: int
     replaces: str | None
     created: datetime
     problem: str | None = None
-    """The last message in which the node objected to the transaction; None if it never did."""
+    """The node's last error message about the transaction; None if no node ever objected."""
     code: TransactionCode | None = None
 
     @property
@@ -219,7 +224,7 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def final(self) -> bool:
-        """True if the outcome can no longer change."""
+        """True if the outcome of the transaction can no longer change."""
         return self.state not in OPEN
 
     @property
@@ -228,7 +233,8 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def executed(self) -> bool:
-        """True if the chain executed this transaction, and no other of the same nonce."""
+        """True if the chain executed this transaction, successfully or not. False if it was not
+        executed, or another one with the same nonce was."""
         return self.state is State.DONE or self.code == "FAILED"
 
     @property
@@ -237,9 +243,9 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(Struct, frozen=True, forbid_unknown_fields=True):
-    """A signature of typed data: 0x and 65 bytes (r, s, v of 27 or 28) in hexadecimal. ``taken`` is
-    the most of the token sold, in base units, that can be taken by everything signed under the
-    intent."""
+    """A signature of typed data or of a UserOperation, as 0x and 65 bytes (r, s, v of 27 or 28) in
+    hexadecimal. ``taken`` is the most, in base units of the token sold, that all signatures for the
+    intent together allow to be taken."""
 
     digest: str
     signature: str
@@ -247,32 +253,31 @@ class Signature(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 MAX_ASSETS = 500
-"""The most tokens in one request."""
+"""The most tokens that one request for balances or approvals may name."""
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):
-    """A balance of one token. ``asset`` has the decimals that the chain states, whatever decimals
-    were in the request."""
+    """The balance of one token in base units. ``units`` is None if the contract did not answer as a
+    token does. ``asset`` has the decimals that the chain states, even if the request had others."""
 
     asset: Asset
     units: int | None
 
 
 class Balances(Struct, frozen=True, forbid_unknown_fields=True):
-    """The balances of one account on one chain, in the order of the request. ``fee`` is the amount
-    that has to remain in the account to pay for one payment in the coin, in the coin's smallest
-    units. It is computed from the node's own fees. It is None if it was not asked for or the node
-    states no fees."""
+    """The balances of one account on one chain, in the order of the request. ``fee`` is what the
+    account must keep to afford the network fee of one payment in the native coin, in that coin's
+    smallest unit. ``fee`` is None if it was not requested or the node states no fees."""
 
     balances: tuple[Balance, ...]
     fee: int | None = None
 
 
 class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
-    """An approval: ``spender`` may take ``units`` of ``token`` at any time. ``venue`` is the code
-    of the provider that owns the spender, None if unknown. ``permit2`` is True if the approval was
-    given to ``spender`` in the contract Permit2, which takes the token for it. Such an approval
-    expires at ``ends``."""
+    """An approval: ``spender`` may take ``units`` (base units) of ``token`` at any time. ``venue``
+    is the code of the provider that owns the spender, None if unknown. ``permit2`` is True if the
+    approval was given to ``spender`` through the contract Permit2; only these approvals have an
+    expiry, ``ends``."""
 
     PRINTED: ClassVar = {
         "token": "token.contract", "symbol": "token.symbol", "spender": "spender",
@@ -290,7 +295,7 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """The amount in base units, as text because most readers of JSON round whole numbers of
+        """The amount in base units as text, because most JSON readers would round a whole number of
         this size."""
         return str(self.units)
 
@@ -300,19 +305,19 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
-    """The approvals above 0 of one account on one chain. ``complete`` is True if every approval
-    that the chain ever recorded was checked. It is False if the node does not return old events, or
-    if there are too many. In that case only the known contracts were checked."""
+    """The nonzero approvals of one account on one chain. ``complete`` is True if every approval
+    that the chain ever recorded was checked. It is False if the node does not return old events or
+    there are too many of them; then only the contracts known to the desk were checked."""
 
     allowances: tuple[Allowance, ...]
     complete: bool
 
 
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
-    """The smart account that pays the bundles of its owner on one chain. ``address`` is known even
-    before the account is created there. ``balances`` are in the order of the request. ``prepaid``
-    is the wei that the EntryPoint contract keeps for the account's gas, None if it could not be
-    read. ``deployment`` is the call that creates the account, None if the account exists."""
+    """The smart account that pays bundles for its owner on one chain. ``address`` is known even
+    before the account exists on the chain. ``balances`` are in the order of the request.
+    ``prepaid`` is the wei deposited in the EntryPoint contract for the account's gas, None if it
+    could not be read. ``deployment`` is the call that creates the account, None if it exists."""
 
     address: str
     balances: tuple[Balance, ...]

@@ -1,9 +1,9 @@
-"""The desk's client of the wallet agent: starts and ends the process, exchanges frames with it, and
-has one typed method for each request.
+"""The desk's client of the wallet agent: it starts and ends the agent's process, exchanges frames
+with it, and has one typed method for each request.
 
 Start the agent from the main thread's event loop, because the operating system ends the agent
-together with the thread that started it. A request may be cancelled. The agent may still carry it
-out, and then its records say what it did.
+together with the thread that started it. A request may be cancelled, but the agent may carry it out
+nevertheless; the agent's records show whether it did.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ from swapdesk.wallet.protocol import (
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 
 AGENT = ("-I", "-m", "swapdesk.agent")
-"""Arguments that start the agent isolated: no PYTHONPATH, no user site, no working directory on the
-import path."""
+"""Arguments that start the agent isolated: without PYTHONPATH, user site packages, or the working
+directory on the import path."""
 
 START_SECONDS = 20.0
 STOP_SECONDS = 2.0
@@ -86,9 +86,9 @@ class WalletClient:
     Every request raises AgentGone if the process ended, and Refused (or its subclass
     WrongPassphrase) if the agent refuses. Every method may be cancelled.
 
-    Requests and answers use two socket pairs instead of pipes. Any process of the same user could
-    open a pipe of the desk through ``/proc``, even without the right to debug, and write into it as
-    if it were the desk.
+    Requests and answers use two socket pairs, because pipes would be unsafe: any process of the
+    same user could open a pipe of the desk through ``/proc``, even without the right to debug, and
+    write into it as if it were the desk.
     """
 
     def __init__(
@@ -119,9 +119,10 @@ class WalletClient:
         on_locked: Callable[[], None] = lambda: None,
         program: Sequence[str] = AGENT,
     ) -> WalletClient:
-        """Starts an agent and opens a wallet in it; the keys stay locked. Raises AgentMissing if no
-        agent can be started, and Refused if the wallet is not safe to open. ``on_locked`` is called
-        if the agent drops the keys by itself."""
+        """Starts an agent with ``program`` as its Python arguments and opens the wallet at
+        ``place``; its keys stay locked. ``on_locked`` is called if the agent drops the keys without
+        being asked. Raises AgentMissing if no agent can be started, and Refused if the wallet is
+        not safe to open."""
         agent = await cls._started(on_locked, program)
         try:
             await agent._is_ready()
@@ -184,14 +185,14 @@ class WalletClient:
     # The conversation
 
     async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
-        """Sends a request and returns the agent's answer. An argument that is a Secret is sent as
-        raw bytes, not as text. Raises AgentGone if the process ended, Refused if the agent
-        refuses."""
+        """Sends a request and returns the result in the agent's answer. An argument that is a
+        Secret is sent as raw bytes, not as text. Raises AgentGone if the process ended, and Refused
+        if the agent refuses."""
         return (await self.frame(operation, **arguments)).head["done"]
 
     async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
-        """Sends a request like ``ask``, but returns the whole frame: the answer with the secrets in
-        it, which the caller wipes."""
+        """Sends a request like ``ask``, but returns the whole answer frame, including its secrets.
+        The caller has to wipe the secrets."""
         if self.gone is not None:
             raise self.gone
         self._last_id += 1
@@ -290,8 +291,8 @@ class WalletClient:
     async def unlock(
         self, passphrase: Secret, addresses: Sequence[str] | None = None
     ) -> tuple[UnusableKey, ...]:
-        """Opens all keys, or those of ``addresses``; returns the keys that did not open, each with
-        the reason. Raises WrongPassphrase if none opened."""
+        """Unlocks the keys of ``addresses``, or all keys if that is None. Returns the keys that did
+        not open, each with the reason. Raises WrongPassphrase if none opened."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, key) for key in answer["closed"])
@@ -301,7 +302,8 @@ class WalletClient:
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
-        """Makes a new key, unlocked. The first key sets the pass phrase of the wallet."""
+        """Makes a new key and returns its account, which is unlocked. The first key of a wallet
+        sets its pass phrase; later keys need the same one."""
         return await self._added("create", kind=kind, name=name, passphrase=passphrase)
 
     async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
@@ -318,8 +320,9 @@ class WalletClient:
         paths: Sequence[str | None] | None = None,
         file_passphrase: Secret | None = None,
     ) -> tuple[ImportChoice, ...]:
-        """Returns the addresses that ``material`` leads to; for a mnemonic one address for each
-        path (by default the usual paths). Stores nothing."""
+        """Returns the addresses that ``material`` (a mnemonic, raw key or key file) leads to,
+        without storing anything. A mnemonic gives one address for each of ``paths``, or for the
+        usual derivation paths if that is None."""
         answer = await self.ask(
             "preview",
             kind=kind,
@@ -340,8 +343,8 @@ class WalletClient:
         *,
         file_passphrase: Secret | None = None,
     ) -> Account:
-        """Stores the key of a choice that was shown. Raises Refused if the material leads to
-        another address."""
+        """Stores the key in ``material`` for the address in ``choice``, which ``preview`` returned.
+        Raises Refused if the material leads to a different address."""
         return await self._added(
             "import",
             kind=choice.kind,
@@ -355,8 +358,9 @@ class WalletClient:
         )
 
     async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
-        """Returns the key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is the
-        typed ``accounts.export_phrase``. The caller wipes the answer."""
+        """Returns the plain key of an account: 0x-hex for EVM, the number list of solana-keygen for
+        Solana. ``phrase`` is what the user typed; it has to equal
+        ``accounts.export_phrase(address)``. The caller has to wipe the key."""
         frame = await self.frame("export", address=address, phrase=phrase, passphrase=passphrase)
         return frame.secrets["key"]
 
@@ -364,21 +368,22 @@ class WalletClient:
         return await self._added("rename", address=address, name=name)
 
     async def set_clock(self, offset: float) -> None:
-        """Sets how far sandbox time is ahead of the wall clock, in seconds. No effect on a live
-        profile."""
+        """Tells the agent how many seconds sandbox time is ahead of the wall clock. Has no effect
+        in a live profile."""
         await self.ask("clock", offset=offset)
 
     # What may be signed at most
 
     async def policy(self) -> PolicyStatus:
-        """Returns the spending policy, with how much of each limit is used."""
+        """Returns the wallet's spending policy and how much of each of its limits is used."""
         return await self._told(PolicyStatus, "policy")
 
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Replaces the policy. Raises Refused with ``passphrase_needed`` if no pass phrase is given
-        and the new policy is not tighter in every respect."""
+        """Replaces the wallet's spending policy. Raises Refused with code ``passphrase_needed`` if
+        ``passphrase`` is None and the new policy is not at least as strict as the current one in
+        every respect."""
         return await self._told(PolicyStatus, "set_policy", policy=policy, passphrase=passphrase)
 
     # Looking at chains, for which nothing has to be open
@@ -386,9 +391,9 @@ class WalletClient:
     async def balances(
         self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
     ) -> Balances:
-        """Returns what an account of the wallet holds on a chain of its kind; with ``fee`` also
-        what one payment in the coin costs. Raises Refused if the node does not answer or is of
-        another chain."""
+        """Returns what ``address``, an account of the wallet, holds of ``assets`` on ``chain``.
+        With ``fee``, the answer also says what the network fee of one payment in the native coin
+        costs. Raises Refused if the node does not answer or is on the wrong chain."""
         return await self._told(
             Balances,
             "balances",
@@ -399,7 +404,8 @@ class WalletClient:
         )
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
-        """Returns who may take which of ``tokens``. Raises Refused like ``balances``."""
+        """Returns the approvals of ``tokens`` that ``address`` has given on ``chain``. Raises
+        Refused if the node does not answer or is on the wrong chain."""
         return await self._told(
             Allowances,
             "allowances",
@@ -411,28 +417,32 @@ class WalletClient:
     async def revocation(
         self, token: str, spender: str, *, permit2: bool = False
     ) -> TransactionPayload:
-        """Returns the call that ends an allowance, to review and sign like any payload."""
+        """Returns the unsigned call that ends the approval of ``token`` for ``spender``. With
+        ``permit2`` it ends an approval given through the contract Permit2."""
         return await self._told(
             TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
         )
 
     async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
-        """Returns the transaction that ends every delegation of a token. Raises Refused like
-        ``balances``."""
+        """Returns the unsigned Solana transaction that ends every delegation (approval) of
+        ``token`` by ``address``. Raises Refused if the node does not answer or is on the wrong
+        chain."""
         return await self._told(
             SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
         )
 
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
-        """Returns the transaction that pays the deposit of a promise, to review and sign like any
-        payload. Raises Refused like ``balances``, and for a promise without a deposit."""
+        """Returns the unsigned Solana transaction that pays the deposit in ``promise``. Raises
+        Refused if the promise has no deposit, or if the node does not answer or is on the wrong
+        chain."""
         return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
     ) -> SmartAccount:
-        """Returns what the smart account of an account holds on a chain. Raises Refused like
-        ``balances``, and if no factory of smart accounts is known."""
+        """Returns the smart account owned by ``address`` on ``chain``, with its balances of
+        ``assets``. Raises Refused if the node does not answer or is on the wrong chain, or if the
+        contract that creates smart accounts is not known."""
         return await self._told(
             SmartAccount,
             "smart_account",
@@ -442,8 +452,8 @@ class WalletClient:
         )
 
     async def withdrawal(self, promise: Promise) -> TransactionPayload:
-        """Returns the call by which an account's smart account pays the account what ``promise``
-        states, to review and sign like any payload."""
+        """Returns the unsigned call that makes a smart account pay its owner the amounts in
+        ``promise.withdrawal``."""
         return await self._told(TransactionPayload, "withdrawal", promise=promise)
 
     # Signing
@@ -451,8 +461,9 @@ class WalletClient:
     async def review(
         self, payload: Payload, promise: Promise, *, replaces: str | None = None
     ) -> Review:
-        """Returns the agent's review of a payload. ``replaces`` is the hash of a transaction whose
-        nonce the payload takes for a higher fee."""
+        """Returns the agent's review of a payload, judged by what the user confirmed (``promise``).
+        ``replaces`` is the hash of a waiting transaction whose nonce the payload reuses with a
+        higher fee; None for a payload with a nonce of its own."""
         review = await self._told(
             Review,
             "review",
@@ -463,10 +474,10 @@ class WalletClient:
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Asks for a new review of a waiting transaction's call, with the same nonce and a higher
-        fee. Returns the call as the agent's records have it, and the review. The call is judged by
-        the promise that it was first signed for. Only the limit on gas may be higher than in that
-        promise, up to ``gas_units`` of the native coin's smallest unit."""
+        """Returns the call of a waiting transaction as the agent recorded it, and a new review of
+        it with the same nonce and a higher fee. The call is judged by the promise that it was first
+        signed for, except that gas may cost up to ``gas_units`` of the native coin's smallest
+        unit."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
@@ -474,14 +485,17 @@ class WalletClient:
     async def sign(
         self, review: Review, phrase: str | None = None
     ) -> Signature | SignedTransaction:
-        """Signs what was reviewed. A transaction is recorded but not sent yet."""
+        """Signs the reviewed payload. ``phrase`` is what the user typed if the review asks for a
+        phrase. Returns a Signature for typed data or an operation, otherwise a SignedTransaction,
+        which is recorded but not sent yet."""
         answer = await self.ask("sign", review=review.id, digest=review.digest, phrase=phrase)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
-        """Returns the signed transactions, of one intent or of all, oldest first."""
+        """Returns the transactions that the wallet signed, oldest first. With ``intent_id`` only
+        those of that intent."""
         transactions: list[SignedTransaction] = []
         after: int | None = 0
         while after is not None:
@@ -493,21 +507,23 @@ class WalletClient:
         return tuple(transactions)
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
-        """Sends the signed bytes; each call sends the same bytes."""
+        """Sends the signed transaction with this hash to its chain and returns its record. Every
+        call sends the same bytes."""
         return await self._told(SignedTransaction, "broadcast", hash=hash_)
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
-        """Finds out what became of a transaction. If the chain does not have the transaction, it is
-        sent again, unless ``resend`` is False."""
+        """Asks the chain about a transaction and returns its updated record. If the chain does not
+        have the transaction, its bytes are sent again, unless ``resend`` is False."""
         return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
 
     async def abandon(self, hash_: str) -> SignedTransaction:
-        """Gives up a transaction that was never sent."""
+        """Gives up a signed transaction that was never sent, so that it can no longer be sent.
+        Returns its record."""
         return await self._told(SignedTransaction, "abandon", hash=hash_)
 
 
 def _environment() -> dict[str, str]:
-    """Returns all environment variables of the agent: a fixed language, and the file of trusted
+    """Returns the agent's complete environment: a fixed language, and the file of trusted
     certificate authorities if the desk has one set."""
     file = authorities()
     return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
@@ -516,9 +532,10 @@ def _environment() -> dict[str, str]:
 async def _streams(
     asking: socket.socket, hearing: socket.socket
 ) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
-    """Returns one stream for each direction. The writer copies each frame at once, as a pipe does,
-    so that the caller can wipe the frame after writing. The transport of a socket would keep the
-    frame itself."""
+    """Returns the writer for requests (to ``asking``) and the reader for answers (from
+    ``hearing``). The writer sends or copies each frame at once, as for a pipe, so that the caller
+    can wipe the frame after writing. asyncio's socket transport would keep a reference to the frame
+    itself."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
@@ -529,8 +546,9 @@ async def _streams(
 
 
 def _refusal(refused: Any) -> Exception:
-    """Returns the exception for a refusal. A code that this desk does not know becomes
-    ``defect``."""
+    """Returns the exception for the ``refused`` member of an answer: Refused or WrongPassphrase, or
+    AgentGone if the member cannot be read. A code that this desk does not know becomes ``defect``,
+    or AgentMissing if packages for signing are missing."""
     try:
         findings = tuple(from_json(RuleFinding, finding) for finding in refused["findings"])
         code, words = refused["code"], str(refused["words"])
@@ -550,8 +568,8 @@ def _how_it_ended(code: int) -> str:
 
 
 def _without_packages() -> AgentMissing | None:
-    """Returns the error that names the missing packages for signing and the command that installs
-    them; None if none is missing."""
+    """Returns an error that names the packages missing for signing and the command that installs
+    them; None if all are installed."""
     lacking = missing("wallet")
     if not lacking:
         return None

@@ -1,8 +1,9 @@
 """Computes the digest of a payload in the desk, independently of the wallet agent.
 
-This code shares nothing with the agent's but the hash function. What the trader reads was made from
-the same payload, so if the two digests differ, the agent would sign something else than the trader
-reads. For a UserOperation the digest is what EntryPoint v0.7 and v0.8 call ``getUserOpHash``.
+This code shares only the hash function with the agent's. The review that the trader reads was made
+from the same payload. So if the two digests differ, the agent would sign something other than what
+the trader reads. For a UserOperation the digest is what EntryPoint v0.7 and v0.8 call
+``getUserOpHash``.
 
 Nothing is judged here, because that is the agent's work. A document that cannot be hashed has the
 digest None.
@@ -38,9 +39,9 @@ _OPERATION = (
 
 
 def operation_digest(payload: OperationPayload) -> bytes:
-    """Returns the 32-byte hash of an operation. Raises KeyError, ValueError and OverflowError for
-    anything but an operation, for an operation that somebody else would pay, and for an unknown
-    EntryPoint release."""
+    """Returns the 32-byte hash of an ERC-4337 operation (``getUserOpHash``). Raises KeyError,
+    ValueError or OverflowError if the payload is not a valid operation, if a paymaster would pay
+    for it, or if the EntryPoint release is unknown."""
     operation = payload.operation
     if any(name.startswith("paymaster") for name in operation):
         raise ValueError("somebody else would pay for the operation")
@@ -72,7 +73,7 @@ def _octets(operation: Mapping[str, str], name: str) -> bytes:
 
 
 def _address_word(text: str) -> bytes:
-    """Returns a hexadecimal number or address as 32 big-endian bytes."""
+    """Returns a hexadecimal number or address as 32 bytes, big-endian."""
     return int(text, 16).to_bytes(32, "big")
 
 
@@ -96,9 +97,9 @@ Rlp = bytes | list["Rlp"]
 
 
 def held_against(review: Review, payload: Payload) -> Review:
-    """Returns the review with ``agreed`` set. It is True if the desk computes the same digest as
-    the agent. Otherwise it is None for a review that was refused already. In any other case it is
-    False, and a finding is added that refuses the payload."""
+    """Returns ``review`` with ``agreed`` set: True if the desk computes the same digest for
+    ``payload`` as the agent. If it does not, ``agreed`` is None for a review that refuses the
+    payload already. For any other review it is False, and a refusing finding is added."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -110,10 +111,10 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """Returns the 32 bytes that are signed, as 0x-hex; None if they cannot be computed. ``terms``
-    has the fields that the agent adds to an EVM transaction. For a Solana transaction the result is
-    SHA-256 of the message, for a UserOperation the operation's hash. With EntryPoint v0.7 that hash
-    is signed in the form of EIP-191."""
+    """Returns the 32 bytes that the agent signs for a payload, as 0x-hex; None if they cannot be
+    computed. ``terms`` are the fields that the agent adds to an EVM transaction. The digest of a
+    Solana transaction is SHA-256 of its message, that of a UserOperation its hash (which for
+    EntryPoint v0.7 is signed in the form of EIP-191)."""
     try:
         match payload:
             case TypedDataPayload():
@@ -154,8 +155,9 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any], dept
 
 
 def _declared(types: Mapping[str, Any], name: str) -> str:
-    """Returns the encoded type, like ``Mail(Person from,string text)Person(address wallet)``: the
-    struct itself, then the structs it uses by name."""
+    """Returns the encoded type of an EIP-712 struct, like ``Mail(Person from,string
+    text)Person(address wallet)``: first the struct ``name``, then the structs that it uses, sorted
+    by name."""
     needed, waiting = {name}, [name]
     while waiting:
         for field in types[waiting.pop()]:
@@ -227,8 +229,8 @@ def _headed(base: int, body: bytes) -> bytes:
 
 
 def _solana(transaction: bytes) -> bytes:
-    """Returns SHA-256 of the message of a Solana transaction, which follows the signatures. Raises
-    ValueError for 128 signatures or more."""
+    """Returns SHA-256 of the message of a serialized Solana transaction, which comes after its
+    signatures. Raises ValueError for 128 signatures or more."""
     count = transaction[0]
     if count >= 0x80:
         raise ValueError("more signatures than a transaction has room for")

@@ -1,5 +1,5 @@
-"""The promise (what the user confirmed) and the payloads (what is to be signed for it), as both are
-sent to the wallet agent.
+"""The promise (what the user confirmed) and the payloads (what is to be signed for it), in the form
+in which the desk sends both to the wallet agent.
 
 A payload comes from the service or from the desk's own planner, and nothing in it is trusted. The
 agent refuses a payload that does not match the promise, whatever the desk says. Amounts are
@@ -20,37 +20,38 @@ from swapdesk.wire.price_tiers import PriceTier
 
 
 class Purpose(StrEnum):
-    """What a signature is for. A payload of another purpose is refused."""
+    """What a signature is for. The agent refuses a payload whose content serves a different purpose
+    than it states."""
 
     APPROVE = "approve"
     """An approval that lets a venue's contract take the token sold: an ERC-20 approval or a signed
     permit."""
     ORDER = "order"
-    """A signed order that a venue settles."""
+    """A signed order (typed data) that a venue settles."""
     SWAP = "swap"
-    """A transaction that swaps at once."""
+    """A transaction that swaps when it is executed."""
     DEPOSIT = "deposit"
     """A plain transfer to the deposit address of an order."""
     REVOKE = "revoke"
-    """An approval of 0, which ends an allowance."""
+    """An approval of 0, which ends an earlier approval."""
     CANCEL = "cancel"
-    """A transaction that pays 0 to the account itself with the nonce of a waiting transaction. Once
-    it is executed, the waiting one can never be."""
+    """A transaction that pays 0 to the account itself and reuses the nonce of a waiting
+    transaction. Once it is executed, the waiting transaction never can be."""
     FUND = "fund"
-    """A plain transfer to the account's own smart account, which then pays a bundle."""
+    """A plain transfer to the account's own smart account, which later pays a bundle from it."""
     BUNDLE = "bundle"
     """A UserOperation by which the account's smart account pays several deposits at once."""
     DEPLOY = "deploy"
-    """The creation of the account's own smart account at its address."""
+    """The transaction that creates the account's own smart account."""
     WITHDRAW = "withdraw"
-    """A payment by the account's own smart account of its holdings to the account."""
+    """A payment from the account's own smart account to the account."""
     CALL = "call"
-    """A signed payment for one call of the API (EIP-3009, x402). The promise's ``deposit`` says
-    what is paid."""
+    """A signed payment for one call of the API (EIP-3009, x402). The promise's ``deposit`` says how
+    much is paid to whom."""
 
 
 class Asset(Struct, frozen=True, forbid_unknown_fields=True):
-    """A token on its chain; ``contract`` (mint on Solana) is None for the native coin."""
+    """A token on its chain. ``contract`` (the mint on Solana) is None for the native coin."""
 
     symbol: str
     decimals: int
@@ -58,10 +59,10 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where an order's deposit is paid. ``units`` is ``order.inAmount`` as returned. ``refund`` is
-    where the order sends the money if it fails, on the chain of the deposit. For a paid API call
-    ``order_id`` is the call's operation, ``tier`` its price tier by the contract, and all other
-    fields are what its 402 response asked for."""
+    """Where and until when an order's deposit of ``units`` (``order.inAmount`` as returned, in base
+    units) is paid. ``tag`` is the memo, None if none is needed. If the order fails, the money goes
+    back to ``refund`` on the deposit's chain. For a paid API call ``order_id`` is the operation,
+    ``tier`` its price tier in the contract, and the other fields are those in its 402 response."""
 
     order_id: str
     address: str
@@ -73,9 +74,9 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one operation pays at once, in the order of their group (the orders that
-    are paid together). All deposits are in the token that the promise sells. A group may need
-    several operations for one token; ``part`` is this operation's number among them, from 0."""
+    """The deposits that one UserOperation pays at once, all in the token that the promise sells and
+    in the order of their group (the orders paid together). ``multi_id`` is the group's id. A group
+    may need several operations for one token; ``part`` is the number of this operation, from 0."""
 
     multi_id: str
     part: int
@@ -83,16 +84,16 @@ class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TakenOut(Struct, frozen=True, forbid_unknown_fields=True):
-    """An amount, in base units, that a smart account pays its owner."""
+    """An amount that a smart account pays its owner, in base units of ``asset``."""
 
     asset: Asset
     units: int
 
 
 class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a smart account pays its owner: exactly the amounts ``taken`` in their order, and after
-    them ``prepaid``, the wei that the EntryPoint keeps for the smart account's gas. ``prepaid`` is
-    0 if that wei is not withdrawn."""
+    """What a smart account pays its owner: exactly the amounts ``taken`` in this order, then
+    ``prepaid``, the wei that the EntryPoint contract holds for the account's gas. ``prepaid`` is 0
+    if that wei stays in the EntryPoint."""
 
     taken: tuple[TakenOut, ...]
     prepaid: int = 0
@@ -102,11 +103,11 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
     """What the user confirmed for one swap; the agent compares each payload with it.
 
     The account pays on ``chain`` (a short name), whose EVM id is ``chain_id``, None on Solana. At
-    most ``sell_units`` may leave. At least ``least_units`` must arrive, which is the quoted amount
-    minus the confirmed slippage. It must arrive at ``recipient`` on ``chain_out``, whose EVM id is
-    ``chain_out_id``, None if that chain has none. ``venue`` is the provider code of the quote. The
-    promise ends at ``valid_until``. ``unlimited`` is True if the user typed consent to an approval
-    without a limit.
+    most ``sell_units`` may leave. At least ``least_units``, the quoted amount minus the confirmed
+    slippage, must arrive at ``recipient`` on ``chain_out``. The EVM id of that chain is
+    ``chain_out_id``, None if it has none. ``venue`` is the provider code of the quote. The promise
+    ends at ``valid_until``. ``unlimited`` is True if the user typed consent to an approval without
+    a limit.
 
     ``gas_units`` is the most that one transaction may pay for gas, in the native coin's smallest
     unit. ``fee_units`` is the most of that coin that a venue may take in addition (a bridge fee).
@@ -144,23 +145,26 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def deposits(self) -> tuple[DepositPromise, ...]:
-        """Every deposit that may be paid for the promise."""
+        """Every deposit that the promise allows to be paid: its own, then those of its bundle.
+        Empty if it has neither."""
         return self.bundled if self.deposit is None else (self.deposit, *self.bundled)
 
     @property
     def taken(self) -> tuple[TakenOut, ...]:
-        """The amounts that a withdrawal pays, without what the EntryPoint keeps for gas."""
+        """The token amounts that a withdrawal pays, without the wei held by the EntryPoint. Empty
+        if the promise has no withdrawal."""
         return () if self.withdrawal is None else self.withdrawal.taken
 
     @property
     def least(self) -> Decimal:
-        """The least that must arrive, in whole tokens."""
+        """The least amount that must arrive, in whole tokens."""
         return short(from_base_units(self.least_units, self.buy.decimals))
 
 
 class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
-    """The place of a document among the signatures that follow each other for one swap, which are
-    called a chain of signatures. ``step`` counts from 0; ``total`` is the number of steps."""
+    """The position of a document in a chain of signatures, that is, among the documents that are
+    signed one after another for one swap. ``step`` counts from 0; ``total`` is the number of steps.
+    ``key`` identifies the chain."""
 
     key: str
     step: int
@@ -170,7 +174,8 @@ class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TypedDataPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """An EIP-712 document exactly as received, with its place in the chain of signatures."""
+    """An EIP-712 document exactly as received, with its place among the documents signed for the
+    swap."""
 
     purpose: Purpose
     document: dict[str, Any]
@@ -178,7 +183,8 @@ class TypedDataPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TransactionPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """An EVM call: ``data`` is 0x-hex and ``value`` in wei. The agent adds nonce, gas and fees."""
+    """An EVM call, not signed yet: ``data`` is 0x-hex and ``value`` in wei. The agent adds nonce,
+    gas and fees."""
 
     purpose: Purpose
     to: str
@@ -187,9 +193,9 @@ class TransactionPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """A serialized Solana transaction in base64, which others may have signed in part.
-    ``last_valid_height`` is the last block height at which the transaction can be executed, if its
-    maker stated it."""
+    """A serialized Solana transaction in base64, which other signers may have signed already.
+    ``last_valid_height`` is the last block height at which it can be executed, None if its maker
+    did not state one."""
 
     purpose: Purpose
     transaction: str
@@ -197,8 +203,8 @@ class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OperationPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """A UserOperation of ERC-4337 as the service wrote it in JSON-RPC's form, unsigned. It is
-    hashed for ``entry_point`` (of the release ``version``, as "0.7") on the chain with
+    """An unsigned UserOperation of ERC-4337 in its JSON-RPC form, as the service wrote it. It is
+    hashed for the contract ``entry_point`` of release ``version`` (like "0.7") on the chain with
     ``chain_id``. A hash that comes with the operation is ignored."""
 
     purpose: Purpose

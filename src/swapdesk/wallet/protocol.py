@@ -1,14 +1,15 @@
-"""The frames between desk and wallet agent, and the objects in them as JSON values.
+"""The frames between desk and wallet agent, and the JSON form of the objects in them.
 
 A frame begins with two big-endian 32-bit numbers: the length of everything after these two numbers,
-and the length of the head. Then come the head (a JSON object) and the secrets as raw bytes. They
-are raw so that a pass phrase never becomes a text, which nobody can wipe. The head's ``secrets``
-has their names and lengths, in their order.
+and the length of the head. Then come the head (a JSON object) and the secrets as raw bytes. Secrets
+are raw so that a pass phrase never becomes a Python string, which cannot be wiped. The member
+``secrets`` of the head has their names and lengths, in their order.
 
 A request has ``id``, ``do`` (an :class:`AgentOperation`) and its arguments. Its answer has the same
 ``id`` and either ``done`` or ``refused``: {code, words, findings?}. A message that the agent sends
-unasked has ``event`` instead: ``ready``, or ``locked`` if the keys were dropped because no request
-came for a while. If a request fails in any way, the agent has given out no signature for it.
+unasked has ``event`` instead: ``ready``, or ``locked`` if the agent dropped the keys because no
+request came for a while. If a request fails in any way, the agent has given out no signature for
+it.
 
 The agent decides by these objects what it signs, so they are read strictly. If a field is missing,
 unknown or of another type, the whole object is refused.
@@ -40,7 +41,8 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, r
 
 VERSION = 3
 MAX_FRAME = 2 << 20
-"""The largest frame, in bytes after the first length. A larger frame ends the conversation."""
+"""The largest frame, in bytes after its first length field. A larger frame ends the
+conversation."""
 MAX_SECRET = 16 << 10
 _PREFIX = struct.Struct(">II")
 PREFIX_BYTES = _PREFIX.size
@@ -74,8 +76,8 @@ AgentOperation = Literal[
     "policy",
     "set_policy",
 ]
-"""The requests that the desk may send. Arguments and answers are those of the methods of
-``WalletClient``."""
+"""The requests that the desk may send. Their arguments and answers are those of the
+``WalletClient`` methods that send them."""
 
 
 RefusalCode = Literal[
@@ -106,7 +108,7 @@ RefusalCode = Literal[
     "records",
     "defect",
 ]
-"""The reasons why the agent refused; nothing was signed and nothing was sent."""
+"""The codes of the agent's refusals. After a refusal nothing was signed and nothing was sent."""
 
 
 REFUSALS: dict[RefusalCode, str] = {
@@ -143,11 +145,11 @@ REFUSALS: dict[RefusalCode, str] = {
     "records": "transactions.db cannot be written, so nothing is signed.",
     "defect": "The wallet has a defect.",
 }
-"""The explanation of each code."""
+"""The explanation of each refusal code in one sentence."""
 
 
 class WalletError(Exception):
-    """The base of all errors of the wallet. ``words`` tell the trader what happened."""
+    """The base of all errors of the wallet. ``words`` is the message for the trader."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)
@@ -166,9 +168,9 @@ class AgentGone(WalletError):
 
 
 class AgentMissing(WalletError):
-    """Raised if no agent could be started, or if it cannot use keys: the extra ``wallet`` is not
-    installed, or the system allows no more processes. ``mend`` is the command that installs what is
-    missing."""
+    """Raised if no agent could be started or it cannot use keys, for example because the optional
+    packages for signing are not installed. ``mend`` is the command that installs the missing
+    packages, empty if no command helps."""
 
     def __init__(self, words: str, mend: str = "") -> None:
         super().__init__(words)
@@ -176,12 +178,13 @@ class AgentMissing(WalletError):
 
 
 class DeskReadsOnly(WalletError):
-    """Raised if this desk was told to sign nothing, so that no agent was started."""
+    """Raised if this desk was started read-only, so that it has no wallet agent and signs
+    nothing."""
 
 
 class Refused(WalletError):
-    """Raised if the agent refused with this code; ``findings`` are the gate's, if the gate
-    refused."""
+    """Raised if the agent refused a request. ``findings`` are the objections to the payload if
+    ``code`` is ``gate``, otherwise empty."""
 
     def __init__(
         self, code: RefusalCode, words: str, findings: tuple[RuleFinding, ...] = ()
@@ -196,11 +199,11 @@ class WrongPassphrase(Refused):
 
 
 class FrameError(Exception):
-    """Raised for bytes that are no frame. The conversation cannot continue after them."""
+    """Raised for bytes that are not a valid frame. The conversation cannot continue after them."""
 
 
 class Frame(Struct, frozen=True):
-    """One message. Its ``secrets`` are wiped by whoever took the frame off the pipe."""
+    """One message between desk and agent. Whoever reads a frame has to wipe its ``secrets``."""
 
     head: dict[str, Any]
     secrets: dict[str, SecretBytes] = {}
@@ -209,8 +212,9 @@ class Frame(Struct, frozen=True):
 def encode_frame(
     head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
 ) -> bytearray:
-    """Returns the bytes of a frame; the caller wipes them after writing if they hold secrets.
-    Raises FrameError for a frame that the other side would refuse."""
+    """Returns the bytes of a frame with this head and these secrets. The caller has to wipe the
+    bytes after writing if they hold secrets. Raises FrameError if the frame or a secret is larger
+    than the other side accepts."""
     held = dict(secrets or {})
     whole = (
         {**head, "secrets": {name: len(secret) for name, secret in held.items()}} if held else head
@@ -245,8 +249,8 @@ _READER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse
 
 
 def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
-    """Returns the number of bytes that follow, and how many of them are the head. Raises FrameError
-    if a size is out of bounds."""
+    """Returns two numbers from the 8 bytes before a frame: how many bytes follow, and how many of
+    these are the head. Raises FrameError if a size is out of bounds."""
     size, head = _PREFIX.unpack(prefix)
     if size > MAX_FRAME or head > size:
         raise FrameError("a frame of impossible size")
@@ -254,8 +258,9 @@ def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
 
 
 def decode_frame(body: bytearray, head: int) -> Frame:
-    """Returns the frame parsed from the bytes after a prefix; wipes the secrets in ``body``. Raises
-    FrameError."""
+    """Returns the frame in ``body``, the bytes after its two length fields; its first ``head``
+    bytes are the JSON head. Wipes the secrets in ``body``. Raises FrameError if the frame cannot be
+    read."""
     try:
         words = bytes(memoryview(body)[:head])
         refuse_deep(words)
@@ -282,8 +287,8 @@ def decode_frame(body: bytearray, head: int) -> Frame:
 S = TypeVar("S", bound=Struct)
 
 _PLACE = re.compile(r"(?:field|at) `(?:\$\.)?([^`]+)`")
-"""A pattern for the field names in an error. The rest of the error is dropped, because it may quote
-values."""
+"""Matches the field names in an error of msgspec. Only these are passed on, because the rest of the
+message may quote secret values."""
 _PAYLOADS: dict[str, type[Any]] = {
     "typed_data": TypedDataPayload,
     "transaction": TransactionPayload,
@@ -291,12 +296,12 @@ _PAYLOADS: dict[str, type[Any]] = {
     "operation": OperationPayload,
 }
 MAX_DOCUMENT = 256 << 10
-"""The largest typed-data document, in bytes of its JSON."""
+"""The largest typed-data document accepted, in bytes of its JSON."""
 
 
 class MessageError(ValueError):
-    """Raised for an object that the protocol does not allow. The words name fields, never
-    values."""
+    """Raised for JSON that is not an object of the protocol. The message names fields but never
+    quotes values."""
 
 
 def to_json(value: Struct) -> Any:
@@ -304,7 +309,8 @@ def to_json(value: Struct) -> Any:
 
 
 def from_json(kind: type[S], value: object) -> S:
-    """Returns a struct parsed from JSON values. Raises MessageError."""
+    """Returns the struct of type ``kind`` parsed from JSON values. Raises MessageError if they do
+    not fit."""
     try:
         return msgspec.json.decode(json.dumps(value), type=kind)
     except msgspec.ValidationError as error:
@@ -315,8 +321,8 @@ def from_json(kind: type[S], value: object) -> S:
 
 
 def payload_to_json(payload: Payload) -> dict[str, Any]:
-    """Returns a payload with its kind. A typed-data document is sent as JSON text, so that each
-    number keeps its digits."""
+    """Returns the payload as a JSON object together with the name of its kind. A typed-data
+    document is sent as JSON text, so that each number keeps its digits."""
     kind = next(name for name, form in _PAYLOADS.items() if isinstance(payload, form))
     if not isinstance(payload, TypedDataPayload):
         return {"kind": kind, "payload": to_json(payload)}
@@ -326,7 +332,8 @@ def payload_to_json(payload: Payload) -> dict[str, Any]:
 
 
 def payload_from_json(value: object) -> Payload:
-    """Returns the payload. Raises MessageError if it is not of a known kind and form."""
+    """Returns the payload in a JSON object made by ``payload_to_json``. Raises MessageError if its
+    kind is unknown or its content does not fit the kind."""
     if not isinstance(value, dict) or value.get("kind") not in _PAYLOADS:
         raise MessageError("a payload of no known kind")
     payload: Payload = from_json(_PAYLOADS[value["kind"]], value.get("payload"))

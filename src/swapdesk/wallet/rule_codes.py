@@ -1,11 +1,12 @@
-"""The codes of the wallet's checks, which never change: those of the rules in ``agent.gate``, and
-those of the reasons why ``agent.shapes`` cannot read a payload. If a swap or bundle is refused, its
-outcome has one of these codes."""
+"""The permanent codes of the wallet's checks: those of the rules in ``agent.gate``, and those of
+the reasons why ``agent.shapes`` cannot read a payload. The outcome of a refused swap or bundle has
+one of these codes."""
 
 from __future__ import annotations
 
 CALL_PAYEE_CHANGED = "CALL_PAYEE_CHANGED"
-"""The only warning that has its own phrase: the last characters of the new payee."""
+"""The code of the only warning with a phrase of its own: the user has to type the last characters
+of the new payee's address."""
 
 RULES: dict[str, str] = {
     "ACCOUNT_DIFFERS": "key is the confirmed account",

@@ -1,4 +1,5 @@
-"""The pass phrase of the sandbox's wallet: random, stored beside its keys, and never asked for."""
+"""The pass phrase of the sandbox's wallet: random, stored beside the wallet's keys, and never asked
+for."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ FILE = "wallet.passphrase"
 
 
 def sandbox_passphrase(places: ProfilePlaces) -> Secret:
-    """Returns the pass phrase of the sandbox profile at ``places``; creates its file (0600) at
-    first use. Raises UnsafePlace if others could read the file."""
+    """Returns the pass phrase of the sandbox profile at ``places``. If there is none yet, it is
+    generated and stored in a file (mode 0600). Raises UnsafePlace if other users could read the
+    file."""
     private_directory(places.root)
     path = places.root / FILE
     with contextlib.suppress(FileExistsError):

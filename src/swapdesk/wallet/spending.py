@@ -1,9 +1,9 @@
 """The spending policy of a wallet: limits on amounts, chains, payees and time for everything that
 is signed.
 
-The user sets the policy; the agent stores it beside the keys and checks everything that it signs
-against it. A chain is identified by its EVM id, and by None for Solana, never by a name. Prices are
-the user's own: nobody else is asked what a token is worth.
+The user sets the policy; the agent stores it beside the keys and checks every payload against it
+before signing. A chain is identified by its EVM id, or by None for Solana, never by a name. Token
+prices are those that the user enters, not a market's.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import ClassVar, TypeVar
 from msgspec import Struct
 
 RULE = "POLICY_"
-"""Prefix of the codes of the policy's findings."""
+"""The prefix that the codes of all findings of the spending policy share."""
 
 
 class SpendWindow(StrEnum):
-    """The span over which a limit counts. An hour and a day slide: they are the last 60 minutes and
-    the last 24 hours. A limit per call is for paid API calls and replaces the bound on their cost
-    in the API contract (14.10)."""
+    """The span over which a limit counts. HOUR and DAY slide: they are the last 60 minutes and the
+    last 24 hours. PAYMENT is a single payment. CALL is a single paid API call; such a limit
+    replaces the highest price per call that the API contract allows (14.10)."""
 
     CALL = "call"
     PAYMENT = "payment"
@@ -38,21 +38,22 @@ SECONDS: Mapping[SpendWindow, int] = {SpendWindow.HOUR: 3_600, SpendWindow.DAY: 
 Entry = TypeVar("Entry")
 
 TokenKey = tuple[int | None, str | None]
-"""A token's chain id and contract (mint on Solana). The chain id is None for Solana, the contract
-None for the chain's own coin."""
+"""A token's chain id (None for Solana) and its contract or Solana mint (None for the chain's native
+coin)."""
 
 
 class PolicyChain(Struct, frozen=True, forbid_unknown_fields=True):
-    """A chain that the policy allows. ``chain_id`` decides; ``name`` is only shown."""
+    """A chain that the policy allows. It is identified by ``chain_id`` (None for Solana); ``name``
+    is only shown."""
 
     chain_id: int | None
     name: str
 
 
 class PolicyToken(Struct, frozen=True, forbid_unknown_fields=True):
-    """A token of the policy. ``chain_id`` and ``contract`` identify it; amounts are counted by
-    ``decimals``; all other fields are only shown. ``contract`` is None for the coin of the
-    chain."""
+    """A token that the policy names. It is identified by ``chain_id`` and ``contract`` (None for
+    the chain's native coin), and its amounts are scaled by ``decimals``. ``symbol`` and ``chain``
+    are only shown."""
 
     PRINTED: ClassVar = {
         "symbol": "symbol", "chain": "chain", "contract": "contract", "decimals": "decimals",
@@ -74,7 +75,8 @@ def _scale(decimals: int) -> Fraction:
 
 
 class Limit(Struct, frozen=True, forbid_unknown_fields=True):
-    """A limit of ``most`` whole tokens in a window, or of ``most`` USD if ``token`` is None."""
+    """A limit on what may leave within ``window``: ``most`` whole tokens of ``token``, or ``most``
+    USD over all tokens if ``token`` is None."""
 
     window: SpendWindow
     most: Decimal
@@ -95,7 +97,7 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def exact(self) -> Fraction:
-        """The limit in base units of the token, or in USD."""
+        """The limit in base units of its token, or in USD for a limit in USD."""
         return Fraction(self.most) * _scale(0 if self.token is None else self.token.decimals)
 
 
@@ -107,15 +109,15 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def exact(self) -> Fraction:
-        """The price of one base unit, in USD."""
+        """The price of one base unit of the token, in USD."""
         return Fraction(self.usd) / _scale(self.token.decimals)
 
 
 class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits and allowed parties of a wallet. ``chains``, ``tokens`` and ``payees`` are all
-    that is allowed, None for any. ``call_payees`` are the allowed payees of paid API calls; None
-    allows those that the user agreed to at the first payment. Nothing is signed from ``until`` on.
-    An empty policy allows everything."""
+    """The limits and allowed parties of a wallet. ``chains``, ``tokens`` and ``payees`` list
+    everything allowed; None allows any. ``call_payees`` are the allowed payees of paid API calls;
+    None allows the payees that the user agreed to at the first payment. From the time ``until`` on
+    nothing is signed. A policy without any value allows everything."""
 
     PRINTED: ClassVar = {
         "prices": "prices", "chains": "chain_names", "tokens": "tokens", "payees": "payees",
@@ -142,8 +144,9 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much of a limit is used now, in its unit. ``left`` is 0 and ``used`` None if this cannot
-    be computed, because something without a bound or without a price was signed."""
+    """How much of a limit is used now and how much is left, both in the limit's unit (tokens or
+    USD). If the use cannot be computed, because an amount without an upper bound or a price was
+    signed, ``used`` is None and ``left`` is 0."""
 
     PRINTED: ClassVar = {
         "per": "limit.window", "token": "limit.token", "most": "limit.most", "used": "used",
@@ -156,8 +159,9 @@ class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
-    """The policy and the use of its limits. ``policy`` is None if none was ever set. If there is a
-    ``problem``, nothing is signed."""
+    """The spending policy and the current use of its limits. ``policy`` is None if none was ever
+    set. ``problem`` says why the policy cannot be applied, so that nothing is signed; None if all
+    is well."""
 
     policy: SpendingPolicy | None
     uses: tuple[LimitUse, ...] = ()
@@ -165,7 +169,8 @@ class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
-    """True if ``new`` refuses all that ``old`` refuses."""
+    """True if ``new`` is at least as strict as ``old`` in every respect, so that it refuses
+    everything that ``old`` refuses."""
     limits = {limit.key: limit.exact for limit in new.limits}
     if any(limit.key not in limits or limits[limit.key] > limit.exact for limit in old.limits):
         return False
@@ -197,14 +202,14 @@ def _within(
     old: tuple[Entry, ...] | None,
     key: Callable[[Entry], object] = str,
 ) -> bool:
-    """True if every entry of ``new`` has the key of an entry of ``old``. A list that is None
-    contains every possible entry."""
+    """True if the list ``new`` allows nothing that ``old`` does not: each entry of ``new`` has the
+    same ``key`` as an entry of ``old``. A list that is None allows everything."""
     return old is None or (new is not None and {*map(key, new)} <= {*map(key, old)})
 
 
 def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:
-    """Returns the amount like ``1,000.5``. A Fraction is rounded up to ``decimals`` places; a
-    Decimal keeps every significant digit."""
+    """Returns the amount with thousands separators and without trailing zeros, like ``1,000.5``. A
+    Fraction is rounded up to ``decimals`` places; a Decimal keeps every digit."""
     if isinstance(value, Fraction):
         whole = -(-value.numerator * 10**decimals // value.denominator)
         value = Decimal(f"{whole}e-{decimals}")

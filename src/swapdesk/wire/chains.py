@@ -11,16 +11,16 @@ from swapdesk.wire.encoding.text import Display, Identity
 from swapdesk.wire.model import RequestModel, WireModel
 
 ChainName = Annotated[str, Identity(64)]
-"""A chain's ``shortName``, which identifies the chain in every parameter. It is not always lower
-case."""
+"""A chain's ``shortName``: the text by which every request parameter names the chain. It may
+contain upper-case letters."""
 
 Link = Annotated[str, Identity(500)]
 
 
 class Chain(WireModel):
-    """A chain, with patterns that recognise its addresses. The service that the vendor runs leaves
-    out ``created``, ``modified``, ``shortNameV1`` and ``enabled``; the service of this project
-    writes all four (contract 1.23)."""
+    """A chain, with regular expressions for its addresses. The public service of the API's vendor
+    leaves out ``created``, ``modified``, ``shortNameV1`` and ``enabled``; the service of this
+    project writes all four (contract 1.23)."""
 
     NULLABLE = frozenset({"memoNeeded", "chainId"})
     REQUIRED = frozenset(

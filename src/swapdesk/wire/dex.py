@@ -31,8 +31,9 @@ Calldata = Annotated[str, Identity(CALLDATA_LIMIT, pattern=r"^0x([0-9a-fA-F]{2})
 
 
 class SignatureType(StrEnum):
-    """The type of a required signature. A ``chained`` signature is sent back to get the next
-    requirement, until the chain is complete."""
+    """Whether one signature is enough. If the type is ``chained``, the client sends the signature
+    to ``POST /dex/chainSignatures`` and gets the next document to sign, until the service answers
+    ``isComplete``."""
 
     SINGLE = "single"
     CHAINED = "chained"
@@ -40,9 +41,9 @@ class SignatureType(StrEnum):
 
 class SignatureRequirement(WireModel):
     """An EIP-712 document that a wallet is asked to sign. ``step`` is the number of the signature,
-    counted from 0. ``data`` contains ``domain``, ``types``, ``primaryType`` and ``message``, all
-    unchanged. The client does not read ``swap_required_metadata``, and sends it back together with
-    the signature."""
+    counted from 0. ``data`` contains ``domain``, ``types``, ``primaryType`` and ``message`` exactly
+    as the service sent them. The client sends ``swap_required_metadata`` back together with the
+    signature, without reading it."""
 
     data: Annotated[dict[str, Any], AfterValidator(refuse_far)]
     type: Annotated[str, OpenEnum(SignatureType)]
@@ -85,7 +86,8 @@ class ApproveRequest(RequestModel):
 
 
 class GivenSignature(RequestModel):
-    """A signature for a requirement, with the ``key`` and the metadata of that requirement."""
+    """A wallet's signature for a :class:`SignatureRequirement`, with the ``key`` and
+    ``swap_required_metadata`` of that requirement."""
 
     signature: Annotated[str, Identity(4096, pattern=r"^0x[0-9a-fA-F]+$")]
     key: SignatureKey
@@ -93,8 +95,9 @@ class GivenSignature(RequestModel):
 
 
 class ChainSignaturesRequest(RequestModel):
-    """Body of ``POST /dex/chainSignatures``: the signature of step ``signature_step``, which is
-    needed to get the next requirement."""
+    """Body of ``POST /dex/chainSignatures``, which asks for the next document of a chain of
+    signatures. ``previous_signature`` is the wallet's signature of the previous document;
+    ``signature_step`` counts from 0."""
 
     quote_id: QuoteId
     address_from: Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]

@@ -70,8 +70,8 @@ class FieldProblem(WireModel):
 
 
 class ErrorBody(WireModel):
-    """The body of an error. Branch on ``code``, never on ``message``. ``request_id`` is what
-    support asks for."""
+    """The body of an error. Programs should decide by ``code``, never by ``message``.
+    ``request_id`` identifies the request to the service's support."""
 
     message: Annotated[str, Display(1000)]
     code: Annotated[str, Identity(64)]
@@ -79,7 +79,7 @@ class ErrorBody(WireModel):
 
 
 class ValidationBody(ErrorBody):
-    """The body of a 422. ``fields`` may be empty; its keys are the names of inputs, or the paths of
-    nested inputs."""
+    """The body of an error with status 422. ``fields`` may be empty; its keys are the names of
+    inputs, or the dotted paths of nested inputs."""
 
     fields: dict[str, FieldProblem]

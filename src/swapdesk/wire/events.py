@@ -22,9 +22,9 @@ PING_SECONDS = 30
 SLOW_READER_SECONDS = 30
 SLOW_READER_FRAMES = 256
 SLOW_READER_BYTES = 1024 * 1024
-"""Bytes that wait to be sent to one reader of the stream. If at least so many wait for
-SLOW_READER_SECONDS, the reader is too slow. The reader is also too slow if a single frame waits for
-that time."""
+"""The service disconnects a reader of the stream if at least this many bytes, or SLOW_READER_FRAMES
+frames, wait for it during SLOW_READER_SECONDS. The service also disconnects the reader if a single
+frame waits for that time."""
 LAST_WORD_SECONDS = 5
 
 

@@ -1,9 +1,9 @@
-"""The faults that a sandbox can produce on purpose, in one table.
+"""The table of the faults that a sandbox can produce on purpose. The sandbox's control operations,
+``swapdesk trigger``, the desk's page of faults and the reference use this table.
 
-The sandbox's control operations, ``trigger``, the page of faults and the reference use this table.
-A row says what a fault does, what selects it, and which settings it takes. The code of a fault has
-the name of its row. It is in ``fault_layer``, ``exchange`` and ``faults`` of the sandbox, or in
-``venue_accounts`` of its node.
+Each row says what the fault does, which targets it may have and which settings it takes. The
+functions that produce a fault are in ``fault_layer``, ``exchange`` and ``faults`` of the sandbox,
+and in ``venue_accounts`` of its node.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SELECTORS = {
     "venue": "provider",
     "chain": "chain",
 }
-"""The members of ``POST /faults`` that select what a fault happens to. Each is mapped to a noun for
-the target, such as ``order``."""
+"""The members of ``POST /faults`` that name the target of a fault. Each is mapped to a noun for the
+target, such as ``order``."""
 
 EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 """Short names of the EVM chains that the sandbox runs itself."""
@@ -32,8 +32,8 @@ EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 
 class Fault(Struct, frozen=True):
     """A fault that the sandbox can produce. A request for it must contain exactly one of the
-    ``selectors``, which says what the fault happens to. If ``unselected`` is True, the request may
-    also contain none of them."""
+    ``selectors``, the members that name the target. If ``unselected`` is True, the request may also
+    contain none of them."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
@@ -45,13 +45,14 @@ class Fault(Struct, frozen=True):
     does: str
     selectors: tuple[str, ...]
     takes: tuple[str, ...] = ("times",)
-    """The members that a request for this fault may contain in addition to the selector."""
+    """The members that a request for this fault may contain in addition to the selector, such as
+    ``seconds``."""
     seconds: float = 2.0
-    """Duration of the fault in seconds if none is given."""
+    """Duration of the fault in seconds if the request does not state ``seconds``."""
     unselected: bool = False
     stays: bool = False
-    """If True, a fault without ``times`` continues until faults are cleared. If False, it happens
-    once."""
+    """If True, the fault continues until faults are cleared, unless the request states how many
+    ``times`` it happens. If False, it happens once by default."""
     chains: tuple[str, ...] = ()
     """The only chains on which the fault can happen; empty for all."""
 
@@ -143,8 +144,8 @@ ORDER_FAULTS = (
     Fault("fallback", "Another hot wallet of the exchange pays out.", _ORDER, _LEG),
     Fault("expire", "The leg expires now. Only before its deposit has arrived.", _ORDER, _LEG),
 )
-"""Faults of an exchange. If a leg has several, the first one decides what happens to its
-deposit."""
+"""Faults of an exchange. If several are set for the same leg of an order, the first one decides
+what happens to the leg's deposit."""
 DELETE = Fault(
     "delete", "The order is deleted, unless it is being carried out.", ("serviceId",), ()
 )
@@ -216,7 +217,8 @@ FAULTS = {
 }
 
 NODE_FAULTS = frozenset(fault.name for fault in (*ORDER_FAULTS, *CHAIN_FAULTS))
-"""Names of the faults that happen in the node; all others happen in the service."""
+"""Names of the faults that the sandbox's node produces. All other faults are produced by its
+service."""
 
 _LIES = (
     "what a wallet refuses to sign is in the Trader's guide, and docs/architecture.md says who"

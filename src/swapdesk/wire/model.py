@@ -18,14 +18,13 @@ from swapdesk.wire.encoding.parse_cache import PARTS
 
 
 class WireModel(BaseModel):
-    """A response object. When it is read, absent and null mean the same.
+    """A response object. When it is read, absent and null mean the same. When it is written, a
+    field that is None is left out, unless the contract gives null a meaning: these fields are in
+    ``NULLABLE``.
 
-    When it is written, a field that is None is left out, unless the contract gives null a meaning
-    (``NULLABLE``: contract address of a native coin, limits that do not exist). ``SHARED`` names
-    the fields whose models repeat in many objects and are written once.
-
-    ``REQUIRED`` lists the wire names of the fields that the specification requires; a reader may
-    require fewer. If it is None, the fields that are never left out are required.
+    ``SHARED`` names the fields whose values repeat in many objects, so that their JSON is made once
+    and reused. ``REQUIRED`` lists the wire names of the fields that the specification requires; a
+    reader may require fewer. If it is None, the fields that are never left out are required.
     """
 
     model_config = ConfigDict(

@@ -43,7 +43,7 @@ Signature = Annotated[str, Identity(4096, pattern=r"^0x([0-9a-fA-F]{2})+$")]
 
 
 class LegProviders(RequestModel):
-    """The providers that one leg of a private route may use."""
+    """The codes of the providers that one leg of a private route may use, or must not use."""
 
     include: ProviderCodes | None = None
     exclude: ProviderCodes | None = None
@@ -96,8 +96,8 @@ class MultiExchangeRequest(RequestModel):
 
 
 class MultiOrderError(WireModel):
-    """The reason why one order of a group was not created. Branch on ``code``. The keys of
-    ``fields`` are the names of that order's inputs."""
+    """The reason why one order of a group was not created. Programs should decide by ``code``.
+    ``fields`` maps the names of that order's inputs to their problems."""
 
     message: Annotated[str, Display(1000)]
     code: Annotated[str, Identity(64)] | None = None
@@ -127,7 +127,7 @@ class BundleStatus(StrEnum):
     CONFIRMED = "confirmed"
     FAILED = "failed"
     WITHDRAWN = "withdrawn"
-    """What the smart account held was returned to its owner."""
+    """The funds in the smart account were returned to its owner."""
 
 
 class MultiExchangeStatus(WireModel):
@@ -159,8 +159,9 @@ class MultiSenderQuery(RequestModel):
 
 
 class MultiBuildRequest(RequestModel):
-    """Body of ``POST /exchanges/multi/{multiId}/tx/build``. ``sender`` is the wallet that signs and
-    funds. If ``service_ids`` is absent, every order of the group is paid."""
+    """Body of ``POST /exchanges/multi/{multiId}/tx/build``, which asks for the transactions that
+    pay a group's deposits. ``sender`` is the wallet that signs and funds. If ``service_ids`` is
+    absent, every order of the group is paid."""
 
     sender: Sender
     service_ids: Annotated[list[OrderId], Field(min_length=1, max_length=MOST_ORDERS)] | None = (

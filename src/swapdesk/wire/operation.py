@@ -27,11 +27,11 @@ class RateClass(StrEnum):
     READ = "read"
     QUOTE = "quote"
     EXCHANGE = "exchange"
-    """Limits the exchanges that are really begun. A request to create an order that is refused, or
-    that repeats an earlier request, does not count here."""
+    """Limits the orders that are really created. A request that is refused, or that repeats an
+    earlier request, does not count."""
     ATTEMPT = "attempt"
-    """Limits all requests to create orders, whatever their result. The limit has the same size as
-    the limit of reads, but is counted separately."""
+    """Limits all requests to create orders, whatever their result. The limit is as high as the
+    limit of READ, but is counted separately."""
 
 
 class Operation(Struct, frozen=True):
@@ -39,8 +39,8 @@ class Operation(Struct, frozen=True):
     ``result_limit`` is the largest answer that a client reads, in bytes; ``deadline`` is the
     client's total time for a call, in seconds.
 
-    ``links`` names the operations that may follow. For each of their inputs it gives a JSON pointer
-    to the value in this operation's result.
+    ``links`` maps each operation that may follow to its inputs that this operation provides. Each
+    input is mapped to a JSON pointer into this operation's result.
     """
 
     name: str

@@ -109,8 +109,8 @@ class LegStatus(IntEnum):
 
 
 def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
-    """Returns the schema entry with the known codes. A reader accepts any other number, too,
-    because the set may grow."""
+    """Returns an addition to a field's JSON schema that lists the known numeric codes. It does not
+    limit what is read: the set of codes may grow, so any number is accepted."""
     return {"enum": [int(code) for code in known]}
 
 
@@ -127,8 +127,8 @@ class Order(WireModel):
     REQUIRED = frozenset({"serviceId", "status"})
     SHARED = frozenset({"in_token", "out_token"})
     JOINED: ClassVar[frozenset[str]] = frozenset({"is_dex", "deposit_address", "deposit_tag"})
-    """Fields that must be read together: ``is_dex`` decides whether the deposit address and tag are
-    kept."""
+    """Fields that must be read from the same order object: ``is_dex`` decides whether the deposit
+    address and tag are kept."""
 
     service_id: OrderId = Field(
         validation_alias=alias("serviceId"), serialization_alias="serviceId"
@@ -228,8 +228,8 @@ class Order(WireModel):
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Returns the fields to write. Fields that are None are left out. An order that is deleted
-        is written only with the fields that were set (contract 8.3)."""
+        """Returns the fields to write. Fields that are None are left out. A deleted order is
+        written without the fields in ``_STATED`` that were not set (contract 8.3)."""
         written: dict[str, Any] = handler(self)
         stated = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
         if self.status == OrderStatusCode.DELETED:
@@ -265,7 +265,7 @@ class OrderList(WireModel):
 
 
 class OrderRows(OrderList):
-    """A page of orders that are not decoded yet."""
+    """A page of orders that are still plain JSON values, not :class:`Order`."""
 
     orders: list[Any]
 

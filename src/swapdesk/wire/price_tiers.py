@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class PriceTier(StrEnum):
-    """The price class of a call for a caller who pays for each request (contract 14.4)."""
+    """The price class of a call, for callers who pay for each request (contract 14.4)."""
 
     FREE = "free"
     READ = "read"
@@ -22,7 +22,8 @@ PRICES: Mapping[PriceTier, int] = {
     PriceTier.EXCHANGE: 10_000,
     PriceTier.STATUS: 100,
 }
-"""The price of a call in the smallest unit of a dollar token with six decimals (contract 14.4)."""
+"""The price of a call in each class, in the smallest unit of a dollar token with six decimals
+(contract 14.4)."""
 _MOST_TIMES = 10
 
 

@@ -36,7 +36,8 @@ class MarkupType(StrEnum):
 
 
 class AmountType(StrEnum):
-    """The side that ``amount`` is about; ``receive`` requires ``fixed``."""
+    """Whether ``amount`` is the amount that the trader sends or the amount that arrives.
+    ``receive`` requires ``fixed``."""
 
     SEND = "send"
     RECEIVE = "receive"

@@ -16,8 +16,8 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class ScanResult(StrEnum):
-    """The result of a security scan of a token. Decide by this result and not by single findings.
-    ``UNSCANNED`` alone never blocks a token."""
+    """The overall result of a security scan of a token. Decide by this result and not by single
+    findings. ``UNSCANNED`` alone never blocks a token."""
 
     BENIGN = "Benign"
     WARNING = "Warning"

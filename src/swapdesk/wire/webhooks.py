@@ -1,4 +1,4 @@
-"""Notifications of venues and bundlers to the service (contract 15)."""
+"""Notifications that exchanges and bundlers send to the service (contract 15)."""
 
 from pydantic import ConfigDict
 
@@ -7,7 +7,7 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class WebhookPath(RequestModel):
-    """The path of a notification. ``source`` is the sender: the code of a provider, or
+    """Path parameters of a notification's URL. ``source`` is the sender: the code of a provider, or
     ``bundler``."""
 
     source: AskedId

@@ -1,1 +1,2 @@
-"""The user's own account, as the command line and the screen show it."""
+"""The partner's own account, as the command line and the screen show it: limits, commissions and
+volume."""

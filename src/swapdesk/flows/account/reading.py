@@ -1,4 +1,4 @@
-"""Reads what the account page shows, keeps it for a minute, and writes it as CSV.
+"""Reads the contents of the account page, keeps them for a minute, and writes them as CSV.
 
 For each limit, this module says how much is used, when the next window begins, and whether the
 limit lasts until then. For the chart of the volume by day, it has the months to ask for (a month is
@@ -41,11 +41,11 @@ OF_PAYER = (
     "You pay each call: a minute counts calls of every kind, hour and day show quotes and"
     " exchanges alone."
 )
-"""The sentence beside the gauges for a profile that pays each call (contract 14.6)."""
+"""The sentence beside the gauges for a profile that pays for each call (contract 14.6)."""
 
 _TELLING = 0.1
-"""The share of a window (a minute, an hour or a day) that has to pass before the use so far allows
-a forecast for the rest of the window."""
+"""The share of a window (a minute, an hour or a day) that has to pass before its use so far allows
+a forecast."""
 
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _EARLIEST = "1970-01"
@@ -55,17 +55,17 @@ HALVES = " ____####"
 """The characters of an ASCII bar, by how many eighths of a character cell are filled: a space for
 none, ``_`` for one to four, ``#`` for five to eight."""
 _TOPS = (1, 2, 4, 6, 8, 10)
-"""Round numbers for the top of a scale; half of each is round as well."""
+"""Factors for a round top of a chart's scale. Half of each is a round number as well."""
 KEPT = timedelta(seconds=60)
 READS = 3
 COLUMNS = ("date", "orders", "volumeUsd")
 
 
 class LimitGauge(Allowance, frozen=True):
-    """How much of one limit is used: the limit of quotes or exchanges within a minute, an hour or a
-    day. ``used`` counts the calls of this profile, and those of the partner's other programs if an
-    answer reported them. ``endsAt`` is when the limit will be used up at the present pace.
-    ``exceeded`` is True if a larger share of the limit is used than the caller allowed."""
+    """The use of one limit, for quotes or for exchanges, within a minute, an hour or a day.
+    ``used`` counts the calls of this profile, and those of the partner's other programs if an
+    answer reported them. ``ends_at`` is when the limit will be used up at the present pace.
+    ``exceeded`` is True if a larger share is used than the caller of the command allowed."""
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
@@ -79,12 +79,12 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def name(self) -> str:
-        """``quotes`` or ``exchanges``."""
+        """The calls that are limited: ``quotes`` or ``exchanges``."""
         return NAMES[self.rate_class]
 
     @property
     def window_name(self) -> str:
-        """``minute``, ``hour`` or ``day``."""
+        """The window of the limit: ``minute``, ``hour`` or ``day``."""
         return self.window.name.lower()
 
     @property
@@ -94,8 +94,9 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit is used up at the pace of this window. None if it lasts until the window
-        ends, or if too little of the window has passed to say."""
+        """When the limit will be used up if calls go on at the pace of the current window; now if
+        it is used up. None if it lasts until the window ends, or if too little of the window has
+        passed to tell."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
@@ -107,8 +108,8 @@ class LimitGauge(Allowance, frozen=True):
 
 
 def limit_gauges(budget: Budget) -> tuple[LimitGauge, ...]:
-    """Returns the gauges of minute, hour and day, for quotes and for exchanges; empty before the
-    limits are known."""
+    """Returns a gauge for each limit: minute, hour and day for quotes, then for exchanges. Empty if
+    the limits are not known yet."""
     now = budget.now()
     return tuple(
         LimitGauge(
@@ -127,12 +128,12 @@ def _window_end(now: datetime, window: Window) -> datetime:
 
 
 def over(gauges: tuple[LimitGauge, ...], percent: int) -> tuple[LimitGauge, ...]:
-    """Returns the gauges of the limits of which more than ``percent`` percent is used."""
+    """Returns the gauges whose limit is used by more than ``percent`` percent."""
     return tuple(gauge for gauge in gauges if gauge.used * 100 > gauge.limit * percent)
 
 
 def forecast(gauges: tuple[LimitGauge, ...]) -> str | None:
-    """Returns one sentence on the limit that would make the desk wait longest; None if all limits
+    """Returns a sentence about the limit that would make the desk wait longest; None if all limits
     last until their windows end."""
     ending = [(gauge, end) for gauge in gauges if (end := gauge.ends_at) is not None]
     if not ending:
@@ -149,22 +150,24 @@ def month_of(moment: datetime) -> str:
 
 
 def stepped(month: str, by: int, now: datetime) -> str:
-    """Returns the month ``by`` months later (earlier if negative), but none after the month of
-    ``now``."""
+    """Returns the month ``by`` months after ``month`` (before it if ``by`` is negative), but none
+    later than the month of ``now``."""
     year, number = map(int, month.split("-"))
     count = year * 12 + number - 1 + by
     return min(max(f"{count // 12:04}-{count % 12 + 1:02}", _EARLIEST), month_of(now))
 
 
 def month_name(month: str, now: datetime) -> str:
-    """Returns the month's name, such as ``November``; with the year if it is not this year."""
+    """Returns the name of a month, such as ``November``; with the year if that is not the year of
+    ``now``."""
     year, number = map(int, month.split("-"))
     name = calendar.month_name[number]
     return name if year == now.astimezone(UTC).year else f"{name} {year}"
 
 
 def days_query(month: str, now: datetime) -> ChartQuery:
-    """Returns the query for the days of a month; for the present month, up to today."""
+    """Returns the query for the volume of each day of a month; for the month of ``now``, up to
+    today."""
     first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=UTC)
     days = calendar.monthrange(first.year, first.month)[1]
     last = min(first + timedelta(days=days - 1), now)
@@ -172,8 +175,8 @@ def days_query(month: str, now: datetime) -> ChartQuery:
 
 
 def scale_of(values: Sequence[Decimal]) -> Decimal:
-    """Returns the lowest round top of a scale, in dollars, that is at least as high as all
-    values."""
+    """Returns the top of a chart's scale in dollars: the lowest round number that no value
+    exceeds."""
     highest = max(values, default=Decimal(0))
     if highest <= 0:
         return Decimal(100)
@@ -182,19 +185,21 @@ def scale_of(values: Sequence[Decimal]) -> Decimal:
 
 
 def scale_labels(top: Decimal) -> tuple[str, str, str]:
-    """Returns the labels of the top, the middle and the base line."""
+    """Returns the labels of a chart's scale, in dollars, for its top, its middle and its base
+    line."""
     return short_usd(top), short_usd(top / 2), "0"
 
 
 def _eighths(value: Decimal, top: Decimal, rows: int) -> int:
-    """Returns the height of a bar in eighths of a row; at least one for a value above 0."""
+    """Returns the height of a chart's bar in eighths of a row; at least 1 for a value above 0.
+    ``top`` is the value that fills all ``rows``."""
     if value <= 0:
         return 0
     return max(1, int((value * 8 * rows / top).to_integral_value()))
 
 
 def short_usd(value: Decimal) -> str:
-    """Returns an amount in short: ``60k``, ``1.5M``, ``0.04``."""
+    """Returns an amount of dollars in short form, like ``60k``, ``1.5M`` or ``0.04``."""
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (1_000, "k")):
         if value >= unit:
             return f"{(value / unit).normalize():f}{letter}"
@@ -204,8 +209,9 @@ def short_usd(value: Decimal) -> str:
 def bar_rows(
     values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
-    """Returns the rows of a bar chart, the highest first, with one character for each bar. A value
-    of 0 is a dot on the base line."""
+    """Returns the lines of a bar chart, top row first, with one character for each value. A value
+    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar, by default the
+    scale of ``values``."""
     top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [_eighths(value, top, rows) for value in values]
     drawn = []
@@ -226,9 +232,9 @@ def text_chart(
     columns: int = 80,
     ascii_only: bool = False,
 ) -> list[str]:
-    """Returns the lines of a chart with its scale at the left, and the first and the last date
-    below. If there are more bars than ``columns`` hold, the others follow below on the same
-    scale."""
+    """Returns the lines of a chart with its scale at the left and the first and last date below.
+    ``columns`` is the width. If not all bars fit into it, the chart is split into parts one below
+    another, all with the same scale."""
     if not dates:
         return []
     top = scale_of(values)
@@ -247,8 +253,8 @@ def text_chart(
 
 def _parts(bars: int, most: int) -> list[tuple[int, int]]:
     """Splits the bars of a chart into parts of about equal length, which are drawn one below
-    another, and returns each part's range of bars. A part has at most ``most`` bars, or the number
-    that two dates below it need if that is larger."""
+    another. Returns the range (first, end) of each part. A part has at most ``most`` bars, or as
+    many as two dates below it need if that is more."""
     count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
     ends = [bars * part // count for part in range(count + 1)]
     return list(pairwise(ends))
@@ -261,15 +267,15 @@ def _below(dates: Sequence[str]) -> str:
 
 
 def begins_late(first: str, asked: datetime) -> str | None:
-    """Returns the day or month that was asked for if the chart begins later, at ``first``; else
-    None."""
+    """Returns the day or month of ``asked`` if the chart begins on a different one, ``first``; None
+    if it begins as asked."""
     wanted = f"{asked.astimezone(UTC):%Y-%m-%d}"[: len(first)]
     return wanted if wanted != first else None
 
 
 class AccountReading(Struct, frozen=True):
-    """What was read for the account page. ``days`` are those of ``month`` and of the month before
-    it, oldest first; ``weeks`` are newest first."""
+    """What was read for the account page. ``days`` are the days of ``month`` and of the month
+    before, oldest first; ``weeks`` are newest first."""
 
     month: str
     read_at: datetime
@@ -282,21 +288,22 @@ class AccountReading(Struct, frozen=True):
 
 
 class AccountReader:
-    """A reader of one account. A result less than a minute old is returned again without a call."""
+    """Reads the account page of one partner. A reading is kept for a minute and returned again
+    within it without a call."""
 
     def __init__(self, api: PartnerApi) -> None:
         self._api = api
         self._kept: dict[str, AccountReading] = {}
 
     def kept(self, month: str) -> AccountReading | None:
-        """Returns the kept reading of a month if it is fresh; else None."""
+        """Returns the last reading of a month if it is less than a minute old, otherwise None."""
         reading = self._kept.get(month)
         fresh = reading is not None and self._api.server_now() - reading.read_at < KEPT
         return reading if fresh else None
 
     async def read(self, month: str, *, anew: bool = False) -> AccountReading:
-        """Reads a month with at most three calls; ``anew`` ignores what is kept. Raises
-        ClientError."""
+        """Returns the reading of a month. Makes three calls unless a reading less than a minute old
+        is kept; ``anew`` ignores a kept reading. Raises ClientError."""
         if not anew and (reading := self.kept(month)) is not None:
             return reading
         now = self._api.server_now()
@@ -314,12 +321,13 @@ class AccountReader:
 
 
 def account_export_name(reading: AccountReading) -> str:
-    """Returns the name of the export file: ``swapdesk-account-2026-11.csv``."""
+    """Returns the name of the export file, like ``swapdesk-account-2026-11.csv``."""
     return f"swapdesk-account-{reading.month}.csv"
 
 
 def account_csv(reading: AccountReading) -> str:
-    """Returns CSV with a head line, and a line for each day of the month."""
+    """Returns CSV with a header and one line for each day of the reading's month: date, number of
+    orders and volume in dollars."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -1,9 +1,9 @@
-"""Makes one immutable intent from a quote and checked inputs.
+"""Makes an immutable intent from a quote and checked inputs.
 
-The fields of a create are checked against the route, the address book and earlier payments. The
-user consents to possible losses by typing, or the create is refused. If the user asks again for an
-order that ended unpaid, only the typed fields are reused: the quotes are new, every field is
-checked again, and the intent is a new one.
+The fields of a create (the request that creates an order) are checked against the route, the
+address book and earlier payments. If money may be lost, the user has to consent by typing a phrase,
+or the create is refused. If the user asks again for an order that ended unpaid, only the typed
+fields are reused: the quotes are new, every field is checked again, and the intent is a new one.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ _NOTHING_CAME = frozenset(
 )
 _REFUSED = frozenset({DepositRelease.DIFFERS, DepositRelease.CONTRADICTS})
 AGREED = "yes"
-"""The phrase that the user types if no number has to be typed."""
+"""The phrase that the user types to consent if no percentage of loss has to be typed."""
 
 
 class TypedBefore(Struct):
-    """The fields of a create as the user typed them, kept while the user goes back to the
-    routes."""
+    """The fields of a create as the user typed them, kept while the user goes back to choose
+    another route."""
 
     recipient: str = ""
     memo: str = ""
@@ -81,8 +81,9 @@ class TypedBefore(Struct):
 
 
 class Checked(Struct, frozen=True):
-    """The result of checking every field of a create. ``refund`` is None if the route needs no
-    refund address, ``intermediate`` if the token between the legs of the route is unknown."""
+    """The results of checking all fields of a create. ``refund`` is None if the route needs no
+    refund address. ``intermediate`` is None if the token between the two legs of the route is
+    unknown, so that no address for it is asked for."""
 
     recipient: RecipientCheck
     memo: MemoCheck
@@ -101,15 +102,17 @@ class Checked(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """The sentences that the user has to consent to before anything is created."""
+        """The sentences about doubtful fields. The user has to consent to each before the order is
+        created."""
         addresses = [check for check in (self.recipient, self.refund, self.intermediate) if check]
         doubts = [check.doubt for check in addresses] + [check.memo_doubt for check in addresses]
         return tuple(doubt for doubt in (self.memo.doubt, *doubts) if doubt)
 
 
 class CreateChecks:
-    """Checks the fields of one route without a call to the service. ``middle`` is the token between
-    the legs, if it is known. ``paid`` counts payments by address when the form was opened."""
+    """Checks the typed fields of a create for one route, without a call to the service. ``middle``
+    is the token between the two legs of a private route, None if unknown. ``paid`` is the record of
+    earlier payments by address, as it was when the form was opened."""
 
     def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
@@ -119,7 +122,7 @@ class CreateChecks:
         self.fixed = row.quote.fixed
         self.on_chain = row.on_chain
         self.own: Mapping[str, str] = {}
-        """The names of this wallet's accounts by their addresses."""
+        """The names of this wallet's accounts, by their addresses."""
         self.middle: Token | None = find_intermediate_token(desk.catalog, result, row)
         self._arrives = result.amount if result.request.receive else row.key
         self._deposits = own_deposits(desk.journal)
@@ -140,9 +143,9 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address of the wallet's account called ``@name`` if that address passes
-        ``check``. Returns ``text`` unchanged if the address book has the name or no account
-        fits."""
+        """Returns the address of the wallet's account called ``@name`` (the value of ``text``) if
+        the address passes ``check``. Returns ``text`` unchanged if it is no such name, the address
+        book has the name, or no account fits."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -150,9 +153,9 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns the addresses of the wallet's accounts by account name, for accounts that can get
-        the token bought (with ``refund`` the token sold). If accounts share a name, only the first
-        counts. Names that the address book uses are left out."""
+        """Returns addresses of the wallet's accounts by lower-case account name, for accounts that
+        can receive the token bought (with ``refund`` the token sold). If accounts share a name,
+        only the first counts. Names that the address book uses are left out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -162,9 +165,9 @@ class CreateChecks:
         return named
 
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
-        """Returns ``check`` without its questions about a first payment if the address is an
-        account of this wallet. The wallet derives such an address itself and nobody pastes it, so
-        nobody can have replaced it."""
+        """Returns ``check`` without its warnings about a first payment if the address is an account
+        of this wallet; otherwise returns it unchanged. The warnings guard against a replaced
+        address, which is impossible for an address that the wallet derived itself."""
         name = next((name for address, name in self.own.items() if address == check.address), None)
         if name is None or not check.ok:
             return check
@@ -184,7 +187,8 @@ class CreateChecks:
         )
 
     def refund(self, text: str, memo: str) -> RecipientCheck:
-        """Checks the refund address, and its memo unless ``memo`` is empty."""
+        """Returns the check of a refund address and of its memo. If ``memo`` is empty, the memo is
+        not checked."""
         address = self._own_named(text.strip(), self._refund_checked)
         return self._of_wallet(self._refund_checked(address, memo))
 
@@ -201,8 +205,8 @@ class CreateChecks:
         )
 
     def memo_of_refund(self, text: str) -> str:
-        """Returns the memo that the refund address brings from its payment link or its name in the
-        address book."""
+        """Returns the memo that comes with the refund address ``text``, from its payment link or
+        its entry in the address book; empty if there is none."""
         return self._refund_checked(text, None).memo or ""
 
     def _intermediate(self, text: str) -> RecipientCheck | None:
@@ -220,19 +224,21 @@ class CreateChecks:
 
 
 class NotAgain(Exception):
-    """Raised if the order cannot be asked for again; the text is a sentence."""
+    """Raised if no new request can be made from an earlier order. The text is a sentence for the
+    user."""
 
 
 class Again(Struct, frozen=True):
-    """A request for new quotes, with the fields of the create as they were typed."""
+    """A request for new quotes made from an earlier order, with that order's create fields as they
+    were typed."""
 
     request: QuoteRequest
     typed: TypedBefore
 
 
 def came_to_nothing(tracked: TrackedOrder) -> bool:
-    """True if the order ended without a payout, was refused because it is not what was confirmed,
-    or is an on-chain swap that will not be executed."""
+    """True if the order ended without a payout, is refused because it is not what the user
+    confirmed, or is an on-chain swap that will not be executed."""
     swap = tracked.swap_payment
     return (
         display_of(tracked.order) in _NOTHING_CAME
@@ -242,8 +248,9 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """Returns the quote request and the typed fields of an order, with new ``options``. Raises
-    NotAgain, WishRefused."""
+    """Returns a quote request for the same tokens and amount as an earlier order, with new
+    ``options``, and the order's typed fields. Raises NotAgain if the order does not state enough or
+    a token is no longer swapped, and WishRefused if the options do not fit."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND
@@ -291,7 +298,8 @@ def _token(token_id: str, catalog: Catalog) -> Token:
 
 
 class NotLockable(ValueError):
-    """Raised if an input is not ready to be confirmed; the text says which."""
+    """Raised if an input is missing or not valid, so that no intent can be made. The text says
+    which input."""
 
 
 def lock_for_review(
@@ -306,12 +314,13 @@ def lock_for_review(
     intermediate: RecipientCheck | None = None,
     dex: DexTerms | None = None,
 ) -> Intent:
-    """Returns the intent of ``ranked`` as it is now. Raises NotLockable if a check refused.
+    """Returns the intent of the chosen quote ``ranked`` with its present values. Raises NotLockable
+    if a check refused an input.
 
-    The amount that the user stated is kept as typed, because the quote may have rounded it. In
-    reverse the amount paid in comes from the quote. ``refund`` carries its memo as ``check_refund``
-    read it. ``intermediate`` is where a private swap may return the token between its legs. An
-    on-chain swap needs ``dex``, its terms.
+    The amount that the user stated is kept as typed, because the quote may have rounded it. If the
+    user stated the amount to receive, the amount to pay comes from the quote. ``intermediate`` is
+    the address to which a private swap may return the token between its legs. ``dex`` is the terms
+    of an on-chain swap, None for other routes.
     """
     quote = ranked.quote
     request = result.request
@@ -369,9 +378,9 @@ def still_stands(
     refund: RecipientCheck | None,
     intermediate: RecipientCheck | None = None,
 ) -> bool:
-    """True if the inputs, checked again, still equal the fields of the intent. A name of the
-    address book may have got another address meanwhile, and the address on the screen must be the
-    one that is posted."""
+    """True if the inputs, checked a second time, still equal the fields of the intent. An entry of
+    the address book may have got a different address in the meantime, and the address on the screen
+    must be the one that is posted."""
     return (
         recipient.ok
         and memo.ok
@@ -389,28 +398,29 @@ def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
 
 
 def needs_refund_address(ranked: RankedQuote) -> bool:
-    """True if the route needs a refund address. A fixed rate needs one too, because the swap may
-    fail and the money must come back (contract 7.4)."""
+    """True if the route needs a refund address: the quote asks for one, or its rate is fixed. A
+    swap with a fixed rate may fail, and then the money must come back (contract 7.4)."""
     return ranked.quote.fixed or bool(ranked.quote.requires_refund_address)
 
 
 class Consent(Struct, frozen=True):
-    """What the user has to consent to. ``refused`` says why nothing can be created. Otherwise the
-    user has to type ``phrase``, unless it is empty."""
+    """The warnings that the user has to consent to. If ``refused`` is not empty, it says why no
+    order can be created. Otherwise the user has to type ``phrase``, unless ``phrase`` is empty."""
 
     lines: tuple[str, ...] = ()
     phrase: str = ""
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """Returns this consent with one more warning."""
+        """Returns this consent with ``warning`` added to its lines; the user then has to type at
+        least ``yes``."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 
 def consent_for(result: QuoteResult, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
-    """Returns what the user has to consent to for both tokens and for the value difference of a
-    route. From 10 % of loss the user types the percentage; from 30 % the route is refused. A token
-    with a warning, an unverified token and an unknown difference need consent."""
+    """Returns what the user has to consent to for both tokens and for the value that the route
+    loses. From 10 % of loss the user types the percentage; from 30 % the route is refused. A token
+    with a warning, an unverified token, or an unknown loss needs a typed ``yes``."""
     lines: list[str] = []
     for token in {
         result.token_in.id: result.token_in,

@@ -1,12 +1,13 @@
-"""Creates in the ledger: the confirmed intent, its parts, and the order that was created.
+"""Creates in the ledger (the journal's list of acts): the confirmed intent, its parts, and the
+order that was created.
 
-A create is one ledger operation with the id of its intent. Its body has the intent and the digest
-of the request. An on-chain swap has parts: approvals, resets and signatures before the create is
-sent, then the order's transaction (``swap``) and its report to the service (``confirm``). The
-create's result has the ``plan`` of that swap.
+A create is one operation of the ledger with the id of its intent. Its body has the intent and the
+digest of the request. An on-chain swap has parts: approvals, resets and signatures before the
+create is sent, then the order's transaction (``swap``) and the report of it to the service
+(``confirm``). The result of its create has the ``plan`` of the swap.
 
-While its outcome is open, a create claims its payment, so that no second create of the same payment
-is sent. The create's subject is the order, from the commit that wrote the order down.
+While its outcome is open, a create holds a claim on its payment, so that no second create of the
+same payment is sent. Once the order is committed, the create's ``subject`` is the order's id.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ if TYPE_CHECKING:
 
 
 class OrderTaken(Exception):
-    """Raised if the order belongs to another intent of this journal."""
+    """Raised if the order belongs to a different intent of this journal."""
 
 
 def begin_create(
     ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
 ) -> Operation:
-    """Commits an intent before anything for it is sent. Raises ClaimTaken while the outcome of the
-    same payment is unknown."""
+    """Commits a create before anything is sent for it. ``digest`` is SHA-256 of the request,
+    ``plan`` the plan of an on-chain swap. Raises ClaimTaken while the outcome of an earlier create
+    of the same payment is unknown."""
     body = {"intent": intent.as_json(), "digest": digest}
     claim = f"twin:{intent.fingerprint}"
     return ledger.begin("create", body, id=intent.id, claim=claim, plan=plan)
@@ -50,10 +52,12 @@ def become_order(
     verdict: ReleaseVerdict,
     request_id: str | None = None,
 ) -> ReleaseVerdict:
-    """Commits the order of an intent before the order is shown; returns the order's release.
+    """Commits that ``order`` is the order of an intent, before the order is shown. Returns whether
+    its address may be shown.
 
-    An intent that was decided before stays unchanged. The order is then kept as foreign, unless it
-    is the order of that intent. Raises OrderTaken if the order belongs to another intent.
+    The outcome of an intent that was settled earlier stays unchanged; a different order is then
+    kept as foreign (not confirmed at this desk). Raises OrderTaken if the order belongs to a
+    different intent.
     """
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
@@ -74,8 +78,9 @@ def refuse_create(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commits that nothing was or will be created for the intent; returns False if the outcome was
-    decided before. If the create was never sent, its last open part is refused too."""
+    """Commits that no order was or will be created for the intent, if its state is among ``among``.
+    Returns False if its outcome was settled earlier. If the create was never sent, the last part of
+    its swap is refused too."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(
@@ -94,8 +99,8 @@ def refuse_create(
 
 
 def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
-    """Commits that a swap's order is not paid, or that the report of its payment was not accepted.
-    Returns False if the last part is done already."""
+    """Commits that the order of an on-chain swap will not be paid, or that the service did not
+    accept the report of its payment. Returns False if the swap was completed before."""
     with ledger.transaction():
         parts = ledger.parts(intent_id, "swap", "confirm")
         last = parts[-1] if parts else ledger.begin("swap", {"digest": ""}, parent=intent_id)
@@ -103,13 +108,13 @@ def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
 
 
 def open_creates(ledger: Ledger) -> list[Operation]:
-    """Returns the creates without a known outcome, oldest first."""
+    """Returns the creates whose outcome is not known yet, oldest first."""
     return ledger.where("kind = 'create' AND state IN ('prepared', 'sent', 'unknown')")
 
 
 def open_swaps(ledger: Ledger) -> list[Intent]:
-    """Returns the intents of on-chain swaps that were neither refused nor confirmed to the service,
-    oldest first."""
+    """Returns the intents of unfinished on-chain swaps, oldest first. A swap is finished once it
+    was refused or its payment was confirmed to the service."""
     return [intent_of(create) for create in ledger.where(_OPEN_SWAPS)]
 
 
@@ -124,14 +129,14 @@ _OPEN_SWAPS = """number IN (
 
 
 def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
-    """Returns the create of an intent and its parts, in the order in which they were begun."""
+    """Returns the create of an intent and all its parts, in the order in which they were begun."""
     return ledger.where("id = ?1 OR parent = ?1", intent_id)
 
 
 def newest_part(
     ledger: Ledger, intent_id: str, kind: Kind, name: str | None = None
 ) -> Operation | None:
-    """Returns the part of a kind that was begun last, None if there is none. ``name`` selects one
-    of several signatures."""
+    """Returns the latest part of the given kind that was begun for an intent; None if there is
+    none. ``name`` selects one signature among several."""
     parts = ledger.parts(intent_id, kind)
     return next((part for part in reversed(parts) if part.body.get("name") == name), None)

@@ -1,8 +1,10 @@
-"""Creates an order: journals first, posts once, and never posts a second time for the same intent.
+"""Creates an order: journals the intent first, posts it once, and never posts a second time for the
+same intent.
 
-The steps are: commit the intent, commit the step as SENT, post, commit the outcome, read the order
-again and compare. Only then may a deposit address be shown. Exchanges and private sends take the
-same steps. The request body follows from the intent alone (contract 7.1 and 7.3).
+The steps are: commit the intent, commit that it is being sent, post it, commit the outcome, read
+the order from the service and compare. Only then may a deposit address be shown. Exchanges and
+private sends take the same steps. The request body follows from the intent alone (contract 7.1 and
+7.3).
 """
 
 from __future__ import annotations
@@ -75,7 +77,8 @@ CreateBody = ExchangeRequest | PrivateSendRequest
 
 
 def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
-    """Returns the request body of an on-chain swap, with the paying address and its signatures."""
+    """Returns the request body that creates the order of an on-chain swap. It contains the paying
+    address and the given signatures."""
     return ExchangeRequest(
         quote_id=intent.quote_id,
         address_to=intent.recipient,
@@ -98,18 +101,18 @@ def create_body(intent: Intent) -> CreateBody:
 
 
 LATEST = timedelta(minutes=1)
-"""How long after the end of its quote an order that the service does not know may still appear
-there. After that time its address stays hidden for good."""
+"""How long after the end of its quote a new order may be missing at the service. If the order is
+missing for longer, its address stays hidden for good."""
 
 LAST_MOMENT = timedelta(seconds=5)
-"""The validity that a quote must exceed to be confirmed."""
+"""A quote can only be confirmed while it is valid for longer than this."""
 
 
 class ExchangeFlow:
-    """Creates orders for intents, one create at a time per intent. ``skew_limit`` is the largest
-    difference in seconds between the clocks of the service and of this machine at which an order is
-    created; None if the desk follows the service's clock. ``running`` has the ids of the intents
-    that are being worked on; it is kept when the connection is made anew."""
+    """Creates the orders of intents, with at most one create at a time per intent. ``skew_limit``
+    is the largest difference in seconds between the service's clock and this machine's clock at
+    which orders are created; None if the desk follows the service's clock. ``running`` has the ids
+    of the intents that are being worked on; a new connection gets the same set."""
 
     def __init__(
         self,
@@ -133,8 +136,8 @@ class ExchangeFlow:
     async def create(
         self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
     ) -> CreateOutcome:
-        """Posts the intent once and returns the outcome. ``on_waiting`` is called when the outcome
-        has to be looked up."""
+        """Posts the create of an intent once and returns the outcome. ``on_waiting`` is called if
+        the answer was lost, so that the desk now has to search for the order."""
         if intent.id in self.running:
             return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         if (refused := self._refuse_quote(intent)) is not None:
@@ -159,7 +162,9 @@ class ExchangeFlow:
         body: ExchangeRequest,
         on_waiting: Callable[[], None] | None = None,
     ) -> CreateOutcome:
-        """Posts the create of an on-chain swap once. Its intent is in the journal already."""
+        """Posts the create of an on-chain swap once and returns the outcome. The intent must be in
+        the journal already. ``on_waiting`` is called if the answer was lost, so that the desk has
+        to search for the order."""
         refused = self._refuse_quote(intent)
         return refused or await self._create(intent, body, on_waiting, begun=True)
 
@@ -248,8 +253,8 @@ class ExchangeFlow:
         return replace(looked, failure=replace(looked.failure, cause=f"{cause} {more}"))
 
     async def _decided(self, intent: Intent) -> Created | None:
-        """Returns the order that another task committed for the intent meanwhile; None if there is
-        none. The order has to be returned in place of a later answer."""
+        """Returns the order that another task has meanwhile committed for the intent; None if there
+        is none. This order has precedence over any later outcome."""
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
@@ -285,9 +290,10 @@ class ExchangeFlow:
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]
     ) -> CreateOutcome:
-        """Returns the outcome of an intent that an earlier run left with an unknown outcome.
-        ``sent_at`` is by the service's clock; ``known`` are the orders that existed before. For an
-        intent sent long ago the desk looks only once, because its order would be visible by now."""
+        """Searches for the order of an intent whose outcome an earlier run left unknown, and
+        returns the outcome. ``sent_at`` is by the service's clock; ``known`` has the ids of orders
+        that existed before. For an intent sent long ago the desk looks only once, because the order
+        would be visible by now."""
         passed = (self._api.server_now() - sent_at).total_seconds()
         looks = self._looks if passed < sum(self._looks) else (0.0,)
         return await self._resolve(intent, sent_at, known, looks)
@@ -321,12 +327,13 @@ class ExchangeFlow:
         return outcome if moved else await self._decided(intent) or outcome
 
     async def take(self, intent: Intent, order: Order) -> Created:
-        """Adopts the order that the user chose for an intent of unknown outcome. The order is
-        compared and repeated like any other. Raises OrderTaken and JournalUnavailable."""
+        """Adopts an order that the user chose for an intent of unknown outcome. The order is
+        compared with the intent and read from the service once more, like any new order. Raises
+        OrderTaken if it belongs to a different intent, and JournalUnavailable."""
         return await self._adopt(intent, order, found_again=True)
 
     def of_others(self, intent: Intent) -> set[str]:
-        """Returns the ids of this journal's orders that belong to other intents."""
+        """Returns the ids of this journal's orders that belong to intents other than this one."""
         return self._journal.orders.of_others(intent.id)
 
     async def _adopt(
@@ -337,9 +344,9 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Commits the order with its address hidden, then asks the service to repeat the order.
+        """Commits the order with its address hidden, then reads it from the service to confirm it.
         ``found_again`` is True if a search found the order. Raises OrderTaken and
-        JournalUnavailable; nothing of the order may be shown then."""
+        JournalUnavailable; in both cases nothing of the order may be shown."""
         check = self._check(intent, order)
         stands = become_order(
             self._journal,
@@ -355,14 +362,16 @@ class ExchangeFlow:
         return await self._repeat(created, intent)
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
-        """Compares an order again whose repetition failed, was late, or was interrupted. ``known``
-        is the order as journaled. Raises JournalUnavailable."""
+        """Reads a journaled order from the service and compares it with its intent, because the
+        first such reading failed, was late, or was interrupted. ``known`` is the order as
+        journaled. Raises JournalUnavailable."""
         check = self._check(intent, known)
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Reads the order from the service, twice if needed, until the service repeats an address
-        that it gave before."""
+        """Reads the order from the service to see the same deposit address in a second answer. If
+        the address was missing in the first answer, the order is read a second time. Returns the
+        order with the resulting decision about its address."""
         order = created.order
         for _ in range(2):
             try:
@@ -385,9 +394,9 @@ class ExchangeFlow:
         return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
 
     def _unheard_of(self, created: Created, intent: Intent) -> Created:
-        """Returns ``created`` marked as missing, because the service does not know an order of this
-        id. Shortly after the create the service may only be slow to list it; after that time the
-        address stays hidden for good."""
+        """Returns ``created`` marked as missing, because the service does not know the order's id.
+        Within a minute after the end of the quote the service may only be slow to list the order.
+        After that minute the address is hidden for good."""
         verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
         if self._clock.now() - intent.valid_until > LATEST:
             never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)
@@ -400,8 +409,8 @@ class ExchangeFlow:
         )
 
     def accept_lower(self, created: Created) -> Created:
-        """Commits that the user accepted less output than confirmed. If the address is hidden for
-        any other reason, it stays hidden."""
+        """Commits that the user accepts less output than confirmed, so that the address may be
+        shown. An address that is hidden for any other reason stays hidden."""
         order, lower = created.order, created.verdict.standing is DepositRelease.LOWER
         if not lower or order.out_amount is None:
             return created
@@ -410,8 +419,8 @@ class ExchangeFlow:
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:
-    """Returns an order that exists but cannot be journaled, with its id in the reason so that the
-    user can write the id down."""
+    """Returns an order that the service created but the journal could not record. Its address is
+    hidden, and the reason contains the order's id so that the user can write the id down."""
     reason = (
         f"order {order.service_id} was created but the journal cannot be written;"
         " write this id down and do not pay it from here"

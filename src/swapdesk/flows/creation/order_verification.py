@@ -1,5 +1,5 @@
-"""Checks whether an order is what was confirmed, finds the order of an intent, and states the least
-that can arrive.
+"""Checks whether an order is what the user confirmed, finds the order of an intent, and computes
+the least that can arrive.
 
 A hard difference hides the deposit address for good; less output than confirmed hides it until the
 user accepts the new amount. With a fixed rate, less output or more input is a hard difference. The
@@ -14,17 +14,17 @@ Two bounds hold for what arrives: a fixed rate until ``validUntil`` (contract 6.
 ``slippage``, below which an on-chain swap fails (contract 6.6).
 
 After a create without a usable answer the client never posts again. It reads the orders created
-since and adopts the order that is exactly the intent. If several orders fit, or one cannot be told
-apart, the user chooses. If there is none after the wait, nothing was created as far as the API
-shows.
+since and adopts the order that is exactly the intent. If several orders fit, or an order lacks a
+field that would decide, the user chooses. If no order fits after the last look, nothing was created
+as far as the API shows.
 
-The API takes no key of ours with a create, and an order names no quote (contract 7.1, 8.1). If two
-homes of one partner ask for the same payment in the same minute, only refund addresses or fixed
-amounts may tell their orders apart.
+A create carries no key of the desk's own, and an order does not name its quote (contract 7.1, 8.1).
+If two homes of one partner ask for the same payment in the same minute, only refund addresses or
+fixed amounts may tell their orders apart.
 
 A service that keeps to contract 7.9 answers a second create with the same ``quoteId`` with the
-first order, and any other makes a second order, so the desk never posts twice. Within one home the
-journal forbids a second create of the same payment.
+first order. Any other service makes a second order, so the desk never posts twice. Within one home
+the journal forbids a second create of the same payment.
 """
 
 from __future__ import annotations
@@ -67,30 +67,33 @@ if TYPE_CHECKING:
 
 
 AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
-"""The share by which ``inAmount`` may exceed the intent."""
+"""The share by which an order's ``inAmount`` may exceed the amount that the user confirmed."""
 
 LESS_TOLERANCE = Decimal(1) / Decimal(10)
-"""The share by which ``inAmount`` may fall short of the intent; the payer keeps the difference."""
+"""The share by which an order's ``inAmount`` may fall short of the amount that the user confirmed.
+The payer keeps the difference."""
 
 LOWER_TOLERANCE = Decimal(1)
-"""The percentage of the agreed output that may be missing before the user is asked again."""
+"""The percentage by which the output may fall short of the agreed output without a new question to
+the user."""
 
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 SKEW = timedelta(seconds=10)
-"""The creation time of our order, by the service's clock, may be this much earlier than the time at
-which we sent the create."""
+"""An order may have been created this much earlier than its create was sent, both by the service's
+clock, and still count as the create's order."""
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
-"""Seconds before each of the three looks."""
+"""The seconds to wait before each look for an order."""
 WINDOW = timedelta(hours=47)
-"""The age of a create after which the service's list may have forgotten its order, so that an
-absent order proves nothing."""
+"""The age of a create from which the service's list may have dropped its order, so that a missing
+order proves nothing."""
 MAX_PAGES = 100
 
 
 class OrderCheck(Struct, frozen=True):
-    """The differences between an order and what was confirmed. ``hard`` differences forbid paying;
-    ``lower_by`` is in percent of the confirmed output."""
+    """The differences between an order and what the user confirmed. Each text in ``hard`` forbids
+    paying. ``lower_by`` is the percentage by which the output falls short of the confirmed output,
+    None if it is within the tolerance."""
 
     PRINTED: ClassVar = {
         "payable": "payable", "lowerByPercent": "lower_by_hundredths",
@@ -111,8 +114,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """What is to be done with the deposit address, according to this check, once the service
-        has repeated the order."""
+        """Whether the deposit address may be shown according to this check, provided that the
+        service has repeated the order."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -124,7 +127,8 @@ class OrderCheck(Struct, frozen=True):
 def check_order(
     intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE
 ) -> OrderCheck:
-    """Returns the differences between an order and the intent it was created for."""
+    """Returns the differences between an order and its intent. ``lower_tolerance`` is the
+    percentage by which a floating output may fall short."""
     sold, bought, private = intent.token_in, intent.token_out, intent.route == "private"
     rules = (
         (
@@ -200,8 +204,9 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """Returns what differs between the created order and the service's repetition of it. An address
-    that was not given before is no difference, but the order then has to be repeated once more."""
+    """Returns the differences between an order as created and as the service repeats it; empty if
+    there are none. An address that was missing in ``created`` is no difference, but the caller then
+    has to read the order once more."""
     address, memo = created.deposit_address, created.deposit_tag or None
     rules = (
         (address in (None, read.deposit_address), "another deposit address"),
@@ -222,14 +227,15 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
 
 
 def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
-    """True if the order asks for less than the intent, by more than the rounding of the venues
-    explains. Such an order is not the payment that was confirmed."""
+    """True if the order asks for over 10 % less than the intent, which is more than the rounding of
+    venues explains. Such an order is not the payment that was confirmed."""
     return in_amount < intent.amount_in * (1 - LESS_TOLERANCE)
 
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
-    """Returns the reasons why no exchange can have given this address. With a memo many accounts
-    may share the address, among them the recipient, so only its form is checked."""
+    """Returns the reasons why ``address`` cannot be the deposit address of an exchange; empty if
+    there are none. If the order has a memo, only the address's form is checked, because many
+    accounts may share an address with memos, even the recipient's."""
     token = intent.token_in
     if not _plausible(token, address):
         return [f"its deposit address is no address on {token.chain_name}"]
@@ -244,8 +250,9 @@ def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
 
 
 def _plausible(token: TokenFacts, address: str) -> bool:
-    """True if ``address`` is an address of the chain and not the token's own contract, where a
-    deposit would be lost. Kinds of chains without a decoder are not judged."""
+    """True if ``address`` is valid on the token's chain and not the token's own contract, where a
+    deposit would be lost. Always True for kinds of chains whose addresses the desk cannot
+    decode."""
     if token.kind not in KINDS:
         return True
     contracts = (token.contract,) if token.contract else ()
@@ -268,8 +275,9 @@ def _same_token(
 
 
 class Created(Struct, frozen=True):
-    """A created and journaled order. Its address may be shown only if ``withheld`` is None.
-    ``missing`` is True if the service named the order before and now knows no order of this id."""
+    """The outcome that an order was created, as journaled. Its deposit address may be shown only if
+    ``withheld`` is None. ``found_again`` is True if a search found the order. ``missing`` is True
+    if the service no longer knows the order's id."""
 
     order: Order
     check: OrderCheck
@@ -283,8 +291,8 @@ class Created(Struct, frozen=True):
 
 
 class NotCreated(Struct, frozen=True):
-    """The outcome that nothing was created. ``error`` is the client's error if the service was
-    asked."""
+    """The outcome that no order was created. ``failure`` explains it to the user. ``error`` is the
+    client's error, None if the service was not asked."""
 
     failure: Failure
     code: str
@@ -292,8 +300,8 @@ class NotCreated(Struct, frozen=True):
 
 
 class CreateUnknown(Struct, frozen=True):
-    """The outcome that is unknown and journaled as unknown. ``candidates`` are the orders found
-    that may be the intent's."""
+    """The outcome that it is unknown whether an order was created; the journal says so as well.
+    ``candidates`` are the orders found that may be the order of the intent."""
 
     failure: Failure
     intent_id: str
@@ -304,9 +312,9 @@ CreateOutcome = Created | NotCreated | CreateUnknown
 
 
 def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
-    """Returns the least that arrives by a route that is about to be confirmed, in units of the
-    token bought: the least of the signed transaction, or the fixed rate. None if the rate
-    floats."""
+    """Returns the least that can arrive by a route that is not confirmed yet, in whole units of the
+    token bought. That is the minimum of the on-chain transaction, or the output of the fixed rate.
+    None if the rate floats."""
     quote = row.quote
     if row.on_chain:
         asked = result.request.slippage
@@ -318,7 +326,8 @@ def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
 
 
 def confirmed_least(intent: Intent) -> Decimal | None:
-    """Returns the least that arrives by a confirmed intent, like :func:`promised_least`."""
+    """Returns the least that can arrive for a confirmed intent, in whole units of the token bought;
+    None if the rate floats."""
     if intent.dex is not None:
         return _least_on_chain(intent.amount_out, intent.dex.slippage, intent.token_out.decimals)
     if not intent.fixed:
@@ -327,8 +336,9 @@ def confirmed_least(intent: Intent) -> Decimal | None:
 
 
 def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) -> Decimal | None:
-    """Returns the least that arrives by an on-chain swap. The promise to the wallet agent is
-    computed in the same way."""
+    """Returns the quoted amount minus the slippage, in whole tokens: the least that arrives by an
+    on-chain swap. None if ``quoted`` is None. The limit given to the wallet agent is computed in
+    the same way."""
     if quoted is None:
         return None
     units = least_units(int(Fraction(quoted) * 10**decimals), slippage)
@@ -336,15 +346,15 @@ def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) ->
 
 
 def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
-    """Returns the output that the user agreed to, in the token bought. That is ``accepted``, a
-    lower output that the user accepted later. If it is None, it is the greater of the quote's
-    payout and its net output."""
+    """Returns the output that the user agreed to, in whole units of the token bought. That is
+    ``accepted``, a lower output accepted after the order was created. If ``accepted`` is None, it
+    is the quote's payout or its net output, whichever is greater."""
     return max(intent.amount_out, intent.net_amount_out) if accepted is None else accepted
 
 
 def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Decimal | None:
-    """Returns the percentage by which ``given`` falls short of ``agreed``; None if it is within the
-    tolerance or ``given`` is None."""
+    """Returns the percentage by which ``given`` falls short of ``agreed``; None if that is not more
+    than ``tolerance`` percent or ``given`` is None."""
     if given is None or agreed <= 0:
         return None
     missing = ROUGH.divide(ROUGH.subtract(agreed, given) * 100, agreed)
@@ -352,9 +362,9 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
-    """Returns the verdict that hides the address of an order that gives ``percent`` less. With
-    ``again`` its text compares with the amount that the user accepted before, otherwise with the
-    confirmed amount."""
+    """Returns the verdict that hides the address of an order whose output is ``percent`` too low.
+    Its text compares with the confirmed output, or with ``again`` with the lower output that the
+    user accepted."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,
@@ -364,7 +374,8 @@ def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
 
 
 def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
-    """Returns the release that follows from the estimate in ``seen``; None if nothing changes."""
+    """Returns the new verdict on showing the address that follows from the output estimate in
+    ``seen``, the order's latest state. None if the verdict does not change."""
     intent = tracked.intent
     if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
         return None
@@ -380,8 +391,8 @@ def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Releas
 
 
 def moved_output(tracked: TrackedOrder) -> Decimal | None:
-    """Returns the agreed output if an order with a floating rate and no deposit yet gives another
-    amount now; else None."""
+    """Returns the output that the user agreed to if the order's present output differs. None if it
+    does not differ, or if the rate is fixed or a deposit has been made."""
     intent, order = tracked.intent, tracked.order
     if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
         return None
@@ -390,8 +401,8 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
 
 
 def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | None:
-    """Returns the lower output that the user may accept, with sentences about it; None if the
-    address is not hidden for a lower output."""
+    """Returns the lower output that the user may accept, in whole tokens, with sentences that
+    explain it. None if the address is not hidden because of a lower output."""
     if tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
@@ -411,8 +422,9 @@ def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | Non
 
 
 def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
-    """Returns whether ``order`` belongs to ``intent``: True if every field fits, False if a field
-    contradicts, None if a field that would decide is absent."""
+    """Tells whether ``order`` belongs to ``intent``: True if every field fits, False if a field
+    contradicts, None if a field that would decide is absent. ``since`` is the earliest possible
+    creation time."""
     verdicts = [
         _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
@@ -437,8 +449,8 @@ def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
 
 
 Findings = tuple[list[tuple[Order, bool]], bool]
-"""The orders that may be the intent's, each with whether that is certain (certain orders first),
-and whether the search was complete."""
+"""The orders that may belong to the intent, and True if the search was complete. Each order comes
+with True if it certainly belongs to the intent; certain orders come first."""
 
 
 async def find_order(
@@ -450,9 +462,10 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Looks for the order of ``intent`` until an order is certain. ``sent_at`` is by the service's
-    clock; orders in ``known`` existed before or belong to other intents. The search is incomplete
-    if the last look failed."""
+    """Searches for the order of ``intent``, once after each wait in ``looks`` (seconds), until an
+    order is certain. ``sent_at`` is when the create was sent, by the service's clock. Orders in
+    ``known`` are skipped, because they existed before or belong to other intents. The search counts
+    as incomplete if its last look failed."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -471,7 +484,8 @@ async def orders_since(
     api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
 ) -> Findings:
     """Returns every order created since ``sent_at`` (by the service's clock) that may belong to
-    ``intent``. An order that the list describes too briefly is read in full. Raises ClientError."""
+    ``intent``, except those in ``known``. An order whose list entry lacks deciding fields is read
+    in full. Raises ClientError."""
     since = sent_at - SKEW
     listed, whole = await list_since(api, since)
     judged = [
@@ -485,8 +499,8 @@ async def orders_since(
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
 ) -> tuple[Order, bool | None]:
-    """Returns the order with the result of :func:`match`; reads the order in full first if the list
-    states too little."""
+    """Returns the order and the result of :func:`match` for it. If the list entry lacks a deciding
+    field, the order is read in full first."""
     verdict = match(intent, order, since=since)
     if verdict is None:
         order = await api.get_order(order.service_id)
@@ -495,8 +509,9 @@ async def _judge(
 
 
 async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
-    """Returns the orders created since a time, and whether the list is complete. An order that
-    moves to the next page during the reading counts once, as read last."""
+    """Returns the orders created since a time, and True if the list is complete. It is incomplete
+    if an order could not be read or there are too many pages. An order that moves to the next page
+    meanwhile is returned once, as read last."""
     orders: dict[str, Order] = {}
     skipped = 0
     for page in range(1, MAX_PAGES + 1):
@@ -509,9 +524,9 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
-    """Judges the order by its creation time: False if it was created before the create was sent,
-    True if it was created while the quote was valid. None if the time is absent or later, because a
-    slow service or another home may have created it."""
+    """Judges the order by its creation time: False if it was created before ``since``, True if it
+    was created while the quote was valid. None if the time is absent or later: a slow service may
+    have created it, or a different home."""
     if order.created is None:
         return None
     if order.created < since:
@@ -520,8 +535,9 @@ def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | Non
 
 
 def _as_promised(intent: Intent, order: Order) -> bool | None:
-    """Returns True if the rate floats, or if the output is the one of the fixed rate. Returns None
-    if the output is absent or different; then the user has to compare."""
+    """Compares the output of an order with that of the intent. Returns True if the rate floats, or
+    if the output equals that of the fixed rate. Returns None if the output is absent or different,
+    so that the user has to compare."""
     if not intent.fixed:
         return True
     if order.out_amount is None:
@@ -530,14 +546,15 @@ def _as_promised(intent: Intent, order: Order) -> bool | None:
 
 
 def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
-    """Returns False if the order names a refund address that is not the intent's. An order without
-    a refund address does not contradict the intent, so True is returned."""
+    """False if the order names a refund address that is not the one the intent ``asked`` for. True
+    otherwise, even if the order names none, because an absent address contradicts nothing."""
     return not named or (asked is not None and same_address(kind, named, asked))
 
 
 def _as_fixed(intent: Intent, order: Order) -> bool | None:
-    """Compares the ``fixed`` flags of intent and order. An order with a floating rate may leave the
-    flag out."""
+    """True if the ``fixed`` flags of order and intent agree, False if they differ. If the order has
+    no flag, the result is True for a floating intent and None for a fixed one, because only orders
+    with a floating rate may leave the flag out."""
     if "fixed" in order.model_fields_set:
         return order.fixed is intent.fixed
     return None if intent.fixed else True

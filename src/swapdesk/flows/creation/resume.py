@@ -1,9 +1,10 @@
-"""Finds out at the start what became of creates without a known outcome; the user settles the rest
-by hand.
+"""Finds out at the start what became of creates whose outcome is unknown. Where that is not
+possible, the user decides.
 
-The desk adopts an order by itself only if exactly one is certain. If several match, or a deciding
-field is missing, the user compares the orders with what was confirmed and chooses. After a complete
-look the user may also say that none of the orders is the one. Nothing is posted in either case.
+The desk adopts an order by itself only if exactly one certainly belongs to the intent. If several
+may belong to it, or a deciding field is missing, the user compares the orders with what was
+confirmed and chooses. After a complete look the user may also say that none of the orders belongs
+to it. Nothing is posted in any of these cases.
 
 This runs at the start before anything new may be created. An intent that was never sent is dropped;
 an intent that was sent is looked up at the service; an order whose repetition was interrupted is
@@ -52,12 +53,13 @@ UNSAID = "the service does not say"
 _KNOWN_BY_NOW = "What became of this request is known by now."
 
 LOOK_AGE = timedelta(minutes=10)
-"""The results of a search that is older than this do not suffice to give up an intent."""
+"""The age from which the results of a look no longer suffice to give up an intent."""
 
 
 class ResumeReport(Struct):
-    """The outcomes by intent. ``elsewhere`` are intents of another desk that still runs. ``left``
-    are intents whose look was broken off. ``problem`` says why the journal could not be used."""
+    """The outcomes of unfinished creates at the start, by intent. ``elsewhere`` are intents of
+    another desk that still runs. ``left`` are intents whose look was broken off. ``problem`` says
+    why the journal could not be used, None if it could."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
@@ -73,7 +75,7 @@ class ResumeReport(Struct):
 
 def _goes_on(journal: Journal, create: Operation) -> bool:
     """True for an on-chain swap whose create was never sent and whose newest part was not refused.
-    ``dex_swap`` continues such a swap, so it is not settled here."""
+    ``dex_swap`` continues such a swap, so this module leaves it alone."""
     if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
     parts = journal.ledger.parts(create.id)
@@ -83,10 +85,12 @@ def _goes_on(journal: Journal, create: Operation) -> bool:
 async def resume(
     journal: Journal, flow: ExchangeFlow, patience: float | None = None
 ) -> ResumeReport:
-    """Settles every unfinished intent whose owner has ended. Never posts anything.
+    """Finds the outcome of every unfinished create whose desk has ended, and returns all outcomes.
+    Never posts anything.
 
-    ``patience`` is the longest duration in seconds, for callers that create nothing afterwards. A
-    look that is broken off proves nothing, and its intent stays open.
+    ``patience`` is the longest duration in seconds, None for no limit. A look that is broken off
+    after that time proves nothing, so its intent stays open. Only callers that create nothing
+    afterwards may set a limit.
     """
     report = ResumeReport()
     try:
@@ -105,8 +109,8 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    """Searches for the orders of all open creates at the same time. Then asks the service to repeat
-    all orders that were not repeated yet, also at the same time."""
+    """Searches for the orders of all open creates concurrently. Then reads all orders that the
+    service has not repeated yet, also concurrently. Adds the outcomes to ``report``."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))
@@ -155,12 +159,13 @@ async def _repeat(flow: ExchangeFlow, report: ResumeReport, order: TrackedOrder)
 
 
 class CandidateRefused(Exception):
-    """Raised if nothing was changed; the text is a sentence for the screen."""
+    """Raised if the user's decision about an intent was refused and nothing was changed. The text
+    is a sentence for the screen."""
 
 
 class Compared(Struct, frozen=True):
-    """One field of a candidate beside the confirmed value. ``same`` is None if the service states
-    no value or the field decides nothing."""
+    """One field of a found order beside the confirmed value. ``same`` says whether they agree; None
+    if the service states no value or the field does not matter for the decision."""
 
     label: str
     confirmed: str
@@ -169,8 +174,8 @@ class Compared(Struct, frozen=True):
 
 
 class OrderCandidate(Struct, frozen=True):
-    """An order that contradicts the intent in no field. ``certain`` is True if no deciding field
-    was missing."""
+    """An order found for an intent, none of whose fields contradicts the intent. ``certain`` is
+    True if no deciding field is missing."""
 
     order: Order
     certain: bool
@@ -182,19 +187,21 @@ class OrderCandidate(Struct, frozen=True):
 
     @property
     def other(self) -> tuple[str, ...]:
-        """The labels of fields that differ from what was confirmed without ruling the order out."""
+        """The labels of the fields that differ from the confirmed values without ruling the order
+        out."""
         return tuple(field.label for field in self.facts if field.same is False)
 
     @property
     def said(self) -> str:
-        """How far the candidate matches, in a few words."""
+        """How well the order matches the intent, in a few words."""
         matched = "every field" if self.certain else "as far as said"
         return f"{matched} but {', '.join(self.other)}" if self.other else matched
 
 
 class Look(Struct, frozen=True):
-    """The result of one look. ``complete`` is True if the look saw every order since the create was
-    sent, within the 48 hours that the service remembers."""
+    """The result of one look for the order of an intent. ``complete`` is True if the look saw every
+    order created since the create was sent. That is impossible after 48 hours, because the service
+    then drops orders from its list."""
 
     intent: Intent
     sent_at: datetime
@@ -204,8 +211,8 @@ class Look(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """The phrase that the user types to give the intent up. It names the payment, so that it is
-        not typed by habit."""
+        """The phrase that the user types to give the intent up. It contains a part of the payment's
+        fingerprint, so that nobody types it by habit."""
         return f"give up {self.intent.fingerprint[:4]}"
 
     @property
@@ -222,8 +229,8 @@ class Look(Struct, frozen=True):
 
 
 class Candidates:
-    """Looks for the orders of an intent of unknown outcome and settles the intent as the user
-    decides."""
+    """Looks for orders that may belong to an intent of unknown outcome, and settles the intent as
+    the user decides."""
 
     def __init__(self, api: PartnerApi, journal: Journal, flow: ExchangeFlow, clock: Clock) -> None:
         self._api = api
@@ -232,8 +239,9 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """Returns the result of one look through all orders since the create was sent. Raises
-        CandidateRefused."""
+        """Looks once through all orders created since the create was sent, and returns those that
+        may belong to the intent. Raises CandidateRefused if the intent's outcome is not unknown or
+        the service cannot be asked."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
         before = self._journal.orders.created_before(sent_at - SKEW)
@@ -258,9 +266,9 @@ class Candidates:
         return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
-        """Adopts the chosen order for the intent. The order is read again first and must still
-        contradict nothing; its address is released like that of any order. Raises
-        CandidateRefused."""
+        """Adopts the order that the user chose in ``look`` for its intent. The order is first read
+        again and must not contradict the intent. Its address is shown under the same conditions as
+        that of any new order. Raises CandidateRefused."""
         intent, _ = self._unknown(look.intent.id)
         if all(candidate.service_id != service_id for candidate in look.candidates):
             raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
@@ -278,9 +286,10 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def give_up(self, look: Look, typed: str) -> None:
-        """Commits that the user found no order to be the intent's, so that the same payment may be
-        asked for again. Raises CandidateRefused without the exact phrase, or after an old or
-        incomplete look. A look for a create older than the service remembers may be incomplete."""
+        """Commits that the user found none of the orders to be the intent's, so that the same
+        payment may be requested again. Raises CandidateRefused if ``typed`` is not the exact
+        phrase, or if ``look`` is too old or incomplete. An incomplete look suffices for a create so
+        old that the service no longer lists its order."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:
@@ -299,8 +308,8 @@ class Candidates:
             raise CandidateRefused(_KNOWN_BY_NOW)
 
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
-        """Returns the intent and when it was sent. Raises CandidateRefused unless its outcome is
-        unknown and this desk owns it."""
+        """Returns the intent and the time when its create was sent. Raises CandidateRefused unless
+        the outcome is unknown and no other running desk owns the intent."""
         if intent_id in self._flow.running:
             raise CandidateRefused("This order is created or looked for at this moment.")
         try:
@@ -319,7 +328,8 @@ class Candidates:
 
 
 def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
-    """Returns the fields that tell one order from another, each as confirmed and as found."""
+    """Returns the fields by which orders can be told apart, each with its confirmed value and its
+    value in ``order``."""
     send, get = intent.token_in.symbol, intent.token_out.symbol
     paid, received, address = order.in_amount, order.out_amount, order.receiver_address
     near = intent.amount_in * AMOUNT_TOLERANCE

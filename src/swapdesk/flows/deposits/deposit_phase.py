@@ -1,9 +1,9 @@
 """Decides what the screen shows of an order's deposit: whether it may be paid, the codes to scan,
 and where the money is.
 
-The card and the codes follow the same decision. A code contains a payment link or the address
-alone. It is made from the token that was confirmed with the intent and from the released order,
-never from a quote.
+The deposit card and the codes follow the same decision. A code contains a payment link or only the
+address. It is made from the token that was confirmed with the intent and from the order whose
+address may be shown, never from a quote.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from swapdesk.wire.orders import DisplayStatus
 
 
 class DepositPhase(Enum):
-    """How much of the deposit is shown. Waiting shows everything. Seen shows a folded card, because
-    the deposit has arrived. Expired and hidden show no address."""
+    """How much of the deposit is shown. WAITING shows everything. SEEN shows a folded card, because
+    the deposit has arrived. EXPIRED and HIDDEN show no address."""
 
     WAITING = "waiting"
     SEEN = "seen"
@@ -38,9 +38,10 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns the phase. HIDDEN is returned while the address is withheld and the order has neither
-    ended nor received its deposit. EXPIRED is returned as soon as the deadline has passed, also if
-    the address is hidden only until the service has repeated the order."""
+    """Returns how much of the order's deposit is shown. HIDDEN is returned while the address is
+    withheld and the order has neither ended nor received its deposit. EXPIRED is returned once the
+    deadline has passed, even if the address was withheld only until the service repeats the
+    order."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
@@ -57,9 +58,9 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
 
 
 class DepositCode(Struct, frozen=True):
-    """A code to scan. ``text`` is what a scanner reads. ``holds`` lists the parts of the payment
-    (address, amount, memo), each with whether the code contains it. ``by_hand`` lists the parts
-    that the payer has to enter."""
+    """A code that the payer can scan. ``text`` is the content that a scanner reads. ``holds`` lists
+    the parts of the payment (address, amount, memo), each with True if the code contains it.
+    ``by_hand`` lists the parts that the payer has to enter."""
 
     name: str
     text: str
@@ -68,9 +69,9 @@ class DepositCode(Struct, frozen=True):
 
 
 def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple[DepositCode, ...]:
-    """Returns the codes: the payment link, if the chain has one, then the address alone. Empty
-    unless the deposit may be sent now. ``memo_word`` is the chain's short word for a memo: ``tag``,
-    ``memo``."""
+    """Returns the codes that a payer can scan: the payment link, if the chain has one, then the
+    address alone. Empty if the deposit must not be sent now. ``memo_word`` is what the chain calls
+    a memo, like ``tag``."""
     order, intent = tracked.order, tracked.intent
     if deposit_phase(tracked, now) is not DepositPhase.WAITING or intent is None:
         return ()
@@ -114,9 +115,9 @@ URGENT_SECONDS = 120
 
 
 class DepositMoney(Struct, frozen=True):
-    """Where the deposit is, and who acts next. ``where`` is shown after the word Funds, and
-    ``next`` after the word Next. ``place`` and ``brief`` are their short forms. ``urgent`` is True
-    if little time is left."""
+    """Where the deposit is, and who acts next. ``where`` is shown after the word Funds, ``next``
+    after the word Next; ``place`` and ``brief`` are their short forms. ``urgent`` is True if less
+    than two minutes are left to pay."""
 
     where: str
     next: str
@@ -131,10 +132,10 @@ class DepositMoney(Struct, frozen=True):
 def deposit_money(
     tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
-    """Returns where the deposit is and who acts next. ``begun`` is the payment in the journal, as
-    :meth:`DepositWays.payment` returns it. It is needed because the service reports a deposit only
-    after it has seen the deposit, and until then nobody must pay by hand what the wallet began to
-    pay."""
+    """Returns where the deposit is and who acts next. ``begun`` is the order's payment in the
+    journal, as :meth:`DepositWays.payment` returns it. It is needed because the service reports a
+    deposit only after it has seen the deposit. Until then the user must not pay by hand what the
+    wallet began to pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
     waits = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT

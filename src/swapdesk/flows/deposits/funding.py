@@ -1,10 +1,10 @@
 """Decides who can pay the deposit of an order at this desk: the profile's wallet, or the sandbox's
-faucet in place of the user's own wallet.
+faucet.
 
 The wallet pays on chains for which the profile has a node. The faucet pays on every chain of the
-sandbox, also on those that exist only in the sandbox's ledger. A payment is journaled before it is
-sent. An order is paid once, even after a lost answer, a restart or an attempt by a second process;
-it may be paid anew only if the first payment was certainly refused.
+sandbox, also on simulated chains, which exist only in the sandbox's ledger. A payment is journaled
+before it is sent. An order is paid once, even after a lost answer, a restart or an attempt by a
+second process. It may be paid anew only if the first payment was certainly refused.
 """
 
 from __future__ import annotations
@@ -55,21 +55,22 @@ LOOK = "you: look at the order"
 
 
 def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that was not made and never will be. ``hash_`` is a
-    transaction that failed and cost gas, or the one that had paid the order before."""
+    """Returns the outcome of a payment that was not made and never will be. ``code`` names the
+    reason, ``reason`` tells it to the user. ``hash_`` is the transaction that failed and cost gas,
+    None if no gas was spent."""
     money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
     return refused(code, Failure(reason, money, LOOK), hash_)
 
 
 def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that may have been sent. A later attempt continues with the
-    same signed transaction."""
+    """Returns the outcome of a payment that may have been sent. ``hash_`` is its signed
+    transaction, if there is one. A later attempt continues with that same transaction."""
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
 class SandboxFaucet:
-    """The sandbox's faucet, which pays an order once. ``ledger`` has the payments of all processes
-    that use this journal."""
+    """The sandbox's faucet, which pays the deposit of an order at most once. ``ledger`` has the
+    payments of all processes that use this journal."""
 
     def __init__(self, control: SandboxControl, clock: Clock, ledger: Ledger) -> None:
         self._control = control
@@ -77,7 +78,7 @@ class SandboxFaucet:
         self._ledger = ledger
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why this order must not be paid now; None if it may."""
+        """Returns the reason why the faucet must not pay this order now; None if it may pay."""
         reason = not_payable(tracked, self._clock.now())
         if reason is not None:
             return reason
@@ -88,9 +89,10 @@ class SandboxFaucet:
         return left_words(before) if before is not None else None
 
     async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Outcome:
-        """Sends exactly ``inAmount`` with the deposit memo to the deposit address: from the
-        customer's account ``payer`` in the sandbox, or from the faucet if ``payer`` is None. The
-        outcome is open if the payment may have been sent."""
+        """Sends exactly the order's ``inAmount`` with the deposit memo to the deposit address. The
+        money comes from the customer's account ``payer`` in the sandbox, or from the faucet if
+        ``payer`` is None. The outcome is open if the payment may have been sent but is not
+        confirmed."""
         reason = self.refusal(tracked)
         if reason is not None:
             return _unfunded(reason)
@@ -119,8 +121,10 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Commits how the payment ended; returns False if that was known before. If the journal
-        cannot be written, the payment stays marked as sent and is not repeated."""
+        """Commits how the payment ended: ``error`` is the failed call's error, None after success
+        with transaction ``paid``. Returns False if the end was recorded before. If the journal
+        cannot be written, returns True; the payment then stays marked as sent and is not
+        repeated."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)
@@ -142,8 +146,8 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Commits faucet payments as done whose answer was lost and whose order has its deposit. Raises
-    JournalUnavailable."""
+    """Commits faucet payments as done if their answer was lost but their order has its deposit.
+    ``known`` returns an order by its id, None if unknown. Raises JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
             continue
@@ -153,7 +157,8 @@ def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None])
 
 
 def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
-    """Returns why nobody may pay the deposit of this order now; None if somebody may."""
+    """Returns the reason why nobody may pay the deposit of this order now; None if it may be
+    paid."""
     if tracked.withheld is not None:
         return tracked.withheld
     order = tracked.order
@@ -174,8 +179,8 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
 
 
 def left_words(payment: Operation) -> str:
-    """Returns why an order is not paid again, although the journal has ``payment`` for it
-    already."""
+    """Returns the sentence that says why an order is not paid a second time, given the ``payment``
+    that the journal has for it."""
     if waits_for_signature(payment):
         return WAITS_FOR_SIGNATURE
     return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
@@ -185,8 +190,9 @@ PayBy = Literal["wallet", "faucet"]
 
 
 class DepositWays:
-    """The ways to pay deposits here. ``chains`` returns the chains that have a node now. ``faucet``
-    returns the sandbox's faucet; None in a live profile or without a connection."""
+    """Tells how the deposit of an order can be paid at this desk. ``chains`` returns the chains
+    that have a node now. ``faucet`` returns the sandbox's faucet; None in a live profile or without
+    a connection."""
 
     def __init__(
         self,
@@ -205,47 +211,50 @@ class DepositWays:
         self._lacks: dict[str, str] = {}
 
     def node(self, tracked: TrackedOrder) -> ChainLink | None:
-        """Returns the chain that the order is paid on, with its node; None if the wallet has no
-        node there."""
+        """Returns the chain on which the order is paid, with its node; None if no node is
+        configured for that chain or the order was not confirmed here."""
         if tracked.intent is None:
             return None
         chain = tracked.intent.token_in.chain.lower()
         return next((link for link in self._chains() if link.name.lower() == chain), None)
 
     def simulated(self, tracked: TrackedOrder) -> bool:
-        """True if the order is paid on a chain that exists only in the sandbox's ledger."""
+        """True if the order is paid on a simulated chain, which exists only in the sandbox's
+        ledger."""
         return not self._live and tracked.intent is not None and self.node(tracked) is None
 
     def of(self, tracked: TrackedOrder) -> PayBy | None:
-        """Returns who pays if the user presses the key: the wallet if it has a node, or the faucet
-        if it has none or lacks something. None if neither can pay."""
+        """Returns who pays the order if the user presses the key: ``wallet`` if its chain has a
+        node, ``faucet`` if the chain has no node or the wallet is known to lack something. None if
+        neither can pay."""
         faucet = self._faucet() is not None
         if self.node(tracked) is not None and not (faucet and tracked.service_id in self._lacks):
             return "wallet"
         return "faucet" if faucet else None
 
     def missing(self, tracked: TrackedOrder) -> str | None:
-        """Returns what the wallet needs to be able to pay the order, which is a node. None if it
-        has the node, or if the wallet cannot sign for this kind of chain."""
+        """Returns a phrase that says which node must be configured before the wallet can pay the
+        order. None if the node is configured, or if the wallet cannot sign for this kind of chain
+        at all."""
         intent = tracked.intent
         if intent is None or self.node(tracked) is not None or intent.token_in.kind not in KINDS:
             return None
         return f"no node of {intent.token_in.chain_name} is configured"
 
     def lacks(self, service_id: str, reason: str) -> None:
-        """Records why the wallet cannot pay this order, so that the faucet is offered in its
-        place."""
+        """Records why the wallet cannot pay this order, so that the faucet is offered instead."""
         self._lacks[service_id] = reason
 
     def lack_of(self, tracked: TrackedOrder) -> str | None:
-        """Returns the reason recorded with :meth:`lacks`; None if there is none."""
+        """Returns why the wallet cannot pay this order, as recorded by :meth:`lacks`; None if
+        nothing was recorded."""
         return self._lacks.get(tracked.service_id)
 
     # What was paid
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why the wallet must not pay the order now; None if it may pay, or may continue
-        its payment."""
+        """Returns the reason why the wallet must not pay the order now; None if it may begin or
+        continue its payment."""
         payment = self.payment(tracked.service_id)
         if isinstance(payment, str):
             return payment
@@ -256,8 +265,8 @@ class DepositWays:
         return None if payment.body["by"] == "wallet" else MAY_BE_PAID
 
     def payment(self, service_id: str) -> Operation | str | None:
-        """Returns the payment of an order from the journal; None if there is none, and a sentence
-        if the journal is unavailable."""
+        """Returns the journal's entry for the payment of an order; None if there is none. Returns a
+        sentence that says so if the journal is unavailable."""
         try:
             return payment_of(self._ledger, service_id)
         except JournalUnavailable as error:
@@ -265,8 +274,8 @@ class DepositWays:
             return NO_JOURNAL.cause
 
     def under_way(self, tracked: TrackedOrder) -> bool:
-        """True if the wallet began to pay the order and the journal does not have the payment as
-        done."""
+        """True if the wallet began to pay the order and the journal does not say that the payment
+        is done."""
         payment = self.payment(tracked.service_id)
         return (
             isinstance(payment, Operation)
@@ -277,8 +286,8 @@ class DepositWays:
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
     """True if the wallet's records prove that no payment of the order was ever signed. Only the
-    process that has the wallet open for signing can prove that, because the records of any other
-    may be outdated; then False is returned."""
+    process that has the wallet open for signing can prove this; any other returns False, because
+    its copy of the records may be outdated."""
     if tracked is None or tracked.intent is None or not wallet.has_records:
         return False
     try:
@@ -293,9 +302,9 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
 
 
 def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:
-    """Returns what is known of a wallet payment that has not ended, in sentences. ``none_signed``
-    is True if the wallet's records prove that it was not signed. ``payable`` is True if the order
-    still waits for its deposit."""
+    """Returns sentences about a wallet payment that has not ended. ``none_signed`` is True if the
+    wallet's records prove that the payment was not signed. ``payable`` is True if the order still
+    waits for its deposit."""
     begun = (
         f"The payment of order {payment.subject} from your wallet,"
         f" begun {payment.prepared_at:%Y-%m-%d %H:%M:%S} UTC,"

@@ -1,5 +1,5 @@
-"""Says where the money is, for screens that show no single order: with the user, and also in orders
-that are under way or that ended with stuck money."""
+"""Says where the user's money is, for screens that show no single order: in the wallet, in orders
+under way, or stuck in ended orders."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Funds(Struct, frozen=True):
-    """Where the money is. ``where`` is shown after the word Funds; ``short`` is the text for narrow
-    screens."""
+    """Where the money is, in words. ``where`` is shown after the word Funds; ``short`` is the text
+    for narrow screens."""
 
     where: str
     short: str
@@ -35,11 +35,11 @@ def funds_now(
     looked_for: int = 0,
     skipped: int = 0,
 ) -> Funds:
-    """Returns where the money is. ``running`` are the service's open orders; None before the
-    service answered. ``journaled`` is the same from the journal, None before the journal is open;
-    it is used without an answer, so an order that waits there may have got its deposit meanwhile.
-    ``stranded`` counts ended orders whose owner has to act. ``looked_for`` counts unpaid creates
-    with an unknown outcome. ``skipped`` counts orders of the service that cannot be read."""
+    """Returns where the money is. ``running`` are the service's open orders, None before the
+    service answered. ``journaled`` is the journal's list of orders, None before the journal is
+    open; it is used only while ``running`` is None. ``stranded`` counts ended orders whose owner
+    has to act, ``looked_for`` creates with an unknown outcome, ``skipped`` orders of the service
+    that cannot be read."""
     if running is not None:
         funds = funds_of(running, stranded)
         more = ""
@@ -62,8 +62,9 @@ def funds_now(
 
 
 def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
-    """Returns where the money of open ``orders`` is. An order that waits for its deposit has none
-    yet; ``stranded`` orders have theirs."""
+    """Returns where the money is, given the open ``orders`` and the number of ``stranded`` orders
+    (ended ones whose owner has to act). An open order holds money only once its deposit has
+    arrived; a stranded order always does."""
     # Only now: where the funds are stands in the first frame, before any model is loaded.
     from swapdesk.flows.orders.order_fields import deposit_arrived
 

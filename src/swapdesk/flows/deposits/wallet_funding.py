@@ -5,12 +5,12 @@ missing. The promise, which tells the wallet what it may sign, is made from the 
 the journaled order. The amount is ``inAmount`` as the service returned it (contract 7.13).
 
 The payment is in the journal before it is signed, and the signed transaction is in the wallet's
-records before it is sent. A later run sends what was signed. It gives up a transaction that was
-never sent if the order may not be paid any more. It never signs a second one.
+records before it is sent. A later run sends the transaction that was signed and never signs a
+second one. If the order may no longer be paid, a transaction that was never sent is given up.
 
 A Solana transfer names a recent block and can be executed only for about a minute after that block.
-A transfer that became too old is built on a newer block and reviewed again. Failed writes after the
-signature are only logged, because an entry that stays open pays nothing twice.
+A transfer that became too old is built on a newer block and reviewed again. Failed writes to the
+journal after the signature are only logged, because an entry that stays open pays nothing twice.
 """
 
 from __future__ import annotations
@@ -98,19 +98,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TRANSFER = "0xa9059cbb"
-"""The first bytes of a call to ``transfer(address,uint256)`` of a token contract. The wallet agent
-decodes the call itself."""
+"""The first four bytes of a call of ``transfer(address,uint256)`` of a token contract, as
+0x-hex."""
 
 
 def kind_of(tracked: TrackedOrder) -> Kind | None:
-    """The kind of account that can pay the order on its first chain; None if the wallet has no such
-    kind."""
+    """Returns the kind of account that can pay the order on the chain of its deposit; None if the
+    wallet has no accounts of that kind."""
     return None if tracked.intent is None else KINDS.get(tracked.intent.token_in.kind)
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """Returns the promise for the wallet: the deposit to pay and its limits. ``coin_price`` is in
-    US dollars per coin of the paying chain. Raises NotAgreed if the order cannot be paid."""
+    """Returns the promise that tells the wallet which deposit it may pay and within which limits.
+    ``coin_price`` is the price of the paying chain's native coin in US dollars, None if unknown.
+    Raises NotAgreed if the order cannot be paid."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
         raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
@@ -155,8 +156,8 @@ def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal
 
 
 def check_payable(promise: Promise) -> None:
-    """Raises NotAgreed if no transfer can make the payment: the order asks for a memo, which
-    transfers on its chain cannot carry."""
+    """Raises NotAgreed if the deposit needs a memo and is paid on an EVM chain, where no transfer
+    can carry a memo."""
     if promise.deposit is not None and promise.deposit.tag and promise.chain_id is not None:
         raise NotAgreed(
             "The order asks for a memo, which no transfer on its chain can carry.", NOT_PAYABLE
@@ -164,8 +165,8 @@ def check_payable(promise: Promise) -> None:
 
 
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """Returns the transfer to sign on an EVM chain. Raises NotAgreed for other chains; on Solana
-    the wallet agent builds the transfer."""
+    """Returns the transfer to sign for a deposit on an EVM chain. Raises NotAgreed for other
+    chains; on Solana the wallet agent builds the transfer."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
         raise NotAgreed("The order is not paid on an EVM chain.", NOT_PAYABLE)
@@ -184,11 +185,9 @@ def _spelled(address: str, kind: str) -> str:
 
 
 TOO_OLD = "BLOCKHASH_OLD"
-"""The wallet agent's code for a Solana transaction that is so old that it may not be executed in
-time."""
+"""The wallet agent's code for a Solana transaction that may be too old to be executed in time."""
 MOST_UNSEEN = 3
-"""Number of times that a transfer is built again because it became too old before the trader saw
-its review."""
+"""How often a transfer is built again because it became too old before its review was shown."""
 
 
 async def signed_transfer(
@@ -200,9 +199,9 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """Has the promised transfer reviewed and signed. ``look`` shows a review to the trader;
-    ``refusal`` returns why the order must not be paid any more, or None. Raises NotAgreed,
-    NotSignable and WalletError; nothing was signed then."""
+    """Has the wallet review and sign the transfer in ``promise``, and returns it. ``look`` shows a
+    review to the trader. ``refusal`` returns why the order must no longer be paid, None if it may.
+    Raises NotAgreed, NotSignable and WalletError; in each case nothing was signed."""
     seen = over = False
     unseen = 0
 
@@ -242,9 +241,9 @@ async def signed_transfer(
 
 
 class PaymentEntry(ActEntry):
-    """The journal's entry for the payment of an order from an account. ``earlier`` is a payment
-    that has not ended and is continued; None for a new one. Failed writes after the signature are
-    only logged."""
+    """The journal's entry for the payment of an order from ``account``. ``earlier`` is a payment
+    that has not ended and is continued; None if a new payment is begun. Failed writes after the
+    signature are only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
@@ -252,12 +251,12 @@ class PaymentEntry(ActEntry):
         body = encode_json({"serviceId": service_id, "account": account})
         super().__init__(ledger, lambda: begin_payment(ledger, service_id, "wallet", body), earlier)
         self.asked = False
-        """True once this run asked the wallet to sign."""
+        """True once this run has asked the wallet to sign."""
 
     def asks(self) -> None:
-        """Commits that the wallet is asked to sign now. If the payment was refused meanwhile, a new
-        payment is begun. Raises ClaimTaken and JournalUnavailable; the wallet must not be asked
-        then."""
+        """Commits that the wallet is being asked to sign. If the payment was refused in the
+        meantime, a new payment is begun. Raises ClaimTaken and JournalUnavailable; in both cases
+        the wallet must not be asked."""
         act = self._begun
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
@@ -267,8 +266,8 @@ class PaymentEntry(ActEntry):
         self.asked = True
 
     def unsigned(self) -> None:
-        """Commits that nothing was signed, which the wallet's records have shown. Raises
-        JournalUnavailable."""
+        """Commits that nothing was signed for this payment. The caller must have seen this in the
+        wallet's records. Raises JournalUnavailable."""
         with self._ledger.transaction():
             stands = self._ledger.get(self._begun.id)
             if stands is not None and stands.hash is None:
@@ -288,7 +287,7 @@ class PaymentEntry(ActEntry):
 
 
 LEAST_LEFT = timedelta(seconds=30)
-"""An order that waits for its deposit no longer than this is not paid any more."""
+"""An order that waits for its deposit for no longer than this is not paid any more."""
 NOT_PAYABLE, PAID_BEFORE, TAKEN_BACK = "NOT_PAYABLE", "PAID_BEFORE", "TAKEN_BACK"
 PAID = "on its way to the venue, or there"
 _TAKEN_BACK = (
@@ -298,9 +297,9 @@ _TAKEN_BACK = (
 
 
 class WalletFunding(Struct, frozen=True):
-    """Pays deposits from the wallet. ``current`` returns the newest state of an order; ``look``
-    shows the review of the transfer and returns the trader's answer. ``service_clock`` is the
-    service's clock; None if ``clock`` is that."""
+    """Pays deposits from the wallet. ``current`` returns the newest state of an order by its id.
+    ``look`` shows the review of the transfer and returns the trader's answer. ``service_clock`` is
+    the service's clock, None if ``clock`` is the service's clock."""
 
     client: WalletClient
     journal: Journal
@@ -318,8 +317,9 @@ class WalletFunding(Struct, frozen=True):
     async def fund(
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
     ) -> Outcome:
-        """Pays ``inAmount`` to the deposit address from ``account``, or continues the payment that
-        was begun. Raises WalletError if the wallet fails before a signature."""
+        """Pays the order's ``inAmount`` to its deposit address from ``account``, or continues a
+        payment that was begun earlier. ``coin_price`` is the native coin's price in US dollars,
+        None if unknown. Raises WalletError if the wallet fails before it has signed."""
         try:
             ledger = self.journal.ledger
             earlier = payment_of(ledger, tracked.service_id)
@@ -340,8 +340,9 @@ class WalletFunding(Struct, frozen=True):
             return _paid_by(error.holder)
 
     async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
-        """Returns the outcome if the order has been paid already, or may have been; None otherwise.
-        No key is needed, so this works even while another desk has the keys. Raises WalletError."""
+        """Returns the outcome if the order was paid before or may have been; None if it may be paid
+        now. No key is needed, so this works even while another desk has the keys. Raises
+        WalletError."""
         try:
             earlier = payment_of(self.journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
@@ -349,13 +350,13 @@ class WalletFunding(Struct, frozen=True):
             return refused("NO_JOURNAL", NO_JOURNAL)
 
     async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
-        """Returns the signed transaction that paid this order or still may; None if there is none.
-        Raises WalletError."""
+        """Returns the signed transaction that paid this order or still may pay it; None if there is
+        none. Raises WalletError."""
         return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
-        """True if the order's payment was cancelled on its chain. The wallet does not sign another
-        payment for the same confirmation. Raises WalletError."""
+        """True if the order's payment was cancelled on its chain. The wallet then refuses to sign a
+        second payment under the same confirmation. Raises WalletError."""
         signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(transaction.executed for transaction in signed)
 
@@ -396,9 +397,9 @@ class WalletFunding(Struct, frozen=True):
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why the order must not be paid in its newest state; None if it may be. The
-        deadline is compared with the later of the service's clock and the local clock, so that
-        setting the local clock back does not extend it."""
+        """Returns why the order in its newest state must not be paid; None if it may be. Now is the
+        later of the service's clock and the local clock, so that setting the local clock back does
+        not extend the deadline."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
         newest = self.current(tracked.service_id) or tracked
         reason = not_payable(newest, now)
@@ -414,9 +415,9 @@ class WalletFunding(Struct, frozen=True):
     async def _looked(
         self, tracked: TrackedOrder, review: Review, entry: PaymentEntry
     ) -> Agreed | None:
-        """Shows the review and returns the trader's answer. Raises NotAgreed if the order changed
-        during the review. If the trader agrees, the journal records from then on that the wallet
-        may have signed."""
+        """Shows the review and returns the trader's answer, None if the trader declines. Raises
+        NotAgreed if the order changed during the review. If the trader agrees, the journal says
+        from then on that the wallet may have signed."""
         # It is shown once more because the wallet refused to sign what had changed under it, or
         # because an earlier run ended once it had asked: only where nobody else has the wallet,
         # who may be signing it now, do its records prove that nothing was signed.
@@ -436,8 +437,8 @@ class WalletFunding(Struct, frozen=True):
     async def _followed(
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> Outcome:
-        """Sends the signed transaction while the order waits for it, follows it to its end, and
-        returns the outcome."""
+        """Sends the signed transaction as long as the order may be paid, follows the transaction to
+        its end, and returns the outcome."""
         delivered = await self._transactor.follow(
             signed, entry, wanted=lambda: self._refusal(tracked) is None
         )
@@ -491,16 +492,16 @@ def _asks(tracked: TrackedOrder) -> tuple[object, ...]:
 # What the screens show of it
 
 NOT_ENOUGH = "NOT_ENOUGH"
-"""Code: the wallet lacks what is asked for, or cannot tell."""
+"""The code for a wallet that lacks what the order asks for, or whose balance cannot be read."""
 ASK_AGAIN = "you: f on the card asks again"
 FAUCET = "you: pay it from the faucet, with f on the card"
 ELSEWHERE = "you: fill it, or pay from another"
 
 
 def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
-    """Returns the outcome in words for a screen, where the next act is a key. ``faucet`` is True if
-    the sandbox's faucet can pay what the wallet cannot. ``unsigned`` is True if the wallet was not
-    asked to sign."""
+    """Returns the outcome worded for a screen, where the user goes on by pressing a key. ``faucet``
+    is True if the sandbox's faucet can pay what the wallet cannot. ``unsigned`` is True if the
+    wallet was not asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
@@ -539,7 +540,7 @@ def _intent(tracked: TrackedOrder) -> Intent:
 
 
 def _pays(session: DepositSession) -> tuple[Decimal, str]:
-    """Returns the amount to pay, and the order in words: ``order m1Xc7D``."""
+    """Returns the amount to pay in whole tokens, and the order in words, like ``order m1Xc7D``."""
     asked = session.about.order.in_amount
     amount = _intent(session.about).amount_in if asked is None else asked
     return amount, f"order {session.about.short_id}"
@@ -566,9 +567,9 @@ OTHER_DESK = "Another desk has the wallet: sign there, or close it."
 
 
 def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
-    """Returns why the account cannot pay the order, in sentences; None if no reason is known.
-    ``coin`` is the symbol of the coin that pays gas. Whether the gas suffices is only judged by the
-    review."""
+    """Returns sentences that say why the account cannot pay the order; None if no reason is known.
+    ``coin`` is the symbol of the coin that pays gas. Whether the account has enough gas is left to
+    the wallet's review."""
     intent, amount = tracked.intent, tracked.order.in_amount
     if intent is None or amount is None:
         return "The order does not say what is to be paid."
@@ -594,7 +595,8 @@ def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
 
 
 _LACKING = frozenset({NOT_ENOUGH, MISSING})
-"""Codes after which somebody else has to pay."""
+"""The codes of failures after which the wallet cannot pay the order, so that the faucet is
+offered."""
 
 
 async def _work(desk: Desk, session: DepositSession) -> Outcome | None:
@@ -663,7 +665,8 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
 
 
 async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome:
-    """Returns the account that pays; if it lacks something, returns the outcome that says what."""
+    """Returns the account that pays. If the account lacks something, returns the outcome that says
+    what is lacking."""
     token = desk.catalog.token(_intent(session.about).token_in.id)
     if token is None:
         return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
@@ -696,9 +699,9 @@ DEPOSIT = SigningKind[TrackedOrder](
 def begin_deposit(
     running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
 ) -> DepositSession:
-    """Begins the session of a payment. ``asked`` is True if the user asked for the payment, and
-    False if an earlier run left it open. Raises ValueError for an order that was not confirmed
-    here."""
+    """Begins and returns the session that pays an order. ``asked`` is True if the user asked for
+    the payment, False if it was left open by an earlier run. Raises ValueError for an order that
+    was not confirmed at this desk."""
     intent = tracked.intent
     if intent is None:
         raise ValueError("the order was not confirmed at this desk")
@@ -714,8 +717,8 @@ def begin_deposit(
 
 
 def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
-    """Begins sessions for the open payments that this process is not working on, and returns them.
-    Raises JournalUnavailable."""
+    """Begins and returns a session for each open wallet payment that this process is not working on
+    yet. Raises JournalUnavailable."""
     sessions = []
     for act in unanswered(running.desk.journal.ledger):
         by_wallet = act.body.get("by") == "wallet"

@@ -1,5 +1,5 @@
-"""Finds out what a swap on chains takes: the service's plan of it, the promise to the wallet, and
-the transactions to sign.
+"""Finds out what a swap on chains needs: the service's plan of its steps, the promise to the
+wallet, and the transactions to sign.
 
 The plan is asked for before the swap is confirmed (contract 10.3). Asking changes nothing, and the
 answer is only shown. The promise tells the wallet agent what was confirmed, so that the agent can
@@ -27,37 +27,38 @@ from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.encoding.time_range import LATEST, within_range
 
 PERMIT, ORDER = "permit", "order"
-"""Kinds of documents to sign. A permit only allows a token to be taken. An order is executed by the
-venue, which then sends the transaction itself."""
+"""The kinds of documents that a swap may ask to sign. A permit only allows a token to be taken. An
+order is executed by the venue, which sends the transaction itself."""
 _WITH_ORDER = frozenset({"PermitWitnessTransferFrom", "PermitBatchWitnessTransferFrom"})
-"""Documents that are named as permits (of the contract Permit2) and contain an order too, so they
-count as orders."""
+"""Types of the contract Permit2 whose names begin like a permit's but that contain an order as
+well, so they count as orders."""
 
 
 def signature_kind(document: Mapping[str, Any]) -> str:
-    """Returns :data:`PERMIT` or :data:`ORDER`, by the primary type of the document, which is
-    EIP-712 typed data."""
+    """Returns :data:`PERMIT` or :data:`ORDER`, depending on the primary type of an EIP-712
+    document."""
     name = str(document.get("primaryType") or "")
     return PERMIT if name.startswith("Permit") and name not in _WITH_ORDER else ORDER
 
 
 MOST_APPROVALS = 4
-"""Largest number of approvals in a swap: a reset and an approval for the token, and the same for an
-intermediate contract."""
+"""The most approval transactions in one swap: a reset and an approval for the token, and the same
+two for an intermediate contract."""
 MOST_STEPS = 8
-"""Largest number of signatures in a chain of signatures, and of such chains in a swap."""
+"""The most signatures in one chain of signatures (documents signed one after another), and the most
+such chains in one swap."""
 
 
 RESET_FIRST = ("1/2 reset", "2/2 approve")
-"""The two approval steps of a token whose allowance must be set to zero before it can be
-changed."""
+"""The names of the two approval steps of a token whose allowance must be set to zero before it can
+be set to a new amount."""
 
 
 class SwapPlan(Struct, frozen=True):
-    """What a swap takes. ``approvals`` is the number of approval transactions that come first.
-    ``signatures`` are the kinds of the documents to sign, in order; a kind is empty if it is not
-    known yet. ``allows`` is False on Solana, where the swap is one transaction in which both sides
-    pay, so that the venue needs no permission to take the token."""
+    """The steps that a swap needs. ``approvals`` is the number of approval transactions at the
+    beginning. ``signatures`` are the kinds of the documents to sign, in order, each empty if not
+    known yet. ``allows`` is False on Solana, where one transaction pays both sides and the venue
+    needs no permission to take the token."""
 
     approvals: int = 0
     signatures: tuple[str, ...] = ()
@@ -65,8 +66,8 @@ class SwapPlan(Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """True if the venue is expected to send the transaction, as it does after an order was
-        signed."""
+        """True if the venue is expected to send the swap's transaction, which it does if the last
+        document to sign is an order."""
         return bool(self.signatures) and self.signatures[-1] != PERMIT
 
     @property
@@ -85,18 +86,21 @@ class SwapPlan(Struct, frozen=True):
 
 
 AT_ONCE = SwapPlan(allows=False)
-"""The plan of a swap that is one transaction without any permission or document."""
+"""The plan of a swap that consists of a single transaction, without permissions or documents (on
+Solana)."""
 
 
 async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
-    """Asks the service for the plan of a quote. Raises ClientError."""
+    """Asks the service which steps the swap of a quote needs if ``account`` (an address) pays, and
+    returns the plan. Raises ClientError."""
     request = ApproveRequest(quote_id=quote_id, address_from=account)
     return plan_of(await missing_permission(api, request))
 
 
 async def missing_permission(api: PartnerApi, request: ApproveRequest) -> ApproveAnswer:
-    """Asks the service what must be approved or signed. Raises ClientError. OutcomeUnknown is never
-    raised, because the request creates nothing, so that a lost answer leaves nothing unknown."""
+    """Asks the service which approvals and signatures are missing for a swap. Raises ClientError,
+    but never OutcomeUnknown: the request changes nothing, so a lost answer leaves nothing
+    unknown."""
     try:
         return await api.dex_approve(request)
     except OutcomeUnknown as lost:
@@ -113,19 +117,20 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
 
 
 def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
-    """The plan journaled with the create, which is the first of ``acts``; None if there is none."""
+    """Returns the plan that is journaled with the create of a swap, the first of ``acts``; None if
+    none is journaled."""
     plan = acts[0].result.get("plan") if acts else None
     return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 
 
 class NoDexSwap(ValueError):
-    """Raised if the intent is not an on-chain swap, or is one whose chain the wallet cannot sign
-    for."""
+    """Raised if the intent is not an on-chain swap, or if the wallet cannot sign for its chain."""
 
 
 def promise_of(intent: Intent) -> Promise:
-    """Returns the promise for the wallet: what a transaction of this swap may pay and must bring.
-    Raises NoDexSwap, and NumberError if an amount has more decimals than its token."""
+    """Returns the promise to the wallet for an intent: the most that a transaction of the swap may
+    pay and the least that it must bring. Raises NoDexSwap, and NumberError if an amount has more
+    decimals than its token."""
     agreed = intent.dex
     if intent.route != "dex" or agreed is None:
         raise NoDexSwap("this was not confirmed as an on-chain swap")
@@ -161,13 +166,14 @@ def _asset(token: TokenFacts) -> Asset:
 
 
 _PLAIN_KINDS = frozenset({0, 1, 2})
-"""Transaction types that may be signed: legacy, access list and EIP-1559. In all three the same
-fields say who is paid."""
+"""The transaction types that the desk accepts: legacy, access list and EIP-1559. In all three, the
+payee is in the same fields."""
 
 
 def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayload:
-    """Returns the transaction to sign, as ``told`` (the order's metadata) describes it. Raises
-    NotThisSwap if it does not belong to the promise."""
+    """Returns the transaction to sign for an order. ``told`` is the order's metadata, in which the
+    service describes it. Raises NotThisSwap if the description cannot be read or does not agree
+    with the promise."""
     to, data = told.get("to"), told.get("data")
     if not isinstance(to, str) or not isinstance(data, str):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -188,8 +194,8 @@ def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayl
 
 
 def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
-    """Returns the transaction of an approval, to be signed. Raises NotThisSwap if it does not
-    belong to the promise."""
+    """Returns the transaction to sign for an approval that the service asks for. Raises NotThisSwap
+    if it does not agree with the promise."""
     chain = approval.from_chain
     if chain.chain_id is not None:
         _on_chain(chain.chain_id, promise)
@@ -203,8 +209,8 @@ def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
 
 
 def deadline_of(told: Mapping[str, Any]) -> datetime:
-    """Returns until when the order's transaction can be executed. If ``told`` (the order's
-    metadata) states no time, the result is far in the future."""
+    """Returns the time until which the order's transaction can be executed. ``told`` is the order's
+    metadata; if it states no time, the result is the latest possible time."""
     seconds = whole(told.get("deadline"))
     try:
         if seconds is not None:

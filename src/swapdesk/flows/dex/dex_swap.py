@@ -3,15 +3,15 @@ transaction.
 
 The steps are: approve or sign what is missing, create the order, send its transaction, tell the
 service. Every step is journaled before it is done, so :meth:`DexSwapFlow.take_on` can continue
-where an earlier run stopped. The service is always told the same hash (contract 10.10). It is asked
-what must be approved or signed until no approval is missing (contract 10.3). Approvals are executed
-one after the other. A chain of signatures must advance by one step each time.
+where an earlier run stopped. The service is always told the same hash (contract 10.10). The desk
+asks the service what must be approved or signed until no approval is missing (contract 10.3).
+Approvals are executed one after another. A chain of signatures must advance by one step each time.
 
 The wallet agent's records decide what was signed. A transaction found there is sent again unchanged
-and never built anew, and a document that changed ends the swap. Every outcome says the cause, where
-the money is and who acts next. A swap that may still have a result stays open in the journal and is
-continued later. A dry run stops before the first signature, and journals, creates, signs and sends
-nothing.
+and never built anew. A document that changed after it was signed ends the swap. Every outcome says
+the cause, where the money is and who acts next. A swap that may still have a result stays open in
+the journal and is continued later. A dry run stops before the first signature, and journals,
+creates, signs and sends nothing.
 """
 
 from __future__ import annotations
@@ -122,24 +122,23 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 CONFIRMATIONS_ASKED = 5
-"""Number of times that one run tells the service of a transaction that the service does not see
-yet."""
+"""How often one run tells the service of a swap that the service does not see yet."""
 ATTEMPTS = 3
-"""Number of attempts for a request that may safely be repeated."""
+"""The most attempts for a request that may safely be repeated."""
 AFTER_QUOTE = timedelta(hours=1)
-"""Longest time after the end of the quote in which an order's transaction may be signed, even if
-the order states a later deadline."""
+"""The longest time after the end of the quote during which the order's transaction may be signed,
+even if the order states a later deadline."""
 TOO_LATE = timedelta(seconds=5)
-"""A transaction that was not sent and expires within this time is given up, because it could not be
-executed in time."""
+"""A signed transaction that was never sent is given up if it expires within this time, because it
+could not be executed in time."""
 
 T = TypeVar("T")
 
 
 AGAIN = f"you: {QUOTE_AGAIN}"
 AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
-"""Codes of the wallet's refusals after which the swap stays open, because it can continue later.
-Any other refusal ends the swap."""
+"""The codes of the wallet's refusals after which the swap stays open, because it can continue
+later. Any other refusal ends the swap."""
 GOES_ON = "the desk: it goes on where it stopped when it is started again"
 
 
@@ -148,13 +147,13 @@ def on_its_way(hash_: str) -> str:
 
 
 def signed_away(hash_: str) -> str:
-    """Returns where the money is, in words, after the user signed the transaction ``hash_``: in the
-    wallet until the transaction is executed."""
+    """Returns a phrase that says where the money is once the user has signed the transaction
+    ``hash_``: in the wallet until the transaction is executed."""
     return f"in your wallet until transaction {hash_}, which you signed, is executed"
 
 
 class SwapStopped(Exception):
-    """Raised to end this run of a swap; ``outcome`` is what the run reports."""
+    """Raised to end this run of a swap. ``outcome`` is what the run returns."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome.code)
@@ -162,8 +161,8 @@ class SwapStopped(Exception):
 
 
 def whereabouts(intent: Intent, ledger: Ledger) -> str:
-    """Returns where the money of a swap is, as far as the journal knows of the order's
-    transaction."""
+    """Returns a phrase that says where the money of a swap is, as far as the journal knows about
+    the order's transaction."""
     swap = newest_part(ledger, intent.id, "swap")
     if swap is not None and swap.hash is not None:
         if swap.state is State.DONE:
@@ -174,8 +173,8 @@ def whereabouts(intent: Intent, ledger: Ledger) -> str:
 
 
 def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
-    """Returns where the money is as long as nothing was paid, and who may take it because of
-    approvals or signatures."""
+    """Returns a phrase that says where the money is while nothing was paid, and who may take it
+    because of approvals or signatures."""
     return wallet_money(intent, acts_of(ledger, intent.id))
 
 
@@ -184,8 +183,8 @@ def _with_venue(intent: Intent, hash_: str) -> str:
 
 
 class DexSwapFlow(Struct, frozen=True):
-    """Carries out swaps on chains. ``look`` shows the trader what is to be signed and returns the
-    answer; ``watch`` is notified of progress."""
+    """Carries out swaps on chains. ``look`` shows the trader a review of what is to be signed and
+    returns the answer. ``watch`` is notified of progress. ``pace`` has the waiting times."""
 
     api: PartnerApi
     exchange: ExchangeFlow
@@ -197,8 +196,8 @@ class DexSwapFlow(Struct, frozen=True):
     watch: Watch = field(default_factory=Watch)
 
     async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """Carries out a new swap. ``plan`` is the plan that was shown at the confirmation; None if
-        it was not known then. Raises NoDexSwap."""
+        """Carries out a new swap and returns its outcome. ``plan`` is the plan that was shown when
+        the swap was confirmed; None if it was not known then. Raises NoDexSwap."""
         promise_of(intent)
         if intent.id in self.exchange.running:
             return refused("ALREADY_ASKED", ALREADY_ASKED)
@@ -217,8 +216,8 @@ class DexSwapFlow(Struct, frozen=True):
         return await self._run(intent)
 
     async def take_on(self, intent: Intent) -> Outcome | None:
-        """Continues a swap that an earlier run left open. Returns None if the swap is already being
-        worked on, here or by another desk."""
+        """Continues a swap that an earlier run left open, and returns its outcome. Returns None if
+        this desk or another desk is working on the swap already."""
         try:
             if intent.id in self.exchange.running:
                 return None
@@ -240,11 +239,11 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(ActEntry):
-    """The journal's entry for one transaction or document of a swap. It is a child operation of the
+    """The journal's entry for one transaction or document of a swap: a child operation of the
     swap's create."""
 
     def done(self, hash_: str) -> None:
-        """Commits that the part was executed. If the part was recorded as refused before, a new
+        """Commits that the part was executed. If the journal says that the part was refused, a new
         operation records the execution, so that the journal does not show an executed transaction
         as refused."""
         with self._ledger.transaction():
@@ -278,15 +277,15 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Commits the next part of a swap. Parts that an earlier run prepared and never signed are
-    refused first."""
+    """Commits and returns the next part of a swap. Any part that an earlier run prepared but never
+    signed is refused first."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Refuses the parts of a swap that were prepared and never signed, so that none of them is
+    """Refuses the parts of a swap that were prepared but never signed, so that none of them is
     signed later. Signed parts stay open, because they may still be executed."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
@@ -294,12 +293,12 @@ def replace_prepared(ledger: Ledger, intent_id: str) -> None:
 
 
 _NOTHING = "0" * 64
-"""End of the data of an approval that sets the allowance to zero: the amount is the last 32
-bytes."""
+"""The end of the data of an approval that sets the allowance to zero: the amount is the last 32
+bytes, 64 zeros in hexadecimal."""
 
 
 class _Work:
-    """One run of one swap, from the first missing step to an outcome."""
+    """One run of one swap. It does the missing steps one after another and returns an outcome."""
 
     def __init__(self, flow: DexSwapFlow, intent: Intent) -> None:
         self._flow = flow
@@ -334,7 +333,7 @@ class _Work:
             return self._ended_by(stop)
 
     async def _ordered(self) -> Order:
-        """Returns the order of this swap: the one created earlier, or a new one."""
+        """Returns the order of this swap: the one that an earlier run created, or a new one."""
         create = self._ledger.get(self._intent.id)
         if create is not None and create.subject is not None:
             return await self._again(create.subject)
@@ -352,8 +351,8 @@ class _Work:
         return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
 
     async def _again(self, service_id: str) -> Order:
-        """Returns the order from the journal; from the service if the journal lacks the metadata
-        that says what to send."""
+        """Returns an order that an earlier run created. It is read from the journal, or from the
+        service if the journal has no metadata that says what to send."""
         self._order_id = service_id
         tracked = self._flow.journal.orders.get(service_id)
         if tracked is not None and tracked.order.metadata is not None:
@@ -384,8 +383,8 @@ class _Work:
     # The transaction of the order
 
     async def _executed(self, order: Order) -> str | None:
-        """Returns the hash of the order's transaction once it was executed. Returns None if the
-        venue sends the transaction itself. Raises SwapStopped if it failed or was not sent."""
+        """Returns the hash of the order's transaction once it was executed; None if the venue sends
+        the transaction itself. Raises SwapStopped if the transaction failed or was not sent."""
         signed = await self._kept(order)
         if signed is None:
             instruction = told_by(order)
@@ -413,9 +412,9 @@ class _Work:
         raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """Returns the order's transaction from the wallet's records, which count whatever the
-        service says now; None if there is none. A transaction that was never sent and would be too
-        late is given up, and SwapStopped is raised."""
+        """Returns the order's transaction from the wallet's records; None if there is none. It
+        takes precedence over whatever the service now says. If it was never sent and is too late,
+        it is given up and SwapStopped is raised."""
         kept = [
             transaction
             for transaction in await self._signed(Purpose.SWAP)
@@ -441,12 +440,14 @@ class _Work:
     # What is signed
 
     async def _signed(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
-        """Returns the transactions signed for this swap and purpose, oldest first."""
+        """Returns the transactions that the wallet signed for this swap and this purpose, oldest
+        first."""
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """Allows signing until ``until`` instead of the end of the quote, because the order exists
-        now. The new end is at most :data:`AFTER_QUOTE` after the end of the quote."""
+        """Allows signing until the deadline ``until``, which is later than the end of the quote,
+        because the order now exists. At most :data:`AFTER_QUOTE` is added to the end of the
+        quote."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -460,15 +461,15 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """Returns the journal's entry for a step: ``part`` if an earlier run began it, else an
-        entry that begins a new part."""
+        """Returns the journal's entry for a step. It continues ``part``, which an earlier run
+        began; if that is None, it begins a new part with the given kind, body, state and result."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
     async def _sign(
         self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
     ) -> SignedTransaction:
-        """Asks for a signature of a transaction and returns the signed transaction, which
+        """Has the wallet review and sign a transaction, and returns the signed transaction, which
         :meth:`_settle` then sends. Raises NotSignable and NotAgreed."""
         entry = self._entry(kind, {"digest": digest}, **result)
         return await self._transactor.confirm(
@@ -478,16 +479,16 @@ class _Work:
     async def _settle(
         self, signed: SignedTransaction, kind: Kind, until: datetime | None = None
     ) -> SignedTransaction:
-        """Sends the signed transaction until its outcome is final, and returns it. If a replacement
-        with a higher fee was executed, returns the replacement. Raises StillOpen if time runs out,
-        and Refused if the node rejects the transaction."""
+        """Sends the signed transaction, waits until its outcome is final, and returns it. If a
+        replacement with a higher fee was executed instead, returns the replacement. Raises
+        StillOpen if ``until`` passes first, and Refused if the node rejects the transaction."""
         part = newest_part(self._ledger, self._intent.id, kind)
         entry = self._entry(kind, {"digest": ""}, part=part)
         return await self._transactor.settle(signed, entry, until=until)
 
     async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Makes a request that may safely be repeated, at most :data:`ATTEMPTS` times, until it is
-        answered."""
+        """Makes a request that may safely be repeated, up to :data:`ATTEMPTS` times, and returns
+        its answer. Raises the last error if no attempt is answered."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await call()
@@ -502,7 +503,8 @@ class _Work:
 
     async def _permitted(self) -> list[GivenSignature]:
         """Makes all missing approvals and signatures, and returns the signatures, which the create
-        has to contain. Empty on Solana, where the order's transaction needs no permission."""
+        has to contain. Returns an empty list on Solana, where the order's transaction needs no
+        permission."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -529,14 +531,14 @@ class _Work:
         return [await self._chain(first) for first in missing.signatures]
 
     def _broken(self, what: str) -> SwapStopped:
-        """Returns the end of a swap for which the service asks for approvals or signatures that
-        lead nowhere. ``what`` says what is wrong."""
+        """Ends a swap for which the service asks for impossible approvals or signatures, and
+        returns the exception to raise. ``what`` says what is wrong."""
         cause = f"The service contradicts itself: {what}."
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns whether the transaction was signed to approve or to reset. If no part has its
-        hash yet, the kind of the newest part is returned."""
+        """Returns whether a transaction was signed to ``approve`` or to ``reset`` an allowance. If
+        no part has its hash yet, returns the kind of the newest part."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -559,8 +561,8 @@ class _Work:
             raise SwapStopped(self._end("APPROVAL_FAILED", cause))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
-        """Signs every document of a chain, in order, and returns the last signature, which is the
-        one that the create needs."""
+        """Signs every document of a chain of signatures, beginning with ``first``. Returns the last
+        signature, which is the one that the create needs."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -590,7 +592,8 @@ class _Work:
             requirement = after
 
     async def _given(self, requirement: SignatureRequirement) -> GivenSignature:
-        """Returns the signature of one step: the journaled one, or a new one."""
+        """Returns the signature of one document of a chain: the one in the journal, or a new one.
+        Raises SwapStopped if the document differs from the one that was signed."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(requirement)
         before = newest_part(self._ledger, self._intent.id, "sign", name)
@@ -608,7 +611,8 @@ class _Work:
 
     def _goes_on(self, requirement: SignatureRequirement) -> bool:
         """True if another document of the chain has to be signed after this one. Raises SwapStopped
-        if the step and its number of steps contradict one another, and NotThisSwap."""
+        if the document's step number contradicts its number of steps, and NotThisSwap if its type
+        is unknown."""
         last = requirement.step + 1 == requirement.total_steps
         if not _chained(requirement):
             if not last:
@@ -621,8 +625,8 @@ class _Work:
     # What the service is told
 
     async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
-        """Tells the service that the swap was sent, always with the same hash. If the service
-        answers that it has been told already, that counts as success."""
+        """Tells the service that the swap was sent, always with the same hash, and returns the
+        outcome. If the service answers that it was told before, that counts as success."""
         ledger, intent_id = self._ledger, self._intent.id
         with ledger.transaction():
             confirm = newest_part(ledger, intent_id, "confirm")
@@ -652,8 +656,9 @@ class _Work:
         return replace(self._open(code, cause, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
-        """Returns the outcome if the service refused to be told of the swap. The swap stays open if
-        a transaction was sent, because the service may see the transaction later."""
+        """Returns the outcome after the service refused the report of the swap. ``confirm`` is the
+        id of the journaled report. If a transaction was sent, the swap stays open, because the
+        service may see the transaction later."""
         code = refused.code or f"HTTP_{refused.status}"
         cause = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
@@ -672,7 +677,7 @@ class _Work:
     # How it ends or stops
 
     def _ended_by(self, stop: Exception) -> Outcome:
-        """Returns the outcome for the exception that stopped the run."""
+        """Returns the outcome of a run that ``stop``, an exception, ended."""
         match stop:
             case SwapStopped():
                 return stop.outcome
@@ -699,7 +704,8 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Ends a swap for which nothing was paid, commits that, and returns the outcome."""
+        """Commits that a swap for which nothing was paid ends, and returns its outcome. ``next_``
+        says who acts next."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -713,7 +719,8 @@ class _Work:
         next_: str = AGAIN,
         hash_: str | None = None,
     ) -> Outcome:
-        """Returns the outcome of a swap that ended without swapping anything."""
+        """Returns the outcome of a swap that ended without swapping anything. ``money`` says where
+        the money is, ``next_`` who acts next."""
         failure = Failure(cause, money or self._money(), next_)
         return replace(refused(code, failure, hash_), order_id=self._order_id)
 
@@ -725,13 +732,14 @@ class _Work:
         next_: str = GOES_ON,
         hash_: str | None = None,
     ) -> Outcome:
-        """Returns the outcome of a swap that stays open and can be continued later."""
+        """Returns the outcome of a swap that stays open and can be continued later. ``money`` says
+        where the money is, ``next_`` who acts next."""
         failure = Failure(cause, money or self._whereabouts(), next_)
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """Commits that the open part, and with it the swap, is refused. Returns False if the part
-        is done already."""
+        """Commits that the open part of the swap is refused, and with it the swap. Returns False if
+        that part was done meanwhile, so that it cannot be refused."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -749,13 +757,14 @@ class _Work:
         return whereabouts(self._intent, self._ledger)
 
     def _paid_money(self, hash_: str | None) -> str:
-        """Returns where the money is after the order's transaction was executed. ``hash_`` is None
-        if the venue sends the transaction itself."""
+        """Returns a phrase that says where the money is after the order's transaction was executed.
+        ``hash_`` is that transaction, None if the venue sends it."""
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
-        """Returns the outcome of a wallet failure. The swap stays open if the wallet is missing,
-        locked, read only or without its chain; any other refusal ends the swap."""
+        """Returns the outcome of a failure of the wallet. The swap stays open if the wallet is
+        missing, locked or read-only, or if its chain cannot be reached. Any other refusal ends the
+        swap."""
         cause = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
@@ -780,8 +789,8 @@ class _Work:
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
-    """Returns the document to sign as it was received; the wallet agent judges it. Raises
-    NotThisSwap."""
+    """Returns the document of a signature request, exactly as the service sent it, as a payload to
+    sign. The wallet agent judges it. Raises NotThisSwap if the type of the request is unknown."""
     permits = signature_kind(requirement.data) == PERMIT
     return TypedDataPayload(
         Purpose.APPROVE if permits else Purpose.ORDER,
@@ -798,7 +807,7 @@ def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
 
 def _chained(requirement: SignatureRequirement) -> bool:
     """True if the document belongs to a chain of signatures, False if it is signed alone. Raises
-    NotThisSwap for any other type, because the next step would not be known."""
+    NotThisSwap for an unknown type of signature, because the next step would be unclear."""
     kind = requirement.type.lower()
     if kind not in tuple(SignatureType):
         what = f"a signature of the type {requirement.type}, which this desk does not know"
@@ -820,8 +829,9 @@ _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
-    """Returns the Solana transaction to sign, which the order gives in hexadecimal (contract 10.8)
-    or in base64, as bundles do. Raises NotThisSwap."""
+    """Returns the Solana transaction to sign for an order. ``told`` is the order's metadata, whose
+    ``data`` is hexadecimal (contract 10.8) or base64, as in bundles. Raises NotThisSwap if it
+    cannot be read or is for a different account or chain."""
     data = told.get("data")
     if not isinstance(data, str) or not data:
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -842,8 +852,8 @@ def _octets(data: str) -> bytes:
 
 
 def _height(told: Mapping[str, Any]) -> int | None:
-    """Returns the last block height at which the transaction can be executed; None if the service
-    does not state it."""
+    """Returns the last block height at which the transaction can be executed; None if ``told``, the
+    order's metadata, does not state it."""
     text = str(told.get("lastValidBlockHeight", ""))
     return int(text) if _HEIGHT.fullmatch(text) else None
 
@@ -856,8 +866,8 @@ LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
 class ShownPayload(Struct, frozen=True):
-    """What would be signed, as JSON. ``data`` is the transaction's data in 0x-hex, or the EIP-712
-    document. ``value`` is in wei."""
+    """A payload to sign, as shown in JSON. ``data`` is the transaction's data in 0x-hex, or the
+    EIP-712 document. ``value`` is in wei; ``to`` and ``value`` are absent for a document."""
 
     kind: Literal["transaction", "typedData"]
     purpose: Purpose
@@ -873,8 +883,8 @@ class ShownPayload(Struct, frozen=True):
 
 
 class DryStep(Struct, frozen=True):
-    """One transaction or document that would be signed. ``review`` is the wallet's judgement; None
-    if ``unjudged`` says why there is none."""
+    """One transaction or document that the swap would have signed. ``review`` is the wallet's
+    verdict, None if there is none; then ``unjudged`` says why."""
 
     name: str
     payload: ShownPayload
@@ -883,8 +893,9 @@ class DryStep(Struct, frozen=True):
 
 
 class DryRun(Struct, frozen=True):
-    """The steps of a swap that would be signed. ``notKnown`` has sentences about later steps, and
-    ``asked`` has the requests that were made to the service."""
+    """The result of a dry run: the steps of a swap that would be signed. ``unknown`` has sentences
+    about steps that are not known yet. ``asked`` lists the requests that were made to the
+    service."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -911,9 +922,9 @@ class DryRun(Struct, frozen=True):
 
 
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
-    """Returns what would be signed for the intent, without signing or creating anything. Raises
-    ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval does not belong to the
-    swap."""
+    """Returns the steps that would be signed for the intent, without signing or creating anything.
+    Raises ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval does not agree with
+    the promise."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

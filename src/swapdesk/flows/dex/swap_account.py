@@ -1,4 +1,4 @@
-"""Finds the wallet's account that pays a swap on chains, and reads what it holds.
+"""Finds the wallet's account that pays a swap on chains, and reads its balances.
 
 The wallet agent is started when the first on-chain route is reviewed. In the sandbox the wallet
 creates its accounts, and the faucet (which gives away test money) fills them.
@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 
 
 class NoSwapAccount(Exception):
-    """Raised if this wallet cannot pay the swap; the message is a sentence for the trader."""
+    """Raised if the wallet has no account or node to pay the swap with. The message is a sentence
+    for the trader."""
 
 
 class SwapAccount(Struct, frozen=True):
-    """The account that pays a swap. ``payee`` is the wallet's account on the chain of the payout;
-    None if it has none. ``balance`` (of the token sold) and ``coin`` (for gas) are None until they
-    are read; ``unread`` says why they cannot be read. ``filling`` is True while the faucet's money
-    is under way. ``plan`` is None until the service has answered."""
+    """The account that pays a swap. ``payee`` is the wallet's first account for the payout's chain,
+    None if there is none. ``own`` are all accounts of the wallet. ``balance`` (of the token sold)
+    and ``coin`` (for gas) are in whole tokens, None until read; ``unread`` says why they cannot be
+    read. ``filling`` is True while the faucet's money is under way. ``plan`` is None until the
+    service has answered."""
 
     account: Account
     payee: Account | None
@@ -55,7 +57,8 @@ class SwapAccount(Struct, frozen=True):
         return self.account.name or self.account.address
 
     def lack(self, amount: Decimal, symbol: str) -> str | None:
-        """Returns why the account cannot pay ``amount``; None if no reason is known."""
+        """Returns why the account cannot pay ``amount`` whole tokens of ``symbol``, without a full
+        stop; None if no reason is known."""
         if self.read_only:
             return "another desk has the wallet; sign there, or close it"
         if self.unread is not None:
@@ -72,9 +75,9 @@ class SwapAccount(Struct, frozen=True):
 async def find_account(
     desk: Desk, sold: Token, bought: Token, *, payer: str = "", fill: bool = True
 ) -> AsyncIterator[SwapAccount]:
-    """Yields the account that pays, again whenever more is known of it. ``payer`` is the name or
-    address of the account; if empty, the first account pays. If ``fill`` is False, no account is
-    created and the faucet gives nothing. Raises NoSwapAccount and WalletError."""
+    """Yields the account that pays a swap, each time with more of its fields known. ``payer`` is
+    the name or address of the account; if empty, the first account pays. If ``fill`` is False, no
+    account is created and the faucet gives nothing. Raises NoSwapAccount and WalletError."""
     wallet = desk.wallet
     link = wallet.link(sold.chain_data.short_name)
     if link is None:
@@ -97,13 +100,14 @@ async def find_account(
 
 
 async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount:
-    """Reads the account's balances again. Raises WalletError."""
+    """Returns ``found`` with its balances read anew; unchanged if its chain has no node. Raises
+    WalletError."""
     link = desk.wallet.link(sold.chain_data.short_name)
     return found if link is None else await _balances(desk, found, link, sold)
 
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
-    """Returns the account with the service's plan of the swap; without a plan if the service does
+    """Returns ``found`` with the service's plan of the swap in it; unchanged if the service does
     not answer."""
     if found.account.kind is Kind.SOLANA:
         return replace(found, plan=AT_ONCE)
@@ -132,7 +136,8 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapA
 
 
 async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:
-    """Reads the balances of the sold token and of the chain's coin."""
+    """Returns ``found`` with the balances of the token sold and of the chain's native coin. If the
+    node cannot be read, both are None and ``unread`` says why."""
     coin = Asset("", 9 if link.kind is Kind.SOLANA else 18, None)
     token = Asset(sold.symbol, sold.decimals, sold.address)
     assets = [coin] if sold.address is None else [coin, token]
@@ -153,8 +158,8 @@ async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 async def _filled(
     desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 ) -> AsyncIterator[SwapAccount]:
-    """Asks the faucet for money, then yields the account until the money arrived or will not
-    come."""
+    """Has the sandbox's faucet fill the wallet, and yields the account with its balances again and
+    again until the money has arrived or the wait is over."""
     from swapdesk.flows.wallet.wallet_reading import GIVEN, fill_wallet
 
     given = sold.address is None or sold.symbol in GIVEN

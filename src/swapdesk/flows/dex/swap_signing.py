@@ -1,7 +1,7 @@
-"""Shows swaps on chains while they are signed: new swaps, and those that an earlier run left open.
+"""Shows swaps on chains while they are signed: new swaps, and swaps that an earlier run left open.
 
-The steps shown are derived from the journal, so a continued swap shows how far it is. No pass
-phrase is asked for if the swap's payment is signed already.
+The steps shown are derived from the journal, so a continued swap shows how far it is. If the swap's
+payment is signed already, no pass phrase is asked for.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def flow_steps(
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
     """Returns the steps of a swap with their states. ``acts`` are its create and its parts in the
-    journal. ``plan`` is used until the journal has a plan. If ``ended`` is True, nothing more is
-    done, so the first step that is not done is shown as failed. ``allows`` is False if the venue
+    journal. ``plan`` is used if the journal has no plan. ``ended`` is True if nothing more will be
+    done; then the first step that is not done is shown as failed. ``allows`` is False if the venue
     needs no permission (:class:`SwapPlan`)."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
@@ -84,8 +84,8 @@ def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) 
 
 
 def _state(act: Operation | None) -> State | None:
-    """Returns the state to show for a step: None if its operation ``act`` was not begun, DONE if it
-    is done, otherwise SENT."""
+    """Returns the state to show for a step: None if its operation ``act`` is None (not begun), DONE
+    if it is done, otherwise SENT."""
     if act is None:
         return None
     return State.DONE if act.state is State.DONE else State.SENT
@@ -106,7 +106,8 @@ def _payment(
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
-    """Marks the first step that is not done as failed."""
+    """Returns the steps with the first one that is not done marked as failed. Later ones count as
+    not begun."""
     at = next((at for at, step in enumerate(line) if step.state is not State.DONE), None)
     return [
         FlowStep(step.name, State.REFUSED)
@@ -121,15 +122,16 @@ def _last(acts: Sequence[Operation], kind: str) -> Operation | None:
 
 
 class Swap(Struct, frozen=True):
-    """A swap in a signing session. ``plan`` is used until the journal has a plan."""
+    """What a signing session of a swap is about. ``plan`` is used until the journal has a plan;
+    None if it is unknown."""
 
     intent: Intent
     plan: SwapPlan | None = None
 
 
 def swap_token(intent: Intent) -> str:
-    """Returns the token bought, followed by its chain if the chain is not that of the token
-    sold."""
+    """Returns the symbol of the token bought. If its chain is not that of the token sold, the
+    chain's name follows."""
     bought = intent.token_out
     other = bought.chain != intent.token_in.chain
     return f"{bought.symbol} on {bought.chain_name}" if other else bought.symbol
@@ -186,9 +188,9 @@ async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
 
 
 async def _swapped(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
-    """Runs the swap. Keys are opened at the start of a new swap. For a continued swap of a live
-    profile they are opened only once they are needed, because a payment that is signed already
-    needs no pass phrase."""
+    """Runs the swap of a session and returns its outcome; None if another desk works on it. Keys
+    are opened at the start of a new swap. For a continued swap of a live profile they are opened
+    only once they are needed, because a payment that is signed already needs no pass phrase."""
     wallet, terms = desk.wallet, session.about.intent.dex
     if terms is None:
         return await _once(desk, session)
@@ -250,8 +252,9 @@ def begin_swap(
     plan: SwapPlan | None = None,
     asked: bool = True,
 ) -> SigningSession[Swap]:
-    """Begins the session of a swap. ``asked`` is True if the trader has just confirmed the swap,
-    and False if an earlier run left it open."""
+    """Begins and returns the session of a swap. ``asked`` is True if the trader has just confirmed
+    the swap, False if an earlier run left it open. ``wallet`` names the paying account, empty if
+    not known yet."""
     return running.begin(
         SWAP,
         intent.id,
@@ -265,7 +268,7 @@ def begin_swap(
 
 
 def swaps_left_open(running: RunningSignings) -> list[SigningSession[Swap]]:
-    """Begins sessions for the open swaps that this process is not working on, and returns them.
+    """Begins and returns a session for each open swap that this process is not working on yet.
     Raises JournalUnavailable."""
     intents = open_swaps(running.desk.journal.ledger)
     return [

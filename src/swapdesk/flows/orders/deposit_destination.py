@@ -4,9 +4,9 @@ The amount to send is ``inAmount`` with no more digits than the token has decima
 token's decimals is removed, and any other excess digits are rounded up, because a deposit that is
 too small is not credited.
 
-The paying transaction is the one that this desk sent, else the one that the service names. Address
-and memo are those journaled when the order was created. A withheld address is shown only if this
-desk paid to it, or once the order has ended and its deposit arrived.
+The paying transaction is the one that this desk sent or, if it sent none, the one that the service
+names. Address and memo are those journaled when the order was created. A withheld address is shown
+only if this desk paid to it, or once the order has ended and its deposit arrived.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _PAYS = frozenset({"deposit", "bundle"})
 
 
 def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
-    """Returns the newest payment of the deposit that this desk sent and that did not fail."""
+    """Returns the newest payment of the order's deposit that this desk sent and that did not fail,
+    or None."""
     return next(
         (sent for sent in made[::-1] if sent.own and sent.role in _PAYS and sent.fate != "failed"),
         None,
@@ -44,21 +45,22 @@ def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit that the service names, or named earlier; None if it names
-    none."""
+    """Returns the hash of the deposit transaction that the service names now or named earlier. None
+    if the service never named one."""
     named = (sent.hash for sent in made if sent.fate == "seen")
     return next(named, None) or linked_deposit(order)
 
 
 def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of this desk's payment, else the hash that the service names."""
+    """Returns the hash of the deposit transaction: the transaction that this desk sent, or
+    otherwise the one that the service names. None if neither is known."""
     own = own_payment(made)
     return own.hash if own is not None else named_deposit(order, made)
 
 
 def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash that the service names if it differs from that of this desk's payment; None
-    otherwise."""
+    """Returns the hash of the deposit transaction that the service names, if it differs from the
+    transaction that this desk sent. None if the two are equal or one of them is unknown."""
     own, named = own_payment(made), named_deposit(order, made)
     if own is None or named is None or folded_hash(own.hash) == folded_hash(named):
         return None
@@ -85,15 +87,15 @@ class DepositDestination(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """A warning not to pay to the address again, as part of a sentence."""
+        """A warning not to pay to the address a second time, as part of a sentence."""
         return ARRIVED if self.arrived else ON_ITS_WAY
 
 
 def deposit_destination(
     tracked: TrackedOrder, made: Sequence[OrderTransaction]
 ) -> DepositDestination | None:
-    """Returns where the deposit went. Returns None for a swap on a chain, if neither this desk nor
-    the service knows of a deposit, or if its address is withheld or unknown."""
+    """Returns where the deposit went. Returns None for a DEX swap, if neither this desk nor the
+    service knows of a deposit, or if the deposit address is withheld or unknown."""
     order, own = tracked.order, own_payment(made)
     arrived = deposit_arrived(order)
     hidden = tracked.withheld is not None and not ended(display_of(order))
@@ -108,16 +110,16 @@ def deposit_destination(
 
 
 NOISE = Decimal("0.000001")
-"""Distance from a multiple of the token's smallest unit, in smallest units, up to which an amount
-is rounded to that multiple."""
+"""The largest difference between an amount and a whole number of the token's smallest units, in
+smallest units, that is treated as noise: the amount is rounded to that whole number."""
 
 _WIDE = Context(prec=200)
 
 
 class PayableAmount(Struct, frozen=True):
     """The amount to send for an order. ``exact`` is the number to send and to copy, and ``shown``
-    is its text with grouped digits. ``note`` is a sentence if the service's amount differs from
-    ``exact``, else None."""
+    is its text with grouped digits. ``note`` is a sentence that explains why ``exact`` differs from
+    the service's amount, or None if it does not."""
 
     exact: Decimal
     shown: str
@@ -127,8 +129,9 @@ class PayableAmount(Struct, frozen=True):
 def payable_amount(
     order: Order, decimals: int | None, symbol: str | None = None
 ) -> PayableAmount | None:
-    """Returns the amount to send, rounded to ``decimals`` if they are known. Returns None if the
-    service names no amount. ``symbol`` is used in the note."""
+    """Returns the amount to send, rounded to ``decimals`` places if they are known. Returns None if
+    the service names no amount. ``symbol`` is the token's symbol for the note; if None, the order's
+    symbol is used."""
     amount = order.in_amount
     if amount is None:
         return None
@@ -156,8 +159,8 @@ def amount_to_pay(tracked: TrackedOrder) -> PayableAmount | None:
 
 
 def token_to_pay(tracked: TrackedOrder) -> TokenFacts | None:
-    """Returns the token to send as it was confirmed, else as the order names it; None if neither
-    does."""
+    """Returns the token to send: the token that the user confirmed, or, for an order without an
+    intent, the token that the order names. None if neither is known."""
     if tracked.intent is not None:
         return tracked.intent.token_in
     token = tracked.order.in_token
@@ -172,11 +175,12 @@ def symbol_to_pay(tracked: TrackedOrder) -> str:
 def deposit_known(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> PaidOnChain | None:
-    """Returns the deposit as chains show it, added up to one payment; None if no chain shows it.
-    The service does not report what arrived (contract 8.1).
+    """Returns the deposit as chains show it, with all its payments added up to one. Returns None if
+    no chain shows it. The service does not report what arrived (contract 8.1).
 
-    The payments that were looked up count, and so does this desk's own payment once its chain
-    confirmed it. Its amount was compared with the order before it was signed.
+    The sum consists of the payments that were looked up on chains and of this desk's own payment,
+    once its chain confirmed it. The own payment's amount was compared with the order before it was
+    signed.
     """
     own = own_payment(made) if made else tracked.own_payment
     if own is None or own.fate != "confirmed" or own.by == "faucet":
@@ -202,8 +206,8 @@ def deposit_known(
 
 
 def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
-    """Returns how much of a refunded deposit the provider kept, in token units. Returns None if no
-    chain shows what arrived, or the refund's amount is unknown."""
+    """Returns how much of a refunded deposit the provider kept, in token units. Returns None for a
+    DEX swap, and if the amount that arrived or the amount that was refunded is not known."""
     if deposit is None or not deposit.moved or deposit.amount is None or order.is_dex:
         return None
     if order.refund_amount is None or _other_token(order, deposit):
@@ -212,7 +216,8 @@ def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
 
 
 def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
-    """True if a chain shows another amount or token than the order asked for."""
+    """Returns whether a chain shows that another amount or another token was deposited than the
+    order asked for. False for a DEX swap."""
     if not deposit.moved or order.is_dex:
         return False
     return _other_token(order, deposit) or (
@@ -221,8 +226,8 @@ def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
 
 
 def asked_only(tracked: TrackedOrder) -> bool:
-    """True if the order's amount is only what the order asked for, and another amount probably
-    arrived."""
+    """Returns whether the order's amount to send is known, or suspected, not to be the amount that
+    arrived. A list then marks the amount as "asked for"."""
     deposit = tracked.deposit
     if deposit is not None and deposit.moved:
         return sent_otherwise(tracked.order, deposit)
@@ -236,8 +241,9 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, Decimal, str, str]]:
-    """Returns what a chain shows was sent, then what the order asks for if that differs. Each entry
-    is a label (``You sent``, ``Asked for``), an amount, a symbol and a chain."""
+    """Returns the amounts to show as sent: the amount that a chain shows, if one does, and then the
+    amount that the order asks for, unless the two are equal. Each entry is a label (``You sent``,
+    ``Asked for``), an amount in token units, a symbol and a chain name."""
     order, deposit = tracked.order, deposit_known(tracked, made)
     amounts: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:

@@ -46,18 +46,19 @@ ExportForm = Literal["csv", "json"]
 
 
 Made = Mapping[str, Sequence[OrderTransaction]]
-"""The transactions of orders, by order id."""
+"""By order id, the transactions of the order."""
 
 
 def export_rows(orders: Iterable[TrackedOrder], now: datetime, made: Made) -> list[dict[str, Any]]:
-    """Returns one flat row for each order. Amounts are Decimals, times are aware datetimes."""
+    """Returns one flat row for each order, with the names of :data:`COLUMNS` as keys. Amounts are
+    Decimals, times are aware datetimes."""
     return [_row(tracked, now, made.get(tracked.service_id, ())) for tracked in orders]
 
 
 def export_bytes(
     orders: Iterable[TrackedOrder], now: datetime, form: ExportForm, made: Made
 ) -> bytes:
-    """Returns the whole file in UTF-8. A CSV without orders still has its column heads."""
+    """Returns the whole export file in UTF-8. A CSV without orders still has its column heads."""
     rows = export_rows(orders, now, made)
     if form == "json":
         return encode_json({ROWS: rows, "total": len(rows), "at": now}) + b"\n"
@@ -65,13 +66,14 @@ def export_bytes(
 
 
 def export_name(now: datetime, form: ExportForm) -> str:
-    """Returns the file's name: ``swapdesk-orders-20261120-140211Z.csv``."""
+    """Returns the name of the export file: ``swapdesk-orders-20261120-140211Z.csv``. The time is
+    ``now``, in UTC."""
     return f"swapdesk-orders-{now:%Y%m%d-%H%M%S}Z.{form}"
 
 
 def write_export(first: Path, content: bytes) -> Path:
-    """Writes a new file (mode 0600) and returns its path: ``first``, with a number added if
-    ``first`` exists. Raises OSError."""
+    """Writes a new file with mode 0600 and returns its path. The path is ``first``, with a number
+    appended to the stem if that name is taken. Raises OSError."""
     first.parent.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         path = first if not number else first.with_name(f"{first.stem}-{number}{first.suffix}")
@@ -84,10 +86,10 @@ def write_export(first: Path, content: bytes) -> Path:
 
 
 def write_export_file(path: Path, content: bytes) -> None:
-    """Writes to the path that the user named. Raises OSError.
+    """Writes the export to the path that the user named. Raises OSError.
 
-    An existing file is replaced as a whole; if ``path`` is a link, the file it points to is
-    replaced. A pipe or a device is written into, because other programs hold it open.
+    An existing file is replaced as a whole; if ``path`` is a symbolic link, the file it points to
+    is replaced. A pipe or a device is written into, because other programs hold it open.
     """
     try:
         regular = stat.S_ISREG(path.stat().st_mode)
@@ -103,21 +105,22 @@ def write_export_file(path: Path, content: bytes) -> None:
 
 
 def export_directory(home: Home, person: Path) -> Path:
-    """Returns the directory for exports: ``Downloads`` in ``person``, the user's home directory, if
-    it exists. Returns ``exports`` beside the desk's data if it does not, or if the desk keeps all
-    its files in one directory."""
+    """Returns the directory for exports: ``Downloads`` in the user's home directory ``person``.
+    Returns ``exports`` in the desk's data directory instead if ``Downloads`` does not exist, or if
+    the desk keeps all its files in one directory."""
     downloads = person / "Downloads"
     own = home.config == home.data
     return downloads if downloads.is_dir() and not own else home.data / "exports"
 
 
 class UnknownForm(ValueError):
-    """Raised if the file's suffix names no export form; the message proposes a file name."""
+    """Raised if the suffix of a file name is neither ``.csv`` nor ``.json``. The message proposes a
+    file name."""
 
 
 def form_of(path: Path) -> ExportForm:
-    """Returns the form that the suffix names. Raises UnknownForm, whose message proposes the
-    nearest form."""
+    """Returns the export form that the suffix of ``path`` names. Raises UnknownForm, whose message
+    proposes a file name with the most similar suffix."""
     suffix = path.suffix.lower()
     forms: tuple[ExportForm, ...] = ("csv", "json")
     known = {f".{form}": form for form in forms}
@@ -189,8 +192,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
-    """Returns the hashes, joined by blanks. Failed transactions are left out, because they moved
-    nothing."""
+    """Returns the hashes of the transactions with one of ``roles``, joined by blanks, or None if
+    there are none. Failed transactions are left out, because they moved nothing."""
     hashes = [sent.hash for sent in made if sent.role in roles and sent.fate != "failed"]
     return " ".join(hashes) or None
 
@@ -204,8 +207,8 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def csv_cell(value: Any) -> str:
-    """Returns a value as the text of a cell: an exact amount, an ISO 8601 time, or a text that is
-    no formula; empty for None."""
+    """Returns a value as the text of a CSV cell: a Decimal with all its digits, a time in ISO 8601,
+    a text made :func:`inert`. None becomes an empty text."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -218,12 +221,13 @@ def csv_cell(value: Any) -> str:
 
 
 def inert(text: str) -> str:
-    """Returns the text with an apostrophe before every part that a spreadsheet would evaluate."""
+    """Returns the text with an apostrophe before every part that a spreadsheet would evaluate as a
+    formula."""
     return _OPEN.sub("'", text)
 
 
 def as_written(cell: str) -> str:
-    """Returns the text without the apostrophes that :func:`inert` added."""
+    """Returns the text of a CSV cell without the apostrophes that :func:`inert` added."""
     return _CLOSED.sub("", cell)
 
 

@@ -27,15 +27,15 @@ SHORT_ID = 6
 """Number of characters of an order id that lists show."""
 
 NOTICED = Decimal(1)
-"""The payout is reported as different if it differs from the confirmed amount by more than this, in
-percent."""
+"""The payout is reported as different if it differs from the confirmed amount by more than this
+many percent."""
 
 MOST_REFUND_FEE = Decimal(5)
 """Largest part of a deposit, in percent, that may be missing from a refund and still counts as the
 provider's fee."""
 
 _PAID = frozenset(PROGRESS[1:]) | {DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED}
-"""Displayed states that no order reaches without its deposit."""
+"""Displayed states that no order reaches before its deposit arrived."""
 
 _ARRIVED = frozenset(
     {
@@ -62,15 +62,17 @@ def short_id(service_id: str) -> str:
 
 
 def route_of(order: Order) -> RouteType:
-    """Returns the route type that ``isDex`` and ``anonymous`` stand for (contract 8.1)."""
+    """Returns the route type that the order's fields ``isDex`` and ``anonymous`` mean (contract
+    8.1)."""
     if order.is_dex:
         return RouteType.DEX
     return RouteType.PRIVATE if order.anonymous else RouteType.STANDARD
 
 
 def deposit_arrived(order: Order) -> bool:
-    """True if the service reports a deposit: by the displayed state, whatever the legs say, by the
-    status of a leg, or by a hash."""
+    """Returns whether the service reports that the deposit arrived: by the displayed state, by the
+    status of a leg, or by the hash of a payout or refund. One of these is enough, whatever the
+    others say."""
     traces = order.action_required or order.refund_hash or order.out_transaction_out_hash
     paid = display_of(order) in _PAID or second_leg_paid(order)
     return paid or bool(traces) or order.in_status in _ARRIVED
@@ -83,7 +85,8 @@ def on_hold(order: Order) -> bool:
 
 
 def second_leg_paid(order: Order) -> bool:
-    """True if the payout leg is past waiting. An unknown leg status counts as waiting."""
+    """Returns whether the payout leg has left the state of waiting. A leg status that this desk
+    does not know counts as waiting."""
     return order.out_status in _PAST_WAITING
 
 
@@ -92,8 +95,8 @@ def in_second_leg(order: Order) -> bool:
 
 
 def expected_end(order: Order) -> datetime | None:
-    """Returns when the service expects to complete the order (contract 8.17); None if it gives no
-    estimate."""
+    """Returns when the service expects to complete the order (contract 8.17). None if the service
+    gives no estimate."""
     if order.created is None or order.eta is None:
         return None
     try:
@@ -109,8 +112,8 @@ def promised(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns by how many percent the payout is above the amount that was quoted; negative if it is
-    below. None if either amount is unknown."""
+    """Returns by how many percent the payout is above the quoted amount; negative if it is below.
+    None if either amount is unknown."""
     quoted = promised(order, intent)
     if quoted is None or quoted <= 0 or order.out_amount is None:
         return None
@@ -118,9 +121,9 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns the result of :func:`against_promise` if the payout differs by more than ``NOTICED``
-    percent, up or down; None otherwise. Also returns None before the deposit arrived, if another
-    provider took over, or if the order failed or was refunded."""
+    """Returns the result of :func:`against_promise` if the payout differs from the quoted amount by
+    more than ``NOTICED`` percent, up or down. Returns None otherwise, before the deposit arrived,
+    if another provider took over, and if the order failed or was refunded."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
@@ -129,8 +132,9 @@ def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def deposit_doubted(order: Order, intent: Intent | None) -> bool:
-    """True if the payout or refund suggests that the amount that arrived is not the one the order
-    asked for. The service names only the amount asked for (contract 8.1)."""
+    """Returns whether the payout or refund suggests that another amount arrived than the order
+    asked for. The service does not report the amount that arrived (contract 8.1). False for a DEX
+    swap."""
     if order.is_dex:
         return False
     if display_of(order) == DisplayStatus.REFUNDED:
@@ -141,16 +145,16 @@ def deposit_doubted(order: Order, intent: Intent | None) -> bool:
 
 
 def kept_by_provider(order: Order) -> Decimal | None:
-    """Returns the part of the deposit that was not refunded, in token units; None if the service
-    does not name both amounts."""
+    """Returns by how much the refund is below the amount that the order asked for, in token units,
+    never negative. None if the service does not name both amounts."""
     if order.refund_amount is None or order.in_amount is None:
         return None
     return max(Decimal(0), ROUGH.subtract(order.in_amount, order.refund_amount))
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the chain of the refund: its full name if it is the chain of the sent token, else
-    what the service calls it."""
+    """Returns the name of the chain of the refund: the full name if it is the chain of the sent
+    token, otherwise the name that the service uses. Empty if the service names no chain."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):
         return token.chain_data.name
@@ -158,7 +162,8 @@ def refund_chain(order: Order) -> str:
 
 
 def transaction_page(token: Token | None, transaction: str) -> str:
-    """Returns the explorer's page of a transaction; empty if the chain has no safe link pattern."""
+    """Returns the URL of a transaction's page in the explorer of the token's chain. Empty if the
+    chain has no safe link pattern."""
     chain = token.chain_data if token is not None else None
     if chain is None:
         return ""
@@ -199,16 +204,17 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 
 
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
-    """Returns the label of the payout: ``You get``, ``You were to get``; with ``theirs``, which is
-    for a payout to another person, ``They get``."""
+    """Returns the label for the result of an order: ``You get``, ``You got``, ``You were to get``,
+    or ``Came back`` for a refund. If ``theirs`` is True, the payout goes to another person and the
+    label begins with ``They``."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 
 
 def send_label(order: Order, outcome: ProceedsOutcome) -> str:
-    """Returns the label of the amount to send: ``You send``, ``You were to send``. It is ``Asked
-    for`` once the deposit arrived, because the service names only the amount asked for (contract
-    8.1); for a swap on a chain it is ``You sent``."""
+    """Returns the label of the amount to send: ``You send``, or ``You were to send`` if no payout
+    will come. Once the deposit arrived the label is ``Asked for``, because the service names only
+    the amount asked for (contract 8.1); for a DEX swap it is ``You sent``."""
     if deposit_arrived(order):
         return "You sent" if order.is_dex else "Asked for"
     return "You were to send" if outcome == "missed" else "You send"
@@ -219,8 +225,8 @@ def unsaid(result: Proceeds) -> bool:
 
 
 def shown(result: Proceeds) -> tuple[str, str]:
-    """Returns amount and symbol for a list of orders; a dash if the order pays nothing, or the
-    amount is unknown."""
+    """Returns the amount and the symbol that a list shows for an order's result. If the order pays
+    nothing, or the amount is unknown, returns a dash and an empty symbol."""
     nothing = result.outcome == "missed" or result.amount is None
     return (NOTHING, "") if nothing else (tracker_amount(result.amount), result.symbol)
 
@@ -238,6 +244,6 @@ _NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
 def shown_order(order: Order, *, withheld: str | None) -> Order:
-    """Returns the order. Its deposit address and memo are removed if ``withheld``, the reason to
-    hide them, is not None."""
+    """Returns ``order`` without its deposit address and memo if ``withheld``, the reason to hide
+    them, is not None. Otherwise returns ``order`` as it is."""
     return order if withheld is None else order.model_copy(update=_NOWHERE)

@@ -1,9 +1,10 @@
 """Derives the history of an order from the states that the journal kept: its legs step by step, and
 what each update changed.
 
-The time of a step is the service's (:func:`happened`), else the time at which this desk saw the
-state. A step that this desk did not see has no time; nothing is invented (contract 8.1, 8.6). If an
-order has very many states, the journal keeps the first and the newest (``order_log``).
+The time of a step is the time that the service states (:func:`happened`) or, if it states none, the
+time at which this desk saw the state. A step that this desk did not see has no time; nothing is
+invented (contract 8.1, 8.6). If an order has very many states, the journal keeps the first and the
+newest (``order_log``).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ Seen = tuple[datetime, str, Order]
 
 
 def happened(order: Order, seen: datetime) -> datetime:
-    """Returns when the order reached the state that was seen at ``seen``: the service's time of its
-    end or last change, else ``seen``. The result is never before the order's creation or after
-    ``seen``."""
+    """Returns when the order reached the state that this desk received at the time ``seen``. The
+    result is the service's time of the order's end or last change, or otherwise ``seen``. It is
+    never before the order's creation and never after ``seen``."""
     reported, created = order.order_finished_received or order.modified, order.created
     if reported is None or created is None:
         return min(reported or seen, seen)
@@ -42,7 +43,8 @@ def happened(order: Order, seen: datetime) -> datetime:
 
 
 class LegStep(Struct, frozen=True):
-    """A step of a leg. The time of a future step is the service's estimate."""
+    """A step in the progress of a leg. The time of a future step is the service's estimate; None if
+    no time is known."""
 
     mark: StepMark
     at: datetime | None
@@ -80,14 +82,14 @@ _LOWEST = -1
 _ENDS = frozenset(
     {DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.REFUNDED, DisplayStatus.DELETED}
 )
-"""Displayed states in which a leg stops before its last step."""
+"""Displayed states in which an order ends before all steps of its legs are done."""
 
 
 def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
-    """Returns the legs of an order: two if it is private, otherwise one. ``payee`` is the
-    recipient's name."""
+    """Returns the legs of an order with their steps: two legs if the order is private, otherwise
+    one. ``seen`` are the states that the journal kept, and ``payee`` is the recipient's name."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
@@ -101,7 +103,7 @@ def legs_of(
 
 def _expected_end(order: Order, now: datetime) -> datetime | None:
     """Returns when the order is expected to end. Returns None if a person has to act first, if the
-    order has ended, or if the estimate is missing or has passed."""
+    order has ended, or if there is no estimate or its time has passed."""
     end = expected_end(order)
     waits = on_hold(order) or order.action_required or ended(display_of(order))
     return end if end is not None and end > now and not waits else None
@@ -208,7 +210,7 @@ _LINKS = frozenset({"hash_url"})
 
 class Update(Struct, frozen=True):
     """An update of an order. ``at`` is when this desk received it, and ``happened`` is when the
-    order changed."""
+    order changed by the service's time. ``changed`` lists the changed fields with their values."""
 
     PRINTED: ClassVar = {
         "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",
@@ -223,7 +225,8 @@ class Update(Struct, frozen=True):
 
 
 def updates_of(seen: Sequence[Seen]) -> list[Update]:
-    """Returns the updates, newest first. Changed fields are named as in the API."""
+    """Returns one update for each state in ``seen``, newest first. Changed fields are named as in
+    the API."""
     earlier = (None, *(order for _, _, order in seen))
     updates = [
         Update(
@@ -240,7 +243,8 @@ def updates_of(seen: Sequence[Seen]) -> list[Update]:
 
 
 def seen_since(seen: Sequence[Seen]) -> datetime | None:
-    """Returns when the present situation of the order began; None without a history."""
+    """Returns when the order entered its present situation (a row of ``situations``). None if
+    ``seen``, the order's states, is empty."""
     since: datetime | None = None
     situation = None
     for at, _, order in seen:
@@ -250,9 +254,9 @@ def seen_since(seen: Sequence[Seen]) -> datetime | None:
 
 
 def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
-    """Returns the changed fields as texts: ``inStatus 2 to 3``, ``refundHash set``. The values of
-    deposit addresses and memos are left out, because an order whose address changed must not be
-    paid."""
+    """Returns one text for each changed field, such as ``inStatus 2 to 3`` or ``refundHash set``.
+    The values of deposit addresses and memos are left out, because an order whose address changed
+    must not be paid. Without a change the only text is ``nothing new``."""
     changes: list[str] = []
     for name, field in type(after).model_fields.items():
         if name in _SILENT:

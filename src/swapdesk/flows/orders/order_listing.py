@@ -33,11 +33,12 @@ SEARCHED = (
     "ids, tokens, routes, states, providers, groups, recipients, all addresses and hashes,"
     " and request ids"
 )
-"""The fields that a bare word is searched in, as text for the user."""
+"""The fields that a bare filter word is searched in, as text for the user."""
 
 
 class FilterProblem(ValueError):
-    """Raised if a word of the line is not a valid filter; the message is a sentence."""
+    """Raised if a word of a filter line is not a valid filter; the message is a sentence for the
+    user."""
 
 
 class _Looked(Struct, frozen=True):
@@ -53,24 +54,25 @@ Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A parsed filter line. An empty line keeps every order."""
+    """A parsed filter line. An empty line keeps every order. :meth:`looked_up` must be called first
+    for its words to be searched in the journal and the address book."""
 
     text: str
     tests: tuple[Test, ...]
     words: tuple[str, ...] = ()
     """The bare words, without a leading ``-``, which are searched in every field."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """For each bare word, the ids of orders that the journal found by an address, hash or request
-    id."""
+    """For each bare word, the ids of the orders that the journal found by an address, hash or
+    request id that contains the word."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """``@name`` in the address book, by address in lower case."""
+    """By address in lower case, the ``@name`` that the address book has for it."""
 
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter with the orders that ``named`` of the journal finds for each bare
-        word. ``names`` are the names in the address book by address; an order of a batch has no
-        other name."""
+        """Returns the filter with two further sources to search for its words. ``named`` returns
+        the ids of the orders that the journal finds for a bare word. ``names`` maps addresses to
+        names in the address book, which are the only names that orders of a batch have."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
@@ -91,7 +93,7 @@ EVERYTHING = FilterLine("", ())
 
 
 def read_filter(text: str) -> FilterLine:
-    """Returns the parsed filter. Raises FilterProblem."""
+    """Returns the filter that a line such as ``private hold >1h`` means. Raises FilterProblem."""
     # A shortened address, as the desk draws it, is two words.
     words = text.lower().replace("…", " ").split()
     positive = [word[1:] if word[0] == "-" and len(word) > 1 else word for word in words]
@@ -168,7 +170,8 @@ _FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {
     "id": ("w2Bn", lambda looked: looked.tracked.service_id),
     "group": ("kXb7", lambda looked: looked.tracked.order.multi_id or ""),
 }
-"""By field name: an example, and a function that returns the text to search."""
+"""By field name: an example of a word, and a function that returns the text of an order to
+search."""
 
 
 def _everything(looked: _Looked) -> str:
@@ -179,15 +182,16 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 
 
 class Group(StrEnum):
-    """A group of orders in a list, with its label. Members are in the sequence of the screen."""
+    """A group of orders in a list. The value is the group's label; the members are in the sequence
+    of the screen."""
 
     NEEDS_YOU = "Needs you"
-    """Ended orders with stuck money that stays where it is until their owner acts."""
+    """Orders that ended while money is stuck, which stays where it is until the user acts."""
     OPEN = "Open"
     NOT_SIGNED = "Not signed"
-    """Swaps on chains that the service still waits for and that will never be signed."""
+    """DEX swaps that the service still waits for although they will never be signed."""
     PUT_AWAY = "Put away"
-    """Failed orders that their owner marked as dealt with."""
+    """Failed orders that the user marked as dealt with."""
     FINISHED = "Finished"
 
 
@@ -203,9 +207,9 @@ def group_of(tracked: TrackedOrder) -> Group:
 Sorting = Literal["deadline", "newest", "oldest", "late", "state", "pair", "amount"]
 """Sort sequences, named as on the command line and on the screen.
 
-``deadline`` and ``late`` (the expected end) sort open orders, and put the orders of all other
-groups newest first. ``state`` sorts trouble first, then by progress. ``amount`` sorts by the worth
-in USD at creation, largest first and unknown ones last.
+``deadline`` and ``late`` sort open orders by their deadline or expected end, and put the orders of
+all other groups newest first. ``state`` sorts trouble first, then by progress. ``amount`` sorts by
+the worth in USD at creation, largest first and unknown ones last.
 """
 
 
@@ -215,8 +219,8 @@ def sorting_after(by: Sorting) -> Sorting:
 
 
 def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrder]:
-    """Returns the orders group by group, each group sorted by ``by``. Equal orders are sorted by
-    id."""
+    """Returns the orders group by group, in the sequence of :class:`Group`, each group sorted by
+    ``by``. Orders that ``by`` does not tell apart are sorted by id."""
     groups: dict[Group, list[TrackedOrder]] = {group: [] for group in Group}
     for tracked in orders:
         groups[group_of(tracked)].append(tracked)
@@ -224,7 +228,8 @@ def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrde
 
 
 def sort_groups(groups: Mapping[Group, list[TrackedOrder]], by: Sorting) -> list[TrackedOrder]:
-    """Does the same as :func:`sort_orders` for orders whose groups are known."""
+    """Sorts each list of ``groups`` in place, as :func:`sort_orders` does, and returns their orders
+    in one list."""
     key = _KEYS[by]
     finished = _newest if by in ("deadline", "late") else key
     for group, orders in groups.items():
@@ -269,8 +274,9 @@ NEVER = 1e9
 
 
 def stale_words(state: StreamState, seconds: float) -> str:
-    """Returns ``41s old, polling``. ``seconds`` is the time since the last message or answer. Empty
-    while the stream is live."""
+    """Returns how old the shown orders are and the state of the stream: ``41s old, polling``.
+    ``seconds`` is the time since the last message or answer of the service. Empty while the stream
+    is live."""
     if state == "live":
         return ""
     old = f"{age(seconds)} old, " if seconds < NEVER else ""
@@ -278,8 +284,8 @@ def stale_words(state: StreamState, seconds: float) -> str:
 
 
 def left_out_words(skipped: int) -> str:
-    """Returns a sentence about the ``skipped`` listed orders that cannot be read; empty for
-    none."""
+    """Returns a sentence about the ``skipped`` listed orders that cannot be read. Empty if there
+    are none."""
     if not skipped:
         return ""
     orders, are = ("order", "is") if skipped == 1 else ("orders", "are")

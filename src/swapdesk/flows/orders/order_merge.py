@@ -58,19 +58,19 @@ PINNED: dict[str, str] = {
     "out_token": "",
     "out_symbol": "",
 }
-"""Fields that never change once they are known. Each has the words that a message uses for it. For
-a field without words, a different value is ignored without a message."""
+"""Fields that never change once they are known, each with the words that a message uses for the
+field. For a field with empty words, a different value is ignored without a message."""
 
 _CONTRADICTABLE = tuple((name, said) for name, said in PINNED.items() if said)
 
 TO_PAY = frozenset({"deposit_address", "deposit_tag", "in_amount"})
 
 DOUBLE = Context(prec=15)
-"""Rounds to 15 digits, which a service that computes in doubles keeps: two writings of the same
-amount are then equal."""
+"""Rounds to 15 digits. Two amounts that a service computed in binary doubles are compared after
+this rounding, because a double keeps only 15 digits."""
 
 _UNTOUCHED = (None, LegStatus.NEW, LegStatus.WAITING)
-"""States of the first leg in which nothing was paid."""
+"""States of the first leg in which nothing was paid yet."""
 
 _HEX_ID = re.compile(r"[0-9a-fA-F]{24}")
 
@@ -103,9 +103,9 @@ _BY_SECOND_LEG: dict[int | None, DisplayStatus] = {
 def display_of(order: Order) -> str | None:
     """Returns the displayed state of an order.
 
-    It is ``displayStatus`` if this desk knows that value, else the state that ``status`` and the
-    legs amount to (contract 8.19), else the unknown value that the service sent. None if the
-    service states neither.
+    The result is ``displayStatus`` if this desk knows that value; otherwise the state that follows
+    from ``status`` and the legs (contract 8.19). If nothing follows from them, it is the unknown
+    value that the service sent. None if the service sent neither field.
     """
     shown, status = order.display_status, order.status
     if shown in _KNOWN or status is None:
@@ -124,15 +124,16 @@ def _by_numbers(order: Order, status: int) -> DisplayStatus | None:
 
 
 def ended(display: str | None) -> bool:
-    """Returns whether ``display`` is a state that orders end in."""
+    """Returns whether ``display`` is a state in which an order ends."""
     return display in _AFTER_END
 
 
 def may_follow(before: str | None, after: str | None) -> bool:
-    """Returns whether state ``after`` may be shown once ``before`` was shown.
+    """Returns whether state ``after`` may be shown once ``before`` was shown. Progress never goes
+    back.
 
-    An unknown state replaces only a missing, unknown or waiting state. It replaces waiting because
-    nobody may pay an order that is not known to wait.
+    A state that this desk does not know replaces only a missing, unknown or waiting state. It
+    replaces the waiting state because nobody may pay an order that is not known to wait.
     """
     if before is None or before == after:
         return True
@@ -148,11 +149,11 @@ def may_follow(before: str | None, after: str | None) -> bool:
 
 
 def merge_order(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
-    """Returns the order to keep after ``seen`` arrived, or None if nothing changes. ``others`` is
-    the result of :func:`other_objects` for the two orders, if the caller has it.
+    """Returns ``known`` updated by the newly received ``seen``, or None if nothing changes.
+    ``others`` is the result of :func:`other_objects` for the two orders, if the caller has it.
 
-    A deleted order may arrive as id and status alone; all other known values are kept. Fields in
-    :data:`PINNED` (what is to be paid and who receives it) never change once known.
+    A deleted order may be received with only its id and status; all other known values are kept.
+    Fields in :data:`PINNED`, such as what to pay and who receives it, never change once known.
     """
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
@@ -190,14 +191,15 @@ def _older(seen: Order, known: Order) -> bool:
 
 
 def other_objects(known: Order, seen: Order) -> list[str]:
-    """Returns the names of the fields whose values are different objects, which may still be equal.
-    They are few, because unchanged values of two sightings are mostly the same objects."""
+    """Returns the names of the fields whose values are different objects in the two orders. These
+    objects may still be equal. The list is short, because two received states of an order mostly
+    share the objects of unchanged values."""
     are = seen.__dict__
     return [name for name, were in known.__dict__.items() if are[name] is not were]
 
 
 def _fresh(known: Order, seen: Order) -> dict[str, Any]:
-    """Returns the values of ``seen`` that may replace those of ``known``."""
+    """Returns the field values of ``seen`` that may replace those of ``known``, by field name."""
     told = {name: getattr(seen, name) for name in seen.model_fields_set}
     fresh = {name: value for name, value in told.items() if value is not None}
     for name in PINNED:
@@ -209,19 +211,19 @@ def _fresh(known: Order, seen: Order) -> dict[str, Any]:
 
 
 def untouched(order: Order) -> bool:
-    """Returns whether the order waits for its deposit and, according to the service, nothing was
-    paid."""
+    """Returns whether the order waits for its deposit and the service reports no payment on the
+    first leg."""
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     return waiting and order.in_status in _UNTOUCHED
 
 
 def contradicts(known: Order, seen: Order) -> str | None:
-    """Returns why ``seen`` must not be paid although its id is known; None if it agrees with
-    ``known``.
+    """Returns a sentence that says how ``seen`` contradicts ``known``, an earlier state of the same
+    order, so that it must not be paid. None if they agree.
 
-    A field counts only if both orders have a value for it; a different deposit memo also counts if
-    both name the address. What is to be paid is compared only while the order waits for its
-    deposit.
+    A field counts only if both states have a value for it; a different deposit memo also counts if
+    both states have the deposit address. Deposit address, memo and amount are compared only while
+    the order waits for its deposit.
     """
     waiting = display_of(seen) == DisplayStatus.WAITING_FOR_DEPOSIT
     both = known.deposit_address is not None and seen.deposit_address is not None
@@ -239,8 +241,9 @@ def contradicts(known: Order, seen: Order) -> str | None:
 
 
 def _broken_promise(known: Order, seen: Order) -> str | None:
-    """Returns what became worse in a newer state about a fixed rate, before anything was paid; None
-    if nothing did."""
+    """Returns a sentence about what became worse in ``seen`` for an order with a fixed rate that is
+    not paid yet: the rate is no longer fixed, or the payout is lower. None if neither is the
+    case."""
     if not known.fixed or seen.in_status not in _UNTOUCHED:
         return None
     if "fixed" in seen.model_fields_set and not seen.fixed:
@@ -252,8 +255,8 @@ def _broken_promise(known: Order, seen: Order) -> str | None:
 
 
 def _same(before: object, after: object) -> bool:
-    """Returns whether two values are equal. Hexadecimal addresses and ids are compared without
-    case."""
+    """Returns whether two values are equal. Texts that begin with 0x, and ids of 24 hexadecimal
+    digits, are compared without regard to case."""
     if before == after or not isinstance(before, str) or not isinstance(after, str):
         return before == after
     caseless = before.startswith("0x") or _HEX_ID.fullmatch(before) is not None
@@ -266,14 +269,16 @@ _PAID_OUT = (DisplayStatus.SENDING_TO_RECEIVER, DisplayStatus.SWAP_COMPLETED)
 
 
 def payout_hash(order: Order) -> str | None:
-    """Returns the hash of the transaction that pays the recipient: that of the second leg of a
-    private order, or of the only leg of any other order (contract 8.1)."""
+    """Returns the hash of the transaction that pays the recipient: the output of the second leg in
+    a private order, of the only leg in any other (contract 8.1). None if the service has not named
+    it yet."""
     return order.out_transaction_out_hash or order.in_transaction_out_hash
 
 
 def linked_deposit(order: Order) -> str | None:
-    """Returns the deposit's hash from the order's link. Returns None if the link does not fit the
-    deposit's chain, or shows or may show a payout or a refund."""
+    """Returns the hash of the deposit transaction, taken from the order's explorer link
+    ``hashUrl``. Returns None if the link does not fit the deposit's chain, or if it shows, or may
+    show, a payout or a refund."""
     template = _template(order.in_token)
     if display_of(order) in _PAID_OUT and _template(order.out_token) in ("", template):
         return None
@@ -287,8 +292,8 @@ def linked_deposit(order: Order) -> str | None:
 
 
 def newly_linked_deposit(known: Order | None, seen: Order) -> str | None:
-    """Returns :func:`linked_deposit` of ``seen`` if its link differs from that of ``known``; None
-    otherwise. For most sightings this takes one comparison."""
+    """Returns :func:`linked_deposit` of ``seen`` if its link differs from the link of ``known``;
+    None otherwise. In the common case of an unchanged link this costs one comparison."""
     if known is not None and known.hash_url == seen.hash_url and known.in_token is not None:
         return None
     return linked_deposit(seen)
@@ -304,11 +309,12 @@ _UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
 
 
 def only_volatile_fields(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
-    """Returns whether two states of an order under way differ only in :data:`FIGURES`. ``others``
-    is the result of :func:`other_objects` for the two orders, if the caller has it.
+    """Returns whether two states of an order under way differ only in :data:`FIGURES` (estimates
+    and times). ``others`` is the result of :func:`other_objects` for the two orders, if the caller
+    has it.
 
-    Returns False for an order that waits for its deposit, because its output decides whether its
-    address may be shown, and for an ended order, because its output is what was paid.
+    Returns False for an order that waits for its deposit, because its estimated output decides
+    whether its address may be shown, and for an ended order, because its output is what was paid.
     """
     if display_of(seen) not in _UNDER_WAY:
         return False

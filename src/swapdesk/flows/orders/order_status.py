@@ -1,8 +1,8 @@
 """Makes an :class:`OrderStatus`, which says what an order means at one moment, by a pure function.
 
-The texts of a row of ``situations`` are filled with facts of the order and its intent. The row is
-the one of the service's state, unless this desk knows more: a payment that a chain shows, a
-withheld address, a payment by this desk, a batch, a swap on chains, or a deadline that passed.
+The texts of a row of ``situations`` are filled with facts of the order and its intent. The row
+follows from the service's state, unless this desk knows more: a payment that a chain shows, a
+withheld address, a payment by this desk, a batch, a DEX swap, or a deadline that passed.
 
 The paid amount is the one that a chain shows, because the service names only the amount asked for.
 If the service can no longer be asked about an order, its last answer is reported. Lists, pages,
@@ -91,8 +91,8 @@ PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"
 ASKED_FOR = "The order asked for {asked}; the service does not say how much arrived"
 SENT_OTHERWISE = "{Paid} arrived on {network}; the order asked for {asked_on}. {cause}"
 SENT_AGAIN = "; swapdesk fund, or f, sends the same transaction again and no other"
-"""Added to a text if the wallet sent this desk's deposit and its chain has not confirmed the
-transaction."""
+"""Added to a text if the wallet sent this desk's deposit and the chain has not confirmed the
+transaction yet."""
 
 _STANDARD_STAGES: dict[str | None, str] = {
     DisplayStatus.WAITING_FOR_DEPOSIT: "waiting",
@@ -118,24 +118,24 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """What an order means at one moment: a row of the table of situations, its texts filled with
-    facts, and the times of the order."""
+    """What an order means at one moment: the texts of its situation, filled in with facts of the
+    order, and its times."""
 
     situation: Situation
-    """The row that the texts come from: ``SITUATIONS["held"]``."""
+    """The row whose texts are used: ``SITUATIONS["held"]``."""
     reported: Situation
-    """The row of the service's state. It is ``situation`` unless this desk knows more than the
-    service."""
+    """The row that follows from the service's state alone. It equals ``situation`` unless this desk
+    knows more than the service."""
     facts: Mapping[str, str]
-    """The facts that fill the places of a row's texts, by the names of the places
+    """The values that fill the placeholders in a row's texts, by the names of the placeholders
     (:func:`_facts_of`)."""
 
     word: str
     """The state in a few words that fit a table cell: ``On hold``."""
     level: Level
-    """The level of the state, which selects its hue: ``trouble``."""
+    """The level of the state, which selects its colour: ``trouble``."""
     sign: Sign
-    """The name of the glyph before the word: ``trouble``."""
+    """The name of the glyph before ``word``: ``trouble``."""
     cause: str
     """What happened, as a sentence without its full stop: ``Halyard holds 0.5 BTC for a compliance
     check; the service does not say what it asks for``."""
@@ -145,13 +145,14 @@ class OrderStatus(Struct, frozen=True):
     """Where the money is, to be shown after the word Funds, with a full stop: ``0.5 BTC, held at
     Halyard.``"""
     place: str
-    """Where the money is, in few words: ``in your wallet.``"""
+    """Where the money is, in a few words: ``in your wallet.``"""
     actor: str
     """Who acts next: ``you``, ``the service``, ``the chain``, ``nobody``, a provider."""
     act: str
-    """What the actor does: ``write to support with order h8Kq2PdT5mXcVbN3wRtY7z``."""
+    """What ``actor`` does next: ``write to support with order h8Kq2PdT5mXcVbN3wRtY7z``."""
     by: str
-    """Until when the actor acts: ``before 14:32:11``, ``about 14:40``, ``no deadline is known``."""
+    """The time by which ``actor`` acts: ``before 14:32:11``, ``about 14:40``, ``no deadline is
+    known``."""
     certainty: Certainty
     """How certain ``cause`` is."""
     display: str | None
@@ -160,31 +161,32 @@ class OrderStatus(Struct, frozen=True):
     """The status of each leg, of which a private order has two: ``(3,)``, ``(5, 1)``."""
 
     stage: int
-    """The index of the present stage in ``stages``."""
+    """The index in ``stages`` of the stage that the order is in."""
     stages: tuple[str, ...]
     deadline: datetime | None
     """When the deposit is due; None if that time no longer matters."""
     left: timedelta | None
-    """The time to the deadline, negative once it passed; None if nobody waits for the deposit."""
+    """The time until ``deadline``, negative once it has passed. None if the order waits for no
+    deposit."""
     elapsed: timedelta | None
-    """The time since the deposit arrived, or since the creation before that, until now or until the
-    order ended."""
+    """How long the order has taken, until now or until it ended. Counted from the deposit's arrival
+    or, before that, from the order's creation. None if the creation time is unknown."""
     expected: timedelta | None
     """How long the service expects the whole order to take."""
     late_by: timedelta | None
-    """The time by which an order under way exceeds the expected time; None if it does not."""
+    """How much longer than expected an order under way has taken. None if it is not late."""
     time: Elapsed
     """The time as it is shown: ``26:03 left``, ``6m of ~14m``, ``took 11m``."""
 
     payable: bool
     """True if the deposit may be sent now."""
     ended: bool
-    """True if nothing more is expected, neither from the service nor from the wallet that was to
-    sign."""
+    """True if nothing more is expected of the order: the service ended it, or the wallet never
+    signed its transaction and never will."""
     closed: bool
     """True if the service has ended the order."""
     put_away: bool
-    """True if the order's owner marked its trouble as dealt with."""
+    """True if the user marked the order's trouble as dealt with."""
 
     @property
     def not_signed(self) -> bool:
@@ -200,7 +202,8 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def yours(self) -> bool:
-        """True if the user acts next: on an open order, or on one that ended with stuck money."""
+        """True if the user acts next: on an open order, or on an order that ended while money is
+        stuck. False once the user put the order away."""
         owed = not self.ended or self.reported in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 
@@ -210,12 +213,13 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """Who acts next, and what they do: ``you: send the deposit within 26:03``."""
+        """Who acts next and what they do: ``you: send the deposit within 26:03``."""
         return f"{self.actor}: {self.act}" if self.act else self.actor
 
     @property
     def brief(self) -> str:
-        """Who acts next, in few words: ``you: write to support``, ``the second exchange, ~8m``."""
+        """Who acts next, in a few words: ``you: write to support``. For another actor, the
+        remaining expected time follows if it is known: ``the second exchange, ~8m``."""
         if self.actor == "you":
             return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
         # Before a deadline the expected time counts from a payment which nobody has seen yet.
@@ -226,16 +230,17 @@ class OrderStatus(Struct, frozen=True):
 
 
 _BRIEFLY = re.compile(" with order |, or take the money back: ")
-"""Matches where ``brief`` ends the text of ``act``, because the rest is too long."""
+"""Matches the place in the text of ``act`` at which ``brief`` cuts it off, because the rest is too
+long."""
 
 
 def order_status(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderStatus:
-    """Returns what an order means at ``now`` (the desk's clock), by all that this desk knows.
+    """Returns what an order means at ``now`` (the desk's clock), from all that this desk knows.
 
-    ``made`` are the order's transactions if they were just read from the journal. Without them the
-    payment by this desk is the one in ``tracked``.
+    ``made`` are the order's transactions, if the caller has just read them from the journal. If
+    ``made`` is empty, this desk's payment is the one stored in ``tracked``.
     """
     order, intent = tracked.order, tracked.intent
     deposit = deposit_known(tracked, made)
@@ -281,8 +286,9 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 
 
 def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
-    """Returns ``status`` for an order that the service no longer answers requests about: its texts
-    report the service's last answer, and it has no deadline and no times."""
+    """Returns ``status`` adapted to an order that the service can no longer be asked about. Its
+    texts quote the service's last answer and say when it was given; it has no deadline and no
+    times."""
     at = as_of(tracked.seen_at, now)
     # A payment may have come since.
     money = UNLESS_SENT if status.money == WAITING.money else status.money
@@ -302,26 +308,28 @@ def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> Or
 
 
 def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
-    """Returns what the service's state alone means. ``intent`` is what was confirmed at this
-    desk."""
+    """Returns what the service's state alone means, without what this desk knows of payments.
+    ``intent`` is what the user confirmed, None for an order that was not confirmed at this desk."""
     return _reported(order, intent, now)
 
 
 def cause_of(order: Order) -> str:
-    """Returns the cause of the service's state, as a sentence that does not depend on the time."""
+    """Returns the sentence that says what happened according to the service's state. It is the same
+    at any time, so no deadline or delay is mentioned."""
     return f"{reported_status(order, now=datetime.max.replace(tzinfo=UTC)).cause}."
 
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
-    """Returns who acts next and what they do, for an order made at this desk whose address may not
-    be shown yet."""
+    """Returns who acts next, and what they do, for an order of this desk whose deposit address may
+    not be shown yet: the service assigns the address, or repeats it."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
-    """Returns the time at ``now`` of an order whose ``status`` was made earlier. Returns None if
-    ``status`` has to be made anew, as after a deadline that passed."""
+    """Returns the order's time as shown at ``now``, computed from a ``status`` made earlier.
+    Returns None if the whole status has to be computed anew, for example after its deadline
+    passed."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)
@@ -339,7 +347,9 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
 
 
 def short_place(money: str) -> str:
-    """Returns the first part of the sentence ``money``: ``in your wallet.``"""
+    """Returns the short form of ``money``, a sentence that says where the money is. The short form
+    ends before the first condition or explanation: ``in your wallet.`` for ``in your wallet, if you
+    sent nothing.``"""
     for rest in (", if ", ", after ", "; ", " on the chain it came from"):
         head, separator, _ = money.partition(rest)
         if separator:
@@ -436,7 +446,7 @@ def _knowledge(
 
 
 _UNDECIDED = (DepositRelease.FOREIGN, DepositRelease.UNREPEATED, DepositRelease.LOWER)
-"""Release states of a withheld order that may still be released."""
+"""Release states of an order whose deposit address is withheld now and may still be released."""
 
 
 def _in_words_of_desk(
@@ -446,9 +456,9 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, a row of the table that depends on what
-    this desk knows. ``own`` is this desk's payment and ``batch`` the payment by a bundle; each is
-    None if there is none."""
+    """Returns ``status`` with the texts of ``situation``, which applies because this desk knows
+    more than the service. ``own`` is the deposit that this desk sent, and ``batch`` the payment by
+    the order's batch; each is None if there was no such payment."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
@@ -485,8 +495,13 @@ def _in_words_of_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Returns the time since ``begun``, the expected time, and the excess over it. The estimate
-    counts from the deposit if the service did not add the wait for the deposit (contract 8.17)."""
+    """Returns three durations: the time since ``begun``, the expected duration of the order, and by
+    how much an open order exceeds it. An unknown duration is None; so is the last one if the order
+    is not late.
+
+    The expected duration counts from ``begun``. It counts from the creation if the estimate would
+    be over by then, because the service did not add the wait for the deposit (contract 8.17).
+    """
     if begun is None or order.created is None:
         return None, None, None
     end = expected_end(order)
@@ -540,9 +555,9 @@ def _facts_of(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """Returns what fills the texts of a row, by the names of their places. ``deposit`` is the
-    deposit as chains show it. Without ``deposit`` the paid amount is known only for a swap on a
-    chain."""
+    """Returns the values for the placeholders in the texts of the situation ``row``, by name.
+    ``deposit`` is the deposit as chains show it. If it is None, the paid amount is known only for a
+    DEX swap; in other orders it is called "the payment"."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True
@@ -628,8 +643,9 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """Returns text about the part of a deposit that a refund lacks. Only an amount that a chain
-    shows to have arrived is reported as kept."""
+    """Returns the end of a sentence about a refund: how much less than the deposit was refunded;
+    empty if it was all refunded. The text says that the provider kept an amount only if a chain
+    shows how much arrived."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"
@@ -659,8 +675,8 @@ def _holder(order: Order) -> str:
 
 
 def _venue_name(name: str | None) -> str | None:
-    """Returns the name, cut if it is so long that it would hide the rest of its sentence; None if
-    it is empty."""
+    """Returns the provider's name, shortened to ``LONGEST_NAME`` characters so that it does not
+    hide the rest of its sentence. None if the name is empty."""
     return f"{name[: LONGEST_NAME - 1]}…" if name and len(name) > LONGEST_NAME else name or None
 
 

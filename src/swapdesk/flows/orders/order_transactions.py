@@ -12,7 +12,7 @@ from msgspec import Struct
 from swapdesk.flows.notation import counted, exact_amount
 
 Source = Literal["create", "read", "stream", "list", "journal"]
-"""Where this desk has a state of an order from."""
+"""The way in which this desk received a state of an order."""
 
 TransactionRole = Literal[
     "deposit",
@@ -21,7 +21,7 @@ TransactionRole = Literal[
     "reset",  # An approval of nothing, which some tokens need before another one.
     "swap",
 ]
-"""The purpose that a transaction has for its order."""
+"""What a transaction does for its order."""
 
 
 Fate = Literal[
@@ -41,8 +41,8 @@ Sender = Literal[
 
 
 class OrderTransaction(Struct, frozen=True):
-    """A transaction of an order. ``address`` is the address that a bundle paid for the order; None
-    if it is the order's own."""
+    """A transaction of an order. ``address`` is the deposit address that a bundle (one payment for
+    many orders) paid to for this order; None if it is the deposit address stated in the order."""
 
     PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 
@@ -58,7 +58,7 @@ class OrderTransaction(Struct, frozen=True):
 
 
 class PaidOnChain(Struct, frozen=True):
-    """A payment of one transaction to one receiver, as its chain showed it at ``seen_at``."""
+    """A payment by one transaction to one receiver, as the chain showed it at ``seen_at``."""
 
     hash: str
     chain: str
@@ -72,32 +72,34 @@ class PaidOnChain(Struct, frozen=True):
     """The amount in token units; None if the token's decimals are not known."""
     memo: str | None
     confirmations: int | None
-    """The number of confirmations; None while the transaction waits for a block."""
+    """The number of confirmations; None while the transaction is in no block."""
     at: datetime | None
-    """The time of its block; None if the chain names none."""
+    """The time of the transaction's block; None if the chain states none."""
     seen_at: datetime
     failed: bool = False
-    """True if the transaction was executed without success and moved nothing."""
+    """True if the transaction was executed without success, so that it moved nothing."""
     underpriced: bool = False
-    """True if the transaction waits for a block and offers less than a block costs now."""
+    """True if the transaction is in no block and offers a lower fee than a block costs now."""
     missing: bool = False
-    """True if this desk sent the transaction and its chain does not know it."""
+    """True if this desk sent the transaction but its chain does not know it."""
 
     @property
     def what(self) -> str:
-        """The amount with its symbol: ``12,000 USDT``."""
+        """The amount with its symbol: ``12,000 USDT``. A fixed phrase if the amount is unknown."""
         if self.amount is None:
             return "a token that the catalogue does not have"
         return f"{exact_amount(self.amount)} {self.symbol}"
 
     @property
     def words(self) -> str:
-        """The amount in words for a customer, to follow "your"."""
+        """The payment as it is called in a letter to a customer, to follow the word "your":
+        ``12,000 USDT``, or ``payment of another token`` if the amount is unknown."""
         return "payment of another token" if self.amount is None else self.what
 
     @property
     def said(self) -> str:
-        """The payment in words: ``12,000 USDT on Tron, 19 confirmations``."""
+        """The payment as text: ``12,000 USDT on Tron, 19 confirmations``. The text says so if the
+        transaction failed or the chain does not know it."""
         if self.failed:
             return f"a transaction on {self.chain_name} that failed"
         if self.missing:
@@ -112,6 +114,6 @@ class PaidOnChain(Struct, frozen=True):
 
 
 def folded_hash(hash_: str) -> str:
-    """Returns the hash in a form to be compared: hexadecimal hashes in lower case, base58 ones
+    """Returns the hash in a form to be compared: hexadecimal hashes in lower case, other hashes
     unchanged."""
     return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_

@@ -15,13 +15,14 @@ from swapdesk.flows.intents.intent import Intent
 
 
 class BatchPayment(Struct, frozen=True):
-    """The payment of an order by its batch's bundle.
+    """The payment of an order by its batch's bundle, which is one transaction that pays many
+    orders.
 
-    ``state`` is prepared until the bundle is sent, or if the bundle paid nobody; sent while the
-    bundle is under way; done once the deposit address has the money; refused if the group was paid
-    without this order. ``money`` says where the money is, to be shown after the word Funds;
-    ``place`` is its short form. Both end with a full stop. ``actor`` acts next, and ``due`` is the
-    act.
+    ``state`` is prepared until the bundle is sent, and if the bundle paid nobody; sent while the
+    bundle is under way; done once the deposit address has the money; refused if the bundle paid
+    other orders but not this one. ``money`` says where the money is, to be shown after the word
+    Funds; ``place`` is its short form. Both end with a full stop. ``actor`` acts next, and ``due``
+    is what the actor does.
     """
 
     state: State
@@ -32,11 +33,13 @@ class BatchPayment(Struct, frozen=True):
     problem: str = ""
     """Why the batch's bundle paid nobody, as a sentence; empty if nothing is wrong."""
     in_account: bool = False
-    """True if the unpaid money is in the owner's smart account, or goes there."""
+    """True if the money for an order that is not paid yet is in the owner's smart account, or on
+    its way there."""
 
     @property
     def begun(self) -> bool:
-        """True if another payment of the order would pay it twice."""
+        """True if the bundle is sent or done, so that any other payment would pay the order
+        twice."""
         return self.state in (State.SENT, State.DONE)
 
 
@@ -44,18 +47,19 @@ QUOTE_AGAIN = "ask for new quotes"
 
 
 SwapFailure = Literal["not-signed", "reverted", "not-executed"]
-"""Why a swap on a chain was not executed.
+"""Why a DEX swap was not executed.
 
 ``not-signed``: the trader or the wallet refused, or did not answer until the quote or the order
-ended. ``reverted``: the transaction failed on its chain. ``not-executed``: it was signed, and too
-late to be executed. The journal stores the last two with an order that its owner put away.
+ended. ``reverted``: the transaction failed on its chain. ``not-executed``: the transaction was
+signed too late to be executed. The journal stores the last two for an order that the user marked as
+dealt with.
 """
 
 
 class SwapPayment(Struct, frozen=True):
-    """The transaction of a swap on a chain. ``state`` is prepared until it is signed, done
-    afterwards, or refused because of ``failure``. ``money`` says where the money is until the swap,
-    to be shown after the word Funds; it ends with a full stop."""
+    """The transaction of a DEX swap. ``state`` is prepared until it is signed, done once it was
+    executed, or refused because of ``failure``. ``money`` says where the money is until the swap,
+    to be shown after the word Funds, and ends with a full stop."""
 
     state: State
     money: str

@@ -18,8 +18,9 @@ _TEXT_LIMIT = 2000
 
 
 def raw_lines(raw: bytes, *, hidden: str | None = None) -> list[str]:
-    """Returns the document in indented lines; one line of text if it is no JSON. ``hidden`` is a
-    withheld address: all deposit fields and all texts that contain it are left out."""
+    """Returns the JSON document ``raw`` in indented lines, or one line of safe text if it is not
+    valid JSON. If ``hidden``, a withheld deposit address, is given, all deposit fields and all
+    texts that contain it are replaced by a mark."""
     try:
         refuse_deep(raw)
         document = json.loads(raw, parse_float=_digits, parse_int=_digits, parse_constant=str)

@@ -46,11 +46,11 @@ HUES: Mapping[str, str] = {
     "expired": "muted",
     "unknown": "muted",
 }
-"""Roles of the palette for a glyph and its word, by :data:`Sign`."""
+"""By :data:`Sign`, the colour role of the palette for a glyph and its word."""
 
 
 class Certainty(StrEnum):
-    """How certain a cause is: stated by the service, inferred, or not known."""
+    """How certain the cause in a status is: stated by the service, inferred, or not known."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -58,17 +58,18 @@ class Certainty(StrEnum):
 
 
 class Situation(Struct, frozen=True, eq=False):
-    """A row of the table of situations. Texts are templates. A text that is None is taken from the
-    row of the service's state."""
+    """A situation that an order can be in, with its condition and its texts. Texts are templates. A
+    text that is None is taken from the situation that follows from the service's state."""
 
     code: str
     """The row's name in the journal and in JSON: ``failed stuck``."""
 
     states: tuple[str | None, ...]
-    """The displayed states in which the row may apply. ``OTHER`` stands for any unknown state."""
+    """The displayed states in which the row may apply. :data:`OTHER` stands for any unknown
+    state."""
     when: Callable[[Order], bool] | None
-    """A further condition of a row for the service's state; None for a row that depends on this
-    desk's knowledge."""
+    """A condition that the order must meet besides its state. None for a row that does not depend
+    on the service's state alone."""
     word: str
     """The state in a few words that fit a table cell: ``On hold``."""
     level: Level
@@ -82,58 +83,60 @@ class Situation(Struct, frozen=True, eq=False):
     act: str
     """What the actor does: ``send the deposit``."""
     by: str | None
-    """Until when the actor acts: ``before 14:32:11``."""
+    """The time by which the actor acts: ``before 14:32:11``."""
     reply: str
     """The reply of support to the customer: what happened, where the money is, what to do and what
-    not to do. It promises nothing and asks for no second payment."""
+    not to do. The reply makes no promises and asks for no second payment."""
     certainty: Certainty = Certainty.CERTAIN
     sign: Sign | None = None
-    """The name of the glyph; None for the glyph of the level."""
+    """The name of the glyph; None for the glyph that belongs to the level."""
     known: Callable[[Knowledge], bool] | None = None
-    """The condition of a row that depends on this desk's knowledge. None for a row for the
-    service's state, and for a row that is chosen by name."""
+    """The condition, for a row that applies because this desk knows more than the service. None for
+    a row that depends on the service's state, and for a row chosen by name."""
     until_deadline: bool = False
     """True if the situation lasts until the order's deadline."""
     settled: bool = False
-    """True if no note about a refund is added."""
+    """True if no note about the possibility of a refund is added."""
     stranded: bool = False
-    """True if the order ended and money is, or may be, with the service until its owner acts."""
+    """True if the order ended and money is, or may be, stuck with the service until the user
+    acts."""
     asks_where: bool = False
-    """True if the diagnosis mentions a missing refund address."""
+    """True if the support diagnosis mentions that the order names no refund address."""
     own: bool = False
-    """True if the situation comes from what this desk did, so that it applies whatever the service
-    reports."""
+    """True if the situation results from what this desk did, so that it applies whatever the
+    service reports."""
 
     @property
     def lasts(self) -> bool:
-        """True if the situation stays true when the service can no longer be asked."""
+        """True if the situation remains true once the service can no longer be asked about the
+        order."""
         return self.own or (self.settled and not self.stranded)
 
 
 class Knowledge(Struct, frozen=True):
-    """What this desk knows of an order beyond the service's state. :func:`known_better` chooses a
-    row by it."""
+    """What this desk knows of an order besides the service's state. :func:`known_better` chooses a
+    situation by it."""
 
     reported: Situation
-    """The row of the service's state."""
+    """The row that follows from the service's state."""
     display: str | None
     late: bool
-    """True if the order waits for a deposit and its deadline passed."""
+    """True if the order waits for a deposit and its deadline has passed."""
     hidden: bool
-    """True if the order's address is withheld for a reason that is shown."""
+    """True if the order's deposit address is withheld and the reason is shown."""
     over: bool
-    """True if the order is late and its address may still be released."""
+    """True if the order's deadline has passed and its address was not refused for good."""
     standing: DepositRelease
     in_batch: bool
     batch: State | None
     in_account: bool
-    """True if the unpaid money of the order's batch is in the owner's smart account."""
+    """True if the money for the order's unpaid batch is in the owner's smart account."""
     swap: State | None
     swap_failure: SwapFailure | None
     paid: bool
     """True if this desk sent the deposit and the service has not seen it."""
     pays_less: bool
-    """True if the order paid noticeably less than was confirmed."""
+    """True if the order paid noticeably less than the quoted amount."""
 
     @property
     def closing(self) -> bool:
@@ -144,7 +147,7 @@ class Knowledge(Struct, frozen=True):
 
 
 OTHER = ""
-"""Stands for every unknown displayed state."""
+"""Stands for every displayed state that this desk does not know."""
 
 _OPEN: tuple[str | None, ...] = (*PROGRESS, OTHER)
 _WAITING = (DisplayStatus.WAITING_FOR_DEPOSIT,)
@@ -962,7 +965,7 @@ _OF_SERVICE = _rows(of_desk=False)
 _OF_DESK = _rows(of_desk=True)
 
 OF_PAYMENT = tuple(row for row in _TABLE if row.code.startswith("payment "))
-"""Rows for a payment that a chain shows and the service has not seen, the worst first."""
+"""Rows for a payment that a chain shows but the service has not seen, the worst one first."""
 
 STRANDED = frozenset(row for row in _TABLE if row.stranded)
 
@@ -974,21 +977,21 @@ def situation_of(order: Order) -> Situation:
 
 
 def known_better(known: Knowledge) -> Situation | None:
-    """Returns the row to be used in place of that of the service's state, by this desk's knowledge;
-    None if there is none."""
+    """Returns the situation that applies because this desk knows more than the service, in place of
+    the one that follows from the service's state. None if this desk does not know more."""
     rows = _OF_DESK.get(known.display) or _OF_DESK[OTHER]
     return next((row for row in rows if row.known is not None and row.known(known)), None)
 
 
 def awaits_deposit(order: Order) -> bool:
-    """True if the order waits for its deposit: neither its state nor a leg reports a deposit or
-    trouble. A leg may be ahead of the state."""
+    """Returns whether the order waits for its deposit: neither its state nor the status of a leg,
+    which may be ahead of the state, reports a deposit or trouble."""
     return situation_of(order) in (WAITING, SETTING_UP)
 
 
 def match_payment(order: Order, paid: PaidOnChain) -> Situation:
-    """Returns the row for a payment, which is compared with what the order asked for (contract 8.10
-    to 8.12). The service makes no such comparison."""
+    """Returns the situation that describes how a payment compares with what the order asked for,
+    such as "too little came" (contract 8.10 to 8.12). The service makes no such comparison."""
     asked = order.in_token
     if paid.missing:
         return _payment("missing")
@@ -1030,9 +1033,9 @@ _WIDE = Context(prec=200)
 def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
     """Returns the deposit as one payment; None if ``payments`` is empty.
 
-    Only payments that moved money count if there are any, else those that wait for a block.
-    Payments with the same chain, token and memo are added up. Of several sums the one that fits the
-    order worst is returned.
+    Only payments that moved money count. Without any, payments that wait for a block count; without
+    these, all payments. Payments with the same chain, token and memo are added up. If several sums
+    result, the one that fits the order worst is returned.
     """
     sums: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
     moved = [paid for paid in payments if paid.moved]
@@ -1046,8 +1049,9 @@ def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnCha
 
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
-    """Returns :func:`match_payment` for a deposit that the service has not seen; None otherwise.
-    Also None for a swap on a chain whose payment is as asked, because another row describes it."""
+    """Returns the result of :func:`match_payment` for a deposit that the service has not seen yet.
+    Returns None if there is no such deposit, and for a DEX swap paid as asked, which another
+    situation describes."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)
@@ -1055,7 +1059,8 @@ def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
 
 
 def _together(first: PaidOnChain, second: PaidOnChain) -> PaidOnChain:
-    """Returns the sum of two payments, with the earlier time and the fewer confirmations."""
+    """Returns ``first`` with the amount of both payments, the earlier time and the lower number of
+    confirmations. Returns ``first`` unchanged if an amount is unknown."""
     if first.amount is None or second.amount is None:
         return first
     times = [paid.at for paid in (first, second) if paid.at is not None]

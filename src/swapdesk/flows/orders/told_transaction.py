@@ -18,8 +18,8 @@ OTHER_KINDS = ("authorizationList", "blobs", "blobVersionedHashes", "maxFeePerBl
 
 
 class NotThisSwap(Exception):
-    """Raised if the transaction does not belong to the confirmed swap. ``code`` names the broken
-    rule."""
+    """Raised if the transaction that an order asks for does not belong to the confirmed swap.
+    ``code`` names the violated rule."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -27,8 +27,9 @@ class NotThisSwap(Exception):
 
 
 def told_by(order: Order) -> dict[str, Any]:
-    """Returns the order's metadata (contract 10.8), which is an object in the answer to a create
-    and JSON text in all other answers. Raises NotThisSwap if there is no usable metadata."""
+    """Returns the order's metadata (contract 10.8), which describes the transaction to send. The
+    service sends it as an object when the order is created, and as JSON text later. Raises
+    NotThisSwap if there is no usable metadata."""
     metadata = order.metadata
     if isinstance(metadata, str):
         try:
@@ -41,8 +42,9 @@ def told_by(order: Order) -> dict[str, Any]:
 
 
 def same_transaction(created: Order, read: Order) -> bool:
-    """True if both orders ask for the same transaction, or if one of them has no metadata. A member
-    that only one of them has is ignored, unless it would change the kind of transaction."""
+    """Returns whether ``created`` and ``read``, two states of an order, ask for the same
+    transaction. True also if one of them has no metadata. A member of the metadata that only one of
+    them has is ignored, unless it changes the kind of the transaction."""
     try:
         first, second = told_by(created), told_by(read)
     except NotThisSwap:
@@ -58,7 +60,8 @@ def same_transaction(created: Order, read: Order) -> bool:
 
 
 def settled_by_venue(told: Mapping[str, Any]) -> bool:
-    """True if the wallet sends no transaction, because the venue settles the signed order."""
+    """Returns whether the wallet sends no transaction, because the venue executes the order that
+    the wallet signed. ``told`` is the order's metadata."""
     return told.get("offChain") is True
 
 

@@ -27,9 +27,10 @@ from swapdesk.flows.orders.situations import STRANDED, deposit_on_chain, situati
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)
-"""How long the service answers requests about an order (contract 8.18)."""
+"""How long after its creation the service answers requests about an order (contract 8.18)."""
 FRESH = timedelta(minutes=2)
-"""How long the last answer about an order older than :data:`KNOWN_TO_API` counts as current."""
+"""How long the service's last answer about an order older than :data:`KNOWN_TO_API` counts as
+current."""
 
 
 class TrackedOrder(Struct, frozen=True):
@@ -44,24 +45,29 @@ class TrackedOrder(Struct, frozen=True):
     source: Source
     standing: DepositRelease = DepositRelease.RELEASED
     accepted: Decimal | None = None
-    """The lower output that the user accepted after confirming, in the received token."""
+    """The lower output that the user accepted after confirming the order, in units of the received
+    token. None if the user accepted none."""
     in_batch: bool = False
-    """True if a batch of this desk created the order, so that its bundle pays it and nobody pays by
-    hand."""
+    """True if a batch of this desk created the order. The batch's bundle pays the order, so nobody
+    may pay it singly."""
     batch_payment: BatchPayment | None = None
-    """The payment by the batch's bundle; None once the service has seen the deposit."""
+    """The payment by the batch's bundle, read from the journal while the service has not seen the
+    deposit. None if there is none."""
     swap_payment: SwapPayment | None = None
-    """The transaction of a swap on a chain; None once the service has seen it."""
+    """The payment of a DEX swap; None for any other order, and once the service has seen the
+    transaction."""
     away: str | None = None
-    """The ``trouble`` that the order's owner marked as dealt with."""
+    """The ``trouble`` that the user marked as dealt with; None if the user marked none."""
     own_payment: OrderTransaction | None = None
-    """The deposit that this desk sent; None once the service has seen it."""
+    """The newest deposit that this desk sent, read from the journal while the order waits for its
+    deposit. None if there is none."""
     payments: tuple[PaidOnChain, ...] = ()
     """Payments to the order's deposit address that were looked up on chains."""
     paid_at: datetime | None = None
-    """When the service saw the deposit; None if this desk does not know."""
+    """When the service saw the deposit arrive; None if it has not, or if this desk missed the
+    moment."""
     gone: bool = False
-    """True if the service's last answer did not know or list the order."""
+    """True if the service, when last asked, did not know or did not list the order."""
 
     @property
     def verdict(self) -> ReleaseVerdict:
@@ -80,25 +86,25 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def being_confirmed(self) -> bool:
-        """True if the order was made here and its address is hidden only until the service has
-        repeated it."""
+        """True if the order was confirmed at this desk and its deposit address stays hidden only
+        until the service has repeated the address in a second read."""
         return self.withheld is not None and self.standing is DepositRelease.UNREPEATED
 
     @property
     def awaits_address(self) -> bool:
-        """True if the order was made here and the service has not assigned a deposit address
-        yet."""
+        """True if the order was confirmed at this desk and the service has not assigned a deposit
+        address yet."""
         return self.being_confirmed and self.order.deposit_address is None
 
     @property
     def not_signed(self) -> bool:
-        """True for a swap on chains that was not signed and never will be."""
+        """True for a DEX swap that was not signed and never will be."""
         return self.swap_payment is not None and self.swap_payment.failure == "not-signed"
 
     @property
     def trouble(self) -> str | None:
-        """The code of a failure that the order's owner has to deal with: stuck money, or a
-        transaction that failed on the chain. None if there is no such failure."""
+        """The code of a problem that the user has to deal with: money stuck after the order ended,
+        or a transaction that failed on its chain. None if there is no such problem."""
         swap = self.swap_payment
         if swap is not None and swap.failure is not None and not self.not_signed:
             return swap.failure
@@ -125,13 +131,14 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def deposit(self) -> PaidOnChain | None:
-        """The deposit as chains show it, added up to one payment."""
+        """The deposit as chains show it, with all its payments added up to one. None if no payment
+        was looked up."""
         return deposit_on_chain(self.order, self.payments) if self.payments else None
 
     @property
     def begun(self) -> datetime | None:
-        """The time from which the order's duration counts: when its deposit came, else when it was
-        created."""
+        """The time from which the order's duration counts: when its deposit arrived or, before
+        that, when it was created. None if the creation time is unknown."""
         created, deposit = self.order.created, self.deposit
         if created is None or not deposit_arrived(self.order):
             return created
@@ -142,12 +149,14 @@ class TrackedOrder(Struct, frozen=True):
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
 
     def out_of_reach(self, now: datetime) -> bool:
-        """Returns whether the service can no longer be asked about the order: it does not know the
-        order, or the order is older than 48 hours and the last answer is not fresh."""
+        """Returns whether the service can no longer be asked about the order. This holds if the
+        service no longer knows the order, or if the order is older than 48 hours and the last
+        answer is older than :data:`FRESH`."""
         return self.gone or (self.archived(now) and now - self.seen_at > FRESH)
 
     def beyond(self, now: datetime) -> str:
-        """Returns why the service can no longer be asked about the order, as part of a sentence."""
+        """Returns the reason why the service can no longer be asked about the order, as part of a
+        sentence."""
         if self.archived(now):
             return "it is older than 48 h"
         return "the service knows no such order of this account"

@@ -38,7 +38,8 @@ several."""
 
 
 class TokenChoice(Struct, frozen=True):
-    """The token chosen for a word of the line, with all tokens that the word can mean."""
+    """The token chosen for a word of the line. ``rows`` are all tokens that the word can mean, and
+    ``at`` is the index of the chosen token."""
 
     token: Token
     rows: tuple[TokenRow, ...]
@@ -51,7 +52,7 @@ class TokenChoice(Struct, frozen=True):
     @property
     def tied(self) -> bool:
         """True if the first two candidates are equal in everything but their names, so that only
-        the alphabet decided."""
+        the alphabet put one of them first."""
         return len(self.rows) > 1 and self.rows[0].order[:4] == self.rows[1].order[:4]
 
     @property
@@ -59,14 +60,14 @@ class TokenChoice(Struct, frozen=True):
         return len({row.chain for row in self.rows})
 
     def question(self, key: str = BOUGHT_KEY) -> str:
-        """Returns a sentence about the chains that ``key`` chooses among, for a choice that is
-        tied."""
+        """Returns a sentence that says which key chooses among the chains of a symbol and which
+        chain is chosen now. It is meant for a choice that is :attr:`tied`."""
         row = self.row
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
     def brief(self, can: str = "is") -> str:
-        """Returns how many tokens or chains the word can mean, in a few words; empty if it means
-        one token."""
+        """Returns a short text that counts the tokens or chains that the word can mean: ``USDC is
+        on 5 chains``. ``can`` is the verb of this text. Empty if the word means a single token."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -74,8 +75,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{self.row.symbol} {can} on {self.chains} chains"
 
     def hint(self, can: str = "is") -> str:
-        """Returns :meth:`brief` with the token that was chosen; empty if the word means one
-        token."""
+        """Returns :meth:`brief` followed by the choice: ``USDC is on 5 chains, Base chosen``. Empty
+        if the word means a single token."""
         brief = self.brief(can)
         chosen = "the first" if self.chains == 1 else self.row.chain_name
         return f"{brief}, {chosen} chosen" if brief else ""
@@ -93,7 +94,8 @@ LONGEST = 1_000
 Held = Mapping[str, OwnBalance | str]
 """By token id, the wallet's balance, or the reason why the balance is not known."""
 CheckPayee = Callable[[str, Token], RecipientCheck]
-"""Checks a recipient of a token by the address book and by earlier payments."""
+"""A function that checks whether a text is a recipient for a token, using the address book and
+earlier payments."""
 
 _JOINERS = frozenset({"to", "for", "into", "->", "=>", "→", "⇒", ">"})
 """Words that may separate the token sold from the token bought."""
@@ -102,26 +104,25 @@ _SCALES = {"k": 3, "m": 6}
 _ESTIMATE_DIGITS = 6
 """Significant digits of an amount that is computed from dollars; a price is no more exact."""
 _SERVICE_DIGITS = 15
-"""Significant digits that a service keeps if it computes in doubles."""
+"""Significant digits of an amount that survive in a service that computes in binary doubles."""
 
 
 LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
-"""How far a line is. An ``ambiguous`` line is complete, with one token chosen among equal
-candidates; keys select the others."""
+"""How complete a line is. An ``ambiguous`` line is complete, but one of its tokens was chosen among
+equal candidates; keys select the other candidates."""
 
 
 class IntentLine(Struct, frozen=True):
-    """What the line says so far.
+    """What was read from the line so far.
 
     ``message`` is the fault or the next step, and ``place`` is the 0-based index of the character
     at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. ``hints`` are
     shown below the line; ``both_hints`` are the hints of both tokens if each word can mean several.
-
     ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index of the present one,
-    and ``choices`` is the number of values of ``choose``. If ``wants_amount`` is True, only the
-    amount is missing. ``recipient`` is the address or payment link of the payee; it is empty if the
-    payee is a name. ``share`` (of the wallet's balance) or ``dollars`` is the amount as it was
-    written; ``derived`` says how ``amount`` follows from it.
+    and ``choices`` is the number of key presses after which the first choice returns. If
+    ``wants_amount`` is True, only the amount is missing. ``recipient`` is the address or payment
+    link of the payee; it is empty if the payee is a name. ``share`` (of the wallet's balance) or
+    ``dollars`` is the amount as it was written; ``derived`` says how ``amount`` follows from it.
     """
 
     state: LineState
@@ -146,7 +147,7 @@ class IntentLine(Struct, frozen=True):
 
     @property
     def ready(self) -> bool:
-        """True if Enter may ask for quotes."""
+        """True if the line is complete, so that Enter may ask for quotes."""
         return self.state in ("valid", "ambiguous")
 
     @property
@@ -202,14 +203,15 @@ def parse_intent_line(
     check: CheckPayee | None = None,
     private: bool = False,
 ) -> IntentLine:
-    """Reads the line. Never raises.
+    """Returns what the line ``text`` says. Never raises: a fault is reported in the result.
 
-    ``choose`` counts the presses of the key that selects the next token bought, then the next token
-    sold; counting wraps around after ``choices``. ``sold`` counts the presses of the key that
-    selects the next token sold.
+    ``choose`` counts the presses of the key that selects the next token bought and, after the last
+    of these, the next token sold. ``sold`` counts the presses of the key that selects the next
+    token sold. Counting starts over after the last token.
 
-    If ``private`` is True, only tokens are chosen that can be sent privately and whose chain has
-    addresses of the recipient's form, so that no quote is spent on others.
+    If ``private`` is True, the line is a private send: only tokens are chosen that can be sent
+    privately and whose chain has addresses of the recipient's form, so that no quote is spent on
+    other tokens.
     """
     if not text.strip():
         return IntentLine("empty")
@@ -229,7 +231,8 @@ def parse_intent_line(
 
 
 def _words(text: str) -> list[_Word]:
-    """Returns the words with their places. A word that only separates the two sides is left out."""
+    """Returns the words of the line with their positions. A word that only separates the token sold
+    from the token bought, such as ``to``, is left out."""
     words: list[_Word] = []
     at = 0
     for written in text.split():
@@ -283,8 +286,8 @@ def _read(words: list[_Word], context: _Known, choose: int, sold: int) -> Intent
 
 
 def _is_token(word: _Word, catalog: Catalog) -> bool:
-    """Returns whether a word is a token, or the beginning of one, although an amount belongs
-    there."""
+    """Returns whether a word in the place of the amount is a token, or the beginning of its
+    symbol."""
     if not word.text[0].isalpha():
         return False
     if word.start or (word.last and catalog.begins_a_symbol(word.text)):
@@ -306,8 +309,9 @@ def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
 
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
-    """Returns the line with the amount as it was written. A share or dollars are converted later,
-    when their token is known."""
+    """Returns a line with the amount as it was written. A share of the balance, or dollars, are
+    converted later, once the token is known. ``alone`` is True if the line has no other word.
+    Raises _Stop with the line as it is if the amount is wrong or unfinished."""
     receive = word.text.startswith("=")
     text = word.text.removeprefix("=")
     start = word.start + int(receive)
@@ -374,8 +378,9 @@ def _with_amount(line: IntentLine, token: Token, word: _Word, held: Held) -> Int
 def _of_wallet(
     line: IntentLine, share: Decimal, token: Token, word: _Word, held: Held
 ) -> IntentLine:
-    """Returns the line with a share of the wallet's balance turned into an amount that leaves
-    enough for the fee."""
+    """Returns the line with ``amount`` set to the share of the wallet's balance of ``token``, small
+    enough to leave the network fee. Without a known balance, ``amount`` is None and ``message``
+    says why."""
     balance = held.get(token.id, READING)
     if isinstance(balance, str):
         return replace(line, amount=None, message=balance)
@@ -414,7 +419,7 @@ def _of_dollars(line: IntentLine, dollars: Decimal, token: Token, word: _Word) -
 
 def _cut(amount: Decimal, token: Token, digits: int) -> Decimal:
     """Returns the amount, rounded down to ``digits`` significant digits and to the token's
-    decimals."""
+    decimals. A negative amount becomes 0."""
     places = min(token.decimals, max(0, digits - 1 - amount.adjusted()))
     return short(quantize(amount, places, up=False)) if amount > 0 else Decimal(0)
 
@@ -439,7 +444,9 @@ def _pair(
     choose: int,
     first: int,
 ) -> IntentLine:
-    """Reads a swap. ``tokens`` are the candidates for the token sold and for the token bought."""
+    """Returns the line completed as a swap. ``tokens`` are the candidates for the token sold and
+    for the token bought. ``choose`` and ``first`` count the presses of the keys that select the
+    next token bought and the next token sold."""
     (sells, buys), catalog = tokens, context.catalog
     # The bought token is walked through first; each sold token has its own list of others.
     lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
@@ -468,8 +475,8 @@ def _pair(
 
 
 def _private_send(line: IntentLine, words: list[_Word], context: _Known, choose: int) -> IntentLine:
-    """Reads a private send to a name of the address book or to an address. Chooses a token whose
-    chain has addresses of the recipient's form."""
+    """Returns the line completed as a private send to a name in the address book or to an address.
+    Chooses a token whose chain has addresses of the recipient's form."""
     word, catalog = words[2], context.catalog
     rows = _candidates(line, words[1], catalog)
     if word.text.startswith("@"):
@@ -502,8 +509,8 @@ def _privately_sent(line: IntentLine, rows: list[TokenRow], word: _Word) -> list
 def _reached(
     line: IntentLine, rows: list[TokenRow], word: _Word, context: _Known, choose: int = 0
 ) -> list[TokenRow]:
-    """Returns the rows on chains that the recipient's address fits. Raises _Stop if there are none,
-    or if the address imitates a known one."""
+    """Returns the rows of tokens on chains that the recipient's address fits. Raises _Stop if there
+    are none, or if the address imitates a known address."""
     checks = [(row, _checked(line, row, word, context)) for row in rows]
     reached = [row for row, check in checks if check.ok]
     if not reached:
@@ -520,8 +527,9 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, context: _Known) -> R
 
 
 def _before_link(words: list[_Word], context: _Known) -> _Stop:
-    """Returns a line for a payment link without a token sold. Its message says what the link asks
-    for and what is missing."""
+    """Returns the exception that ends the reading of a line in which a payment link, but no token
+    to sell, was written. The line in the exception has a message that says what the link asks for
+    and what is missing."""
     at = 0 if is_link(words[0].text) else 1
     line = IntentLine("incomplete")
     if len(words) > at + 1:
@@ -536,9 +544,9 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
 def _to_link(
     line: IntentLine, words: list[_Word], context: _Known, choose: int, first: int
 ) -> IntentLine:
-    """Reads a line that ends with a payment link. The link states the token, the recipient and, if
-    no amount is written, the amount. If the link asks for the token sold, the line is a private
-    send."""
+    """Returns a line that ends with a payment link, completed from the link. The link states the
+    token bought, the recipient and, if the line has no amount, the amount. If the link asks for the
+    token that is sold, the line becomes a private send."""
     *before, word = words
     sells = _candidates(line, before[-1], context.catalog)
     buys = _linked(line, word, context)
@@ -578,8 +586,8 @@ def _link(line: IntentLine, word: _Word) -> LinkedPayment:
 
 
 def _linked(line: IntentLine, word: _Word, context: _Known) -> list[TokenRow]:
-    """Returns the tokens that a link can ask for: those of its contract, else the coin of its
-    chain. Raises _Stop if there are none."""
+    """Returns the tokens that a payment link can ask for: the tokens of its contract or, if it
+    names no contract, the coin of its chain. Raises _Stop if there are none."""
     link, catalog = _link(line, word), context.catalog
     chains = [chain for chain in catalog.chains() if pays_on(link, chain)]
     if not chains:
@@ -618,7 +626,8 @@ def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRo
 
 
 def _is_unfinished(text: str, catalog: Catalog) -> bool:
-    """Returns whether the text begins a symbol, or the name of a chain after a symbol."""
+    """Returns whether the text is the beginning of a symbol, or a symbol and the beginning of a
+    chain's name."""
     symbol, dot, chain = text.rpartition(".")
     if dot and catalog.rows_of_symbol(symbol):
         begun = chain.lower()
@@ -661,8 +670,9 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
 def _walked(
     line: IntentLine, sold: TokenChoice, bought: TokenChoice | None, choose: int, first: int = 0
 ) -> IntentLine:
-    """Returns the line with the tokens that were chosen among several, and with the key that
-    selects the next."""
+    """Returns the line with its hints, with the tokens that a key selects in turn, and with its
+    final state: ``valid``, or ``ambiguous`` with a message that names the key. ``choose`` and
+    ``first`` count the key presses so far."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]

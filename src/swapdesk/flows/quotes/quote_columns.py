@@ -84,14 +84,14 @@ class QuoteColumn(Struct, frozen=True):
 
 def value_text(result: QuoteResult, row: RankedQuote) -> str:
     """Returns by how many percent the value that arrives differs from the value sent, fees
-    included: ``−0.4 %``."""
+    included: ``−0.4 %``. Returns ``not known`` if a price is missing."""
     difference = result.value_difference(row)
     return "not known" if difference.percent is None else percent(difference.percent)
 
 
 def provider_name(row: RankedQuote) -> str:
-    """Returns the provider's name; ``two legs`` for a private route, whose two providers are not
-    named."""
+    """Returns the provider's name. For a private route without a named provider, returns ``two
+    legs``; for any other route, a dash."""
     quote = row.quote
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
@@ -182,8 +182,9 @@ QUOTE_COLUMNS = (
 
 
 class RouteTypeBest(Struct, frozen=True):
-    """The best valid route of a type. If there is none, ``best`` is None and ``missing`` says
-    why."""
+    """The best valid route of a type. ``holds`` says who has custody of the money, and ``knows``
+    who learns both ends of the swap. If there is no valid route, ``best`` is None and ``missing``
+    says why."""
 
     kind: RouteType
     best: RankedQuote | None = None
@@ -193,7 +194,8 @@ class RouteTypeBest(Struct, frozen=True):
 
 
 def compare_route_types(result: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
-    """Returns the best valid route of each type: standard, private, on-chain."""
+    """Returns the best route of each type that is valid at ``now``, in the sequence standard,
+    private, DEX. A type without a valid route has an entry that says why."""
     return tuple(_way(result, kind, now) for kind in ROUTE_TYPES)
 
 
@@ -239,8 +241,9 @@ Known = Literal["you", "service", "derived", "unknown"]
 is unknown."""
 
 Part = Literal["send", "line", "total", "check", "outside", "below"]
-"""Where a step is shown: before the lines that are added up, as one of them, as their total, as the
-check of the total, as a cost outside the total, or below it."""
+"""Where a step is shown in the list: before the lines that are added up (``send``), as one of them
+(``line``), as their total, as the check of the total, as a cost that the total leaves out
+(``outside``), or below all these."""
 
 Unit = Literal["sold", "bought", "usd", "percent"]
 
@@ -254,8 +257,8 @@ payout, and no field says why.
 
 
 class WaterfallStep(Struct, frozen=True):
-    """A step from what is sent to what arrives. ``amount`` is in ``unit``; a step without an amount
-    has a ``word``."""
+    """A step in the calculation from what is sent to what arrives. ``amount`` is in ``unit``; None
+    for a step that shows ``word`` instead. ``how`` explains the figure."""
 
     PRINTED: ClassVar = {
         "label": "label", "part": "part", "amount": "printed_amount", "unit": "printed_unit",
@@ -284,10 +287,10 @@ class WaterfallStep(Struct, frozen=True):
 
 
 class Waterfall(Struct, frozen=True):
-    """The steps from what is sent to what arrives.
+    """The calculation of a route, step by step, from what is sent to what arrives.
 
     ``lines`` is the sum of the steps that are added up, and ``net`` is the amount that the service
-    states. ``gap`` is their difference in percent of the payout; None if the payout is zero.
+    states. ``gap`` is ``net`` minus ``lines`` in percent of the payout; None if the payout is zero.
     """
 
     PRINTED: ClassVar = {
@@ -309,14 +312,15 @@ class Waterfall(Struct, frozen=True):
         return tuple(step for step in self.steps if step.part is part)
 
     def written(self, amount: Decimal) -> str:
-        """Returns an amount with as many decimal places as the net amount or the sum of the lines,
-        at most eight. It is rounded down, so that a payout is not overstated."""
+        """Returns an amount as text with as many decimal places as ``net`` or ``lines`` is shown
+        with, whichever has more, at most eight. The amount is rounded down, so that a payout is not
+        overstated."""
         shown = (table_amount(self.net), table_amount(self.lines))
         return in_places(amount, max(min(8, len(text.partition(".")[2])) for text in shown))
 
 
 def _short(amount: Decimal) -> Decimal:
-    """Returns the amount without the decimal places after the 18th."""
+    """Returns the amount with at most 18 decimal places."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= -_PLACES:
         return amount
@@ -350,10 +354,11 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
-    """Returns a sentence about lines that do not add up to the stated net amount, or a route that
-    pays nothing; empty if neither is so.
+    """Returns a warning about the route as a sentence: that the steps do not add up to the net
+    amount that the service states, or that nothing is left after fees. Empty if neither is the
+    case.
 
-    ``lines`` and ``net`` are the two amounts as the screen writes them.
+    ``lines`` (the sum of the steps) and ``net`` are the two amounts as the screen writes them.
     """
     size = percent(steps.gap).lstrip("−+")
     sentence = {
@@ -378,8 +383,9 @@ def _sends(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
 
 
 def _middle(result: QuoteResult, quote: Quote) -> list[WaterfallStep]:
-    """Returns the step for the coin between the two legs of a private route. The coin is known only
-    if the request pinned it to XMR (contract 6.17). Empty for other routes."""
+    """Returns the step for the coin in which the two legs of a private route meet. The coin is
+    known only if the request fixed it to XMR (contract 6.17). Empty for a route that is not
+    private."""
     if quote.type != RouteType.PRIVATE:
         return []
     if result.request.use_xmr is True:
@@ -444,8 +450,9 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """Returns the step that says whether the lines add up. ``summed`` is True if there are lines to
-    add to the payout."""
+    """Returns the step that says whether the added lines of the calculation equal the stated net
+    amount. ``summed`` is True if a fee is added to the payout, False if the payout is the only
+    line. ``gap`` is the difference in percent."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",

@@ -40,7 +40,7 @@ _PRESET_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
 
 
 class WishRefused(ValueError):
-    """Raised if options contradict one another or exceed a bound. ``field`` names the option at
+    """Raised if options contradict each other or exceed a bound. ``field`` names the option at
     fault."""
 
     def __init__(self, field: str, message: str) -> None:
@@ -50,11 +50,12 @@ class WishRefused(ValueError):
 
 
 class Rotation(Struct, frozen=True):
-    """Settings by which the payout wallets of a private route take turns (contract 6.18).
+    """Settings for payout wallet rotation: a private route pays from a wallet other than those of
+    recent orders (contract 6.18).
 
-    ``deviation`` is the largest loss in percent that is accepted for it, and ``lookback`` is how
-    many recent orders count. If ``fallback`` is True and no route with rotation is left, a route
-    without it is taken.
+    ``deviation`` is the largest loss in percent that is accepted for rotation, and ``lookback`` is
+    the number of recent orders that count. If ``fallback`` is True and no route with rotation is
+    left, a route without rotation is taken.
     """
 
     deviation: Decimal = Decimal(5)
@@ -69,8 +70,8 @@ class Rotation(Struct, frozen=True):
 
 
 class LegFilter(Struct, frozen=True):
-    """A filter of the providers for one leg of a private route, by code: ``only`` these, and
-    ``without`` those."""
+    """The providers of one leg of a private route, by code. ``only`` lists the allowed providers,
+    empty for all; ``without`` lists the excluded providers."""
 
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -81,13 +82,13 @@ class LegFilter(Struct, frozen=True):
 
 class QuoteOptions(Struct, frozen=True, kw_only=True):
     """Options of a request for quotes that do not depend on the tokens. Raises WishRefused if they
-    contradict one another or exceed a bound.
+    contradict each other or exceed a bound.
 
     ``fixed`` and ``floating`` choose the kinds of rates; both together take two calls. Empty
-    ``types`` mean every route type. ``providers`` is a list of the allowed providers, which
-    excludes private routes; empty means any provider. ``markup`` is in percent, None means the
-    account's default. If ``use_xmr`` is True, the two legs of a private route meet on XMR; None
-    lets the service choose.
+    ``types`` mean every route type. ``providers`` lists the allowed providers, which excludes
+    private routes; empty means any provider. ``markup`` is in percent, None means the account's
+    default. If ``use_xmr`` is True, the two legs of a private route meet on XMR; None lets the
+    service choose.
     """
 
     fixed: bool = False
@@ -100,9 +101,9 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
     in_leg: LegFilter = field(default_factory=LegFilter)
     out_leg: LegFilter = field(default_factory=LegFilter)
     slippage: Decimal | None = None
-    """The slippage of on-chain routes in percent; None lets the venue choose."""
+    """The slippage of DEX routes in percent; None lets the venue choose."""
     account: str = ""
-    """Name or address of the wallet's account that pays an on-chain route; empty for the first
+    """Name or address of the wallet's account that pays a DEX route; empty for the first
     account."""
 
     def __post_init__(self) -> None:
@@ -162,23 +163,24 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def rates(self) -> tuple[bool, ...]:
-        """The value of ``fixed`` for each call."""
+        """The value of ``fixed`` for each call to the service: False for floating rates, True for
+        fixed rates."""
         return (*((False,) if self.floating else ()), *((True,) if self.fixed else ()))
 
     @property
     def cost(self) -> int:
-        """The number of calls, which are counted in the quote budget."""
+        """The number of calls that the request takes. Each counts in the quote budget."""
         return len(self.rates)
 
     @property
     def to_receive(self) -> QuoteOptions:
-        """The options for a stated output, with fixed rates only: no other rate guarantees an
-        output (contract 6.10)."""
+        """These options, changed to fixed rates only, for a request that states the output: no
+        other rate guarantees an output (contract 6.10)."""
         return replace(self.options, fixed=True, floating=False)
 
     def _route_options(self, *, fixed: bool) -> dict[str, Any]:
-        """Returns the parameters that both kinds of quotes take, with None for options that were
-        not chosen."""
+        """Returns the query parameters that ``GET /quotes`` and ``GET /quotes/private-send`` have
+        in common. A parameter whose option was not chosen is None."""
         turn = self.rotation
         rotation = {} if turn is None else {
             "rotate_payout_wallets": True,
@@ -209,10 +211,10 @@ PLAIN = QuoteOptions()
 class QuoteRequest(QuoteOptions, frozen=True):
     """A request for quotes.
 
-    ``amount``, in token units, is what is sold, or what is to arrive if ``receive`` is True.
-    Private routes only are asked for if both tokens are the same, or if ``private_send`` is True.
-    ``sender`` is the address that signs an on-chain route and ``receiver`` is the address that is
-    paid; None if they are not known (contract 6.6).
+    ``amount``, in token units, is what is sold, or what is to arrive if ``receive`` is True. If
+    both tokens are the same, or if ``private_send`` is True, only private routes are asked for.
+    ``sender`` is the address that signs a DEX route and ``receiver`` is the address that is paid;
+    None if they are not known (contract 6.6).
     """
 
     token_in: Token
@@ -247,8 +249,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         sender: str | None = None,
         receiver: str | None = None,
     ) -> QuoteRequest:
-        """Returns the request with these options, without those that a private send does not
-        take."""
+        """Returns a request with ``options``. For a private send, options that it does not take
+        (route types, providers, slippage, account) are dropped."""
         values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": (), "slippage": None, "account": ""}
@@ -264,14 +266,14 @@ class QuoteRequest(QuoteOptions, frozen=True):
 
     @property
     def asks_on_chain(self) -> bool:
-        """True if on-chain routes are asked for; they have floating rates only."""
+        """True if the request asks for DEX routes, which have floating rates only."""
         types = self.route_types
         alone = self.private_send or not self.floating
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """Returns a request for the same tokens and amount with other options. Another account also
-        removes the sender and receiver."""
+        """Returns a request for the same tokens and amount with ``options``. If ``options`` name an
+        account other than that of this request, the sender and receiver become None."""
         return QuoteRequest.of(
             options,
             self.token_in,
@@ -285,8 +287,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         )
 
     def query(self, *, fixed: bool) -> QuoteQuery:
-        """Returns the parameters of ``GET /quotes`` for one call; options that were not chosen are
-        left out."""
+        """Returns the parameters of ``GET /quotes`` for one call, with either fixed or floating
+        rates. Options that were not chosen are left out."""
         on_chain = self.asks_on_chain and not fixed
         options = {
             **self._route_options(fixed=fixed),
@@ -302,7 +304,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         )
 
     def private_send_query(self, *, fixed: bool) -> PrivateSendQuery:
-        """Returns the parameters of ``GET /quotes/private-send`` for one call."""
+        """Returns the parameters of ``GET /quotes/private-send`` for one call, with either fixed or
+        floating rates."""
         options = _chosen(self._route_options(fixed=fixed))
         return PrivateSendQuery(amount=self.amount, from_=self.token_in.id, **options)
 
@@ -312,12 +315,12 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 Named = Callable[[str], str | None]
-"""Returns the name of a provider by its code."""
+"""A function that returns the name of the provider with a code, or None if it is not known."""
 
 
 def options_in_words(options: QuoteOptions, named: Named = lambda code: code) -> str:
-    """Returns the options in words: ``fixed and floating, markup 0.5%, only Alder, Birch``; empty
-    for plain options."""
+    """Returns the options in words: ``fixed and floating, markup 0.5%, only Alder, Birch``. Empty
+    if all options have their defaults. ``named`` returns a provider's name by its code."""
     rates = "fixed and floating" if options.floating else "fixed rates"
     hop = "private routes over XMR" if options.use_xmr else "private routes over any coin"
     markup, slippage, turn = options.markup, options.slippage, options.rotation
@@ -345,8 +348,8 @@ def _rotation_in_words(turn: Rotation) -> str:
 
 
 def cost_in_words(asked: QuoteOptions, most: int = 1) -> str:
-    """Returns the cost in words: ``1 quote``, ``2 quotes``; ``1 to 3 quotes`` if each call may be
-    made up to ``most`` times."""
+    """Returns the cost of a request in words: ``1 quote`` or ``2 quotes``. If each call may be made
+    up to ``most`` times, returns a range: ``1 to 3 quotes``."""
     if most > 1:
         return f"{asked.cost} to {asked.cost * most} quotes"
     return counted(asked.cost, "quote")
@@ -362,8 +365,8 @@ def _leg_in_words(name: str, leg: LegFilter, named: Named) -> list[str]:
 
 
 class OptionText(Struct, frozen=True):
-    """The short text of an option. ``accepts`` says what may be typed; a key selects the
-    ``choices`` in turn."""
+    """The short text of an option in the form. ``accepts`` says what may be typed; a key selects
+    the ``choices`` one after another."""
 
     label: str
     accepts: str
@@ -384,12 +387,12 @@ OPTIONS: dict[str, OptionText] = {
     "slippage": OptionText("Slippage", "on-chain routes: 0 to 50 percent, or auto"),
     "account": OptionText("Account", "on-chain routes: name or address of yours that pays"),
 }
-"""The texts of the options, by the names that :class:`WishRefused` uses."""
+"""The texts of the options, by the option names that :class:`WishRefused` uses."""
 
 
 def read_options(texts: Mapping[str, str]) -> QuoteOptions:
-    """Returns the options that the texts stand for; a missing text counts as empty. Raises
-    WishRefused, which names the text at fault."""
+    """Returns the options that the typed ``texts`` mean. A missing text counts as empty, which is
+    the option's default. Raises WishRefused, which names the option at fault."""
 
     def text(name: str) -> str:
         return texts.get(name, "").strip()
@@ -411,7 +414,8 @@ def read_options(texts: Mapping[str, str]) -> QuoteOptions:
 
 
 def written_options(options: QuoteOptions) -> dict[str, str]:
-    """Returns the texts that :func:`read_options` reads as these options, without empty texts."""
+    """Returns the texts from which :func:`read_options` reads these options, by option name. Empty
+    texts are left out."""
     turn = options.rotation
     rotation = ""
     if turn is not None:
@@ -517,8 +521,8 @@ class QuotePresets(Struct, frozen=True):
         return sorted(self._read())
 
     def find(self, name: str) -> QuoteOptions | None:
-        """Returns the options of a preset; None if there is no such preset, or if it cannot be
-        used."""
+        """Returns the options of a preset. None if there is no preset of this name, or if its texts
+        are not valid."""
         texts = self._read().get(name.lower())
         if texts is None:
             return None
@@ -528,8 +532,8 @@ class QuotePresets(Struct, frozen=True):
             return None
 
     def put(self, name: str, options: QuoteOptions) -> None:
-        """Writes a preset in place of any of the same name. Raises WishRefused for a bad name, or
-        if there are too many presets."""
+        """Writes a preset; an existing preset of the same name is replaced. Raises WishRefused for
+        an invalid name, or if there are already :data:`MOST_PRESETS` presets."""
         wanted = name.lower()
         if not _PRESET_NAME.fullmatch(wanted):
             raise WishRefused("preset", "A name has letters, digits and -, at most 24.")
@@ -541,7 +545,8 @@ class QuotePresets(Struct, frozen=True):
         write_private(self.path, text.encode(), replace=True)
 
     def _read(self) -> dict[str, Mapping[str, str]]:
-        """Returns the texts of the presets by name; an unusable file counts as empty."""
+        """Returns the texts of all presets in the file, by preset name. A missing or unusable file
+        counts as empty."""
         try:
             kept = read_private(self.path, limit=_PRESETS_LIMIT)
             refuse_deep(kept)

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 
 
 FLOATING_TYPES: tuple[RouteType, ...] = (RouteType.STANDARD, RouteType.PRIVATE)
-"""The route types whose limits bound an amount."""
+"""Route types whose limits decide whether an amount can be swapped. DEX routes are not among
+them."""
 
 _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
     (Decimal(30), "refused"),
@@ -61,12 +62,12 @@ _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
 )
 _HUNDRED = Decimal(100)
 _BELIEVED = Decimal("0.8")
-"""If the received amount is worth less than this share of the claimed worth, by the prices of the
-token list, the list's prices are used. They may be a day old, but their age does not explain such a
-difference."""
+"""A stated USD value is not believed if the received amount, at the token list's price, is worth
+less than this share of it; the list's price is used then. A price in the list may be a day old, but
+its age does not explain such a difference."""
 _MILLIONTH = Decimal("0.000001")
 VALIDITY = timedelta(seconds=60)
-"""How long a quote without ``validUntil`` is valid, from the time it was asked for."""
+"""How long a quote without ``validUntil`` is valid, counted from the request."""
 LIMITS_AGE = 60.0
 _KEPT_LIMITS = 64
 _CLOCK_RESOLUTION = timedelta(seconds=2)
@@ -74,25 +75,26 @@ _CLOCK_RESOLUTION = timedelta(seconds=2)
 second."""
 XMR = "xmr"
 ASKS = 3
-"""Largest number of requests that follow from one key press, repeats by the desk included."""
+"""Largest number of requests that one key press may cause, including those that the desk repeats by
+itself."""
 LONGEST_WAIT = 90.0
-"""Longest wait in seconds after which the desk asks again by itself. A longer wait is only
+"""Longest wait in seconds after which the desk repeats a request by itself. A longer wait is only
 shown."""
 LATE = 5.0
-"""If the time to ask again was missed by more than this number of seconds, the desk no longer asks
-by itself, because the page was out of view meanwhile."""
+"""If the time to repeat a request was missed by more than this many seconds, the desk does not
+repeat it, because the page was out of view meanwhile."""
 
 
 class Bounds(Struct, frozen=True):
-    """The smallest and largest amount that routes take. ``largest`` is None if there is no upper
-    bound."""
+    """The smallest and largest amount that any route takes. ``largest`` is None if there is no
+    upper bound."""
 
     smallest: Decimal
     largest: Decimal | None
 
     def broken_by(self, amount: Decimal) -> tuple[str, Decimal] | None:
-        """Returns the bound that the amount violates, with its word (``smallest``, ``largest``);
-        None if the amount is within both."""
+        """Returns the bound that the amount violates, as its name (``smallest`` or ``largest``) and
+        its value. None if the amount is within both bounds."""
         if amount < self.smallest:
             return "smallest", self.smallest
         if self.largest is not None and amount > self.largest:
@@ -101,7 +103,8 @@ class Bounds(Struct, frozen=True):
 
 
 def typed_amount(text: str, token: Token) -> Decimal:
-    """Returns the amount of ``token`` that a person typed. Raises AmountError."""
+    """Returns the amount of ``token`` that the user typed. Raises AmountError if it is not a
+    number, is zero, or has more decimals than the token."""
     amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
     if amount == 0:
         raise AmountError("zero", "Type an amount above 0.", 0)
@@ -109,8 +112,8 @@ def typed_amount(text: str, token: Token) -> Decimal:
 
 
 def lost_digits(amount: Decimal) -> str:
-    """Returns a sentence with the amount that the service will receive if it cannot keep all
-    digits; else empty."""
+    """Returns a sentence with the amount that the service will receive, if the service, which
+    computes in binary doubles, cannot keep all digits. Empty if it can."""
     if survives_double(amount):
         return ""
     sent = exact_amount(as_double(amount))
@@ -123,8 +126,9 @@ def bounds_of(
     *,
     receive: bool = False,
 ) -> Bounds | None:
-    """Returns the widest bounds over the route types. Returns None if no limits are known, if no
-    type has any, or if one of them names no minimum.
+    """Returns the smallest minimum and the largest maximum over the route types in ``types``.
+    Returns None if no limits are known, if none of the types has limits, or if one of them names no
+    minimum.
 
     If ``receive`` is True, the bounds are for the amount that arrives (``minOut``, ``maxOut``).
     """
@@ -147,8 +151,8 @@ def outside_limits(
     *,
     receive: bool = False,
 ) -> str:
-    """Returns why no route takes the amount, or pays it if ``receive`` is True; empty if a route
-    may."""
+    """Returns a sentence that says that no route takes the amount (or pays it, if ``receive`` is
+    True) and names the violated limit. Empty if a route may take it."""
     bounds = bounds_of(limits, types, receive=receive)
     broken = bounds.broken_by(amount) if bounds is not None else None
     if broken is None:
@@ -166,18 +170,19 @@ def _bucket(limits: PairLimits, kind: RouteType) -> Limits | None:
 
 
 DifferenceLevel = Literal["silent", "note", "amber", "typed", "refused"]
-"""How a loss is treated: below 1 % ``silent``, below 3 % a ``note``, below 10 % ``amber``, below 30
-% ``typed`` (the user types the percentage), else ``refused``."""
+"""How a loss in value is treated. Below 1 % it is ``silent``, below 3 % a ``note``, and below 10 %
+``amber``. Below 30 % it is ``typed``: the user has to type the percentage. From 30 % it is
+``refused``."""
 
 
 def share(percent: Decimal | None) -> Decimal | None:
-    """Returns a computed percentage with six decimal places."""
+    """Returns the percentage rounded to six decimal places; None remains None."""
     return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
 
 
 class ValueDifference(Struct, frozen=True):
-    """The difference in value between what is sent and what arrives. ``percent`` is negative for a
-    loss and None if a price is missing. Values are in USD."""
+    """The difference between the value of what is sent and of what arrives. ``percent`` is negative
+    for a loss and None if a price is missing. Values are in USD."""
 
     PRINTED: ClassVar = {"percent": "share", "level": "level"}
 
@@ -192,14 +197,14 @@ class ValueDifference(Struct, frozen=True):
 
     @property
     def needs_consent(self) -> bool:
-        """True if the difference is unknown, or so large that the user must type it or the route is
-        refused."""
+        """True if the difference is unknown, or so large that the user must type the percentage or
+        the route is refused."""
         return self.percent is None or self.level in ("typed", "refused")
 
     @property
     def typed_text(self) -> str:
-        """What the user types at level ``typed``: the loss in whole percent, as ``12``; empty at
-        other levels."""
+        """The text that the user has to type to accept a loss of level ``typed``: the whole
+        percent, as ``12``. Empty at other levels."""
         if self.percent is None or self.level != "typed":
             return ""
         return str(int(-self.percent))
@@ -212,12 +217,13 @@ def value_difference(
     *,
     price_out: Decimal | None = None,
 ) -> ValueDifference:
-    """Returns the difference between the value that arrives and the value sent.
+    """Returns how the value that arrives differs from the value sent. ``price_in`` and
+    ``price_out`` are prices in USD from the token list.
 
-    The value that arrives is ``amountOutUsd`` less fees, the value sent is ``amountInUsd``, else
-    the amount times its price. If the claimed value is far above the received amount times
-    ``price_out``, the latter is used, because the claimed value comes from the same answer that the
-    user is asked to consent to.
+    The value that arrives is ``amountOutUsd`` less fees. The value sent is ``amountInUsd`` or, if
+    that is missing, the amount times its price. If ``amountOutUsd`` is far above the received
+    amount times ``price_out``, the latter is used, because ``amountOutUsd`` comes from the service
+    whose offer the user judges.
     """
     quote = row.quote
     value_in = quote.amount_in_usd
@@ -243,7 +249,8 @@ def _level(loss: Decimal) -> DifferenceLevel:
 
 
 def _value_out(row: RankedQuote) -> Decimal | None:
-    """Returns the worth in USD of what arrives: ``amountOutUsd`` scaled to the net amount."""
+    """Returns the value in USD of what arrives after fees: ``amountOutUsd`` scaled from the gross
+    to the net amount. None if the quote states no value."""
     usd, gross = row.quote.amount_out_usd, row.quote.amount_out
     if usd is None or gross is None or gross <= 0 or row.key == gross:
         return usd
@@ -251,9 +258,10 @@ def _value_out(row: RankedQuote) -> Decimal | None:
 
 
 class QuoteResult(Struct, frozen=True):
-    """The answer to a request for quotes, ranked when it arrived. ``cost`` is in calls of the quote
-    budget. ``refused`` is the error of the call that failed, if only one of two (floating, fixed)
-    did. ``limits`` are the pair's limits, if they were known without a call."""
+    """The answer to a request for quotes, with the routes ranked as of its arrival. ``cost`` is the
+    number of calls charged to the quote budget. If only one of the two calls (floating and fixed
+    rates) failed, ``refused`` is its error. ``limits`` are the pair's limits if they were known
+    without a call."""
 
     asked_at: datetime
     received_at: datetime
@@ -273,7 +281,7 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def amount(self) -> Decimal:
-        """The amount sold, or the amount to arrive if the request states the output."""
+        """The amount sold, or the amount that is to arrive if the request states the output."""
         return self.request.amount
 
     @property
@@ -282,11 +290,12 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
-        """The lowest minimum of the routes that the amount was too small for, and its provider;
-        None if there is no such route.
+        """The lowest minimum of the routes that refused the amount as too small, with the
+        provider's name. None if there is no such route.
 
-        If the request states the output, it is the lowest minimum of what arrives by the limits of
-        the pair, without a provider: a quote's own minimum is in the token sold.
+        If the request states the output, the value is the lowest amount that may arrive, taken from
+        the pair's limits and without a provider, because a quote's own minimum is in the token
+        sold.
         """
         if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
@@ -302,34 +311,36 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def failed(self) -> int:
-        """The number of routes that the service refuses for another reason than the amount, if they
-        are most of the unusable routes; else 0. Such routes may be usable in a new request."""
+        """The number of routes that the service refuses for a reason other than the amount, if they
+        are more than half of the unusable routes; otherwise 0. A new request may make such routes
+        usable."""
         failed = sum(entry.server_says for entry in self.ranking.unusable)
         return failed if 2 * failed > len(self.ranking.unusable) else 0
 
     @property
     def not_known(self) -> int:
-        """The number of routes of an unknown type, if they are most of the unusable routes; else
-        0."""
+        """The number of routes of a type that this desk does not know, if they are more than half
+        of the unusable routes; otherwise 0."""
         unknown = sum(not is_known_kind(entry.quote) for entry in self.ranking.unusable)
         return unknown if 2 * unknown > len(self.ranking.unusable) else 0
 
     def amount_in(self, row: RankedQuote) -> Decimal:
-        """Returns what is sold on this route: the requested amount, or the quote's ``amountIn`` if
-        the request states the output."""
+        """Returns the amount sold on this route, in token units: the requested amount or, if the
+        request states the output, the quote's ``amountIn``."""
         if self.request.receive and row.quote.amount_in is not None:
             return row.quote.amount_in
         return self.amount
 
     def value_difference(self, row: RankedQuote) -> ValueDifference:
-        """Returns how much value the route loses, fees included."""
+        """Returns how the value that arrives on this route differs from the value sent, fees
+        included."""
         return value_difference(
             self.amount_in(row), self.token_in.price, row, price_out=self.token_out.price
         )
 
 
 class QuoteDesk:
-    """Asks the service for quotes and pair limits. Each of its calls to the service may raise
+    """Asks the service for quotes and pair limits. Methods that call the service raise
     ClientError."""
 
     def __init__(self, api: PartnerApi, catalog: Catalog, clock: Clock) -> None:
@@ -339,11 +350,11 @@ class QuoteDesk:
         self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
-        """Asks for every route, one call for each kind of rate, and returns the routes ranked.
-        ``on_repeat`` is called before a call is repeated.
+        """Asks for every route, with one call for each kind of rate, and returns the routes ranked.
+        ``on_repeat`` is called before a failed call is repeated, and returns whether it may be.
 
         If one of two calls fails, its error is in ``refused`` of the result. Raises ClientError if
-        no call was answered.
+        no call succeeded.
         """
         rows: list[tuple[Quote, datetime]] = []
         asked_at: datetime | None = None
@@ -365,8 +376,9 @@ class QuoteDesk:
     async def ask_rate(
         self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
-        """Asks for one kind of rate, for the first time or again, and returns the new result. Rows
-        of the other kind of rate are kept."""
+        """Asks for the quotes with one kind of rate and returns a new result. The new quotes
+        replace those of the same kind in ``result``; quotes of the other kind are kept. Raises
+        ClientError."""
         _, answer = await self._call(result.request, on_repeat, fixed=fixed)
         before = result.ranking
         others = [
@@ -385,7 +397,8 @@ class QuoteDesk:
     async def _call(
         self, request: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
     ) -> tuple[datetime, list[tuple[Quote, datetime]]]:
-        """Returns the time of the request, and each quote with the time at which it ends."""
+        """Makes one call for quotes. Returns the time of the request, and each quote with the time
+        at which it ends, both by the desk's clock."""
         asked = self._clock.monotonic()
         quotes: list[Quote]
         if request.private_send:
@@ -409,8 +422,8 @@ class QuoteDesk:
         return asked_at, [(quote, end_of(quote, asked_at)) for quote in named]
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
-        """Returns the smallest and largest amounts of a pair, at most a minute old. Raises
-        ClientError."""
+        """Returns the smallest and largest amounts of a pair. They are at most a minute old; older
+        limits are asked for again. Raises ClientError."""
         recent = self.known_limits(token_in, token_out)
         if recent is not None:
             return recent
@@ -425,8 +438,8 @@ class QuoteDesk:
         return limits
 
     def known_limits(self, token_in: Token, token_out: Token) -> PairLimits | None:
-        """Returns the limits of a pair if they are known and less than a minute old. Makes no
-        call."""
+        """Returns the limits of a pair without a call, or None if the desk has none that are less
+        than a minute old."""
         kept = self._limits.get((token_in.id, token_out.id))
         fresh = kept is not None and self._clock.monotonic() - kept[0] < LIMITS_AGE
         return kept[1] if kept is not None and fresh else None
@@ -439,24 +452,24 @@ class QuoteDesk:
 
 def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
     """Returns the quote with its end converted to the desk's clock. ``ahead`` is how far the
-    service's clock is ahead. Without this, all quotes would seem expired on a machine whose clock
-    is a minute fast."""
+    service's clock is ahead of the desk's. Without the conversion, all quotes would seem expired on
+    a machine whose clock is a minute fast."""
     if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
         return quote
     return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
 
 
 def end_of(quote: Quote, asked_at: datetime) -> datetime:
-    """Returns when a quote ends on the desk's clock. A fixed rate for which the service names no
-    end counts as ended when it was asked for, so that no order relies on it."""
+    """Returns when a quote ends, by the desk's clock. A fixed rate without a stated end counts as
+    ended at once, so that no order relies on it."""
     if quote.valid_until is not None:
         return quote.valid_until
     return asked_at if quote.fixed else asked_at + VALIDITY
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:
-    """Returns the quote of a private send as a row for the same table, without provider and net
-    amount."""
+    """Returns the quote of a private send as a :class:`Quote`, to be shown in the same table.
+    Provider and net amount are empty."""
     return Quote(
         quote_id=quote.quote_id,
         type=quote.type,
@@ -474,8 +487,9 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
 def find_intermediate_token(
     catalog: Catalog, result: QuoteResult, row: RankedQuote
 ) -> Token | None:
-    """Returns XMR if the legs of a private route were pinned to meet on it; None otherwise. Only
-    then is it known which chain an intermediate refund address belongs to (contract 7.12)."""
+    """Returns XMR if the request fixed it as the token in which the two legs of a private route
+    meet. None otherwise, because the chain that an intermediate refund address belongs to is not
+    known then (contract 7.12)."""
     if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
@@ -484,9 +498,9 @@ def find_intermediate_token(
 
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
-    """Returns the row for the same provider and route in a newer result; None if there is none or
-    it pays nothing. Private routes name no provider, so the best private route with the same kind
-    of rate is returned for them."""
+    """Returns the row in the newer ``result`` for the same provider and route as ``before``. None
+    if there is no such row or it pays nothing. A private route names no provider; for it, the best
+    private route with the same kind of rate is returned."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
@@ -496,8 +510,8 @@ def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None
 
 
 def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
-    """Returns by how many percent the newer quote is worse, as a positive number; None if it is not
-    worse."""
+    """Returns by how many percent ``after`` is worse than ``before``, as a positive number. None if
+    it is not worse."""
     worse = ROUGH.subtract(before.figure, after.figure)
     worse = -worse if before.reverse else worse
     if before.figure <= 0 or worse <= 0:
@@ -506,40 +520,41 @@ def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
 
 
 class AskingAgain:
-    """When and how often a request for quotes is repeated by the desk. Times are seconds of the
-    desk's monotonic clock."""
+    """Plans when the desk repeats a request for quotes by itself, and how often. Times are in
+    seconds of the desk's monotonic clock."""
 
     def __init__(self) -> None:
         self._asked = 0
         self._repeat: Repeat | None = None
         self._due: float | None = None
         self.most = 1
-        """How often each call of the next request may be made at most; the quote budget has to
-        allow for that."""
+        """The largest number of times that each call of the next request may be made, for which the
+        quote budget must have room."""
 
     def begin(self, *, by_itself: bool = False) -> None:
-        """Notes that a request is sent, because a key was pressed or because the desk repeats it
-        (``by_itself``)."""
+        """Records that a request is sent. ``by_itself`` is True if the desk repeats the request,
+        False if the user pressed a key."""
         self._asked = self._asked + 1 if by_itself else 1
         self._repeat = self._due = None
 
     def may_repeat(self, repeat: Repeat) -> bool:
-        """Returns whether the client may repeat a call. False after a 429, whose wait is shown
-        instead."""
+        """Returns whether the client may repeat a failed call at once. False after a 429, because
+        the desk shows the wait and repeats the request later."""
         if isinstance(repeat.error, RateLimited):
             return False
         self._repeat, self.most = repeat, repeat.of
         return True
 
     def answered(self) -> None:
-        """Notes that an answer arrived. If no call was repeated, the next request costs one call
-        each again."""
+        """Records that an answer arrived. If no call had to be repeated, sets :attr:`most` back to
+        1."""
         if self._repeat is None:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """Notes that the request failed, and plans to repeat it after a 429. ``budget_wait`` is in
-        seconds, until the desk's own count allows another call."""
+        """Records that the request failed. After a 429, plans to repeat the request once the wait
+        is over, if the wait and the number of repeats are within bounds. ``budget_wait`` is the
+        wait in seconds by the desk's own count, used if the service states none."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait
@@ -547,11 +562,12 @@ class AskingAgain:
             self._due = now + wait
 
     def left(self, now: float) -> float | None:
-        """Returns the seconds until the desk asks again by itself; None if it will not."""
+        """Returns the seconds until the desk repeats the request by itself; None if it will not."""
         return None if self._due is None else max(0.0, self._due - now)
 
     def is_due(self, now: float) -> bool:
-        """Returns True once it is time to ask again. Called about every second while the page is in
+        """Returns True once, when it is time to repeat the request, and False if that time was
+        missed by more than :data:`LATE` seconds. Called about every second while the page is in
         view."""
         if self._due is None or now < self._due:
             return False
@@ -559,15 +575,15 @@ class AskingAgain:
         return waited_for
 
     def words(self, now: float) -> str:
-        """Returns the wait in words: ``again in 21 s``; empty if the desk will not ask again by
-        itself."""
+        """Returns the wait in words: ``again in 21 s``. Empty if the desk will not repeat the
+        request by itself."""
         left = self.left(now)
         return "" if left is None else f"again in {ceil(left)} s"
 
     @property
     def turn(self) -> str:
-        """The number of the attempt, as ``2 of 3``, if a request or call is being repeated; else
-        empty."""
+        """The number of the current attempt, as ``2 of 3``, if a request or call is being repeated;
+        otherwise empty."""
         if self._repeat is not None:
             return f"{self._repeat.attempt} of {self._repeat.of}"
         return f"{self._asked} of {ASKS}" if self._asked > 1 else ""

@@ -1,9 +1,9 @@
 """Ranks routes by what they pay, and says which routes cannot be used and why.
 
-Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8). If the request states
-the output, all routes pay the same and are compared on ``amountIn``, lowest first. Only usable
-routes are ranked, because otherwise a route with an error could be first. A net amount above the
-payout is not believed (contract 6.7, 6.21).
+Routes are compared on ``netAmountOut`` or, if the service states none, on ``amountOut`` (contract
+6.8). If the request states the output, all routes pay the same and are compared on ``amountIn``,
+lowest first. Only usable routes are ranked, because otherwise a route with an error could be first.
+A net amount above the payout is not believed (contract 6.7, 6.21).
 
 The all-in amount is net less gas, in the output token; for a stated output it is what is sent plus
 gas. It is never the default order, because ``netAmountOut`` leaves gas out (contract 6.8).
@@ -31,12 +31,12 @@ from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import AmountType, FilteredReason, Quote, RouteType
 
 FeesKind = Literal["in price", "usd", "unknown"]
-"""How fees are stated. ``in price``: they are part of the rate. ``usd``: ``feeUsd`` states them.
-``unknown``: no field says anything."""
+"""How a quote states its fees. ``in price``: they are part of the rate. ``usd``: ``feeUsd`` states
+them. ``unknown``: the quote does not say."""
 
 RECHECK = Decimal("0.005")
-"""Net may differ from amount less fees by up to this share of the amount without a badge that
-reports it."""
+"""The net amount may differ from the amount less fees by up to this share of the amount before the
+route gets the badge ``differs``."""
 
 MEANINGS: dict[str, str] = {
     "gross": "fees are not in the ranking: the service knows no price",
@@ -54,11 +54,12 @@ MEANINGS: dict[str, str] = {
 _SHORT_WORDS = {"refund address": "refund", "pays nothing": "pays 0", "differs": "Δ"}
 _CONDITIONS = frozenset(("refund address", "memo", "markup", "region"))
 """Badges that state a condition. In a list where most routes have such a badge, a route without it
-is marked with ``no`` and the badge."""
+is marked by the word ``no`` and the badge."""
 _SAID_ONCE_FROM = 5
 
 TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
-"""Rounds to twelve digits, in which amounts are compared: the service computes in doubles."""
+"""Rounds amounts to twelve digits before they are compared, because the service computes in binary
+doubles."""
 _COMPARED = frozenset(RouteType)
 _SHORT = Decimal("0.0001")
 _NO_END = "it does not say until when its rate is kept"
@@ -68,12 +69,13 @@ _FILTERED: dict[str, str] = {
 }
 ALIKE_SHOWN = 3
 FEWEST_LEFT_OUT = 2
-"""Smallest number of rows that may be left out. A single row takes no more room than the note about
-it."""
+"""Smallest number of rows that are left out of the table, because the note about them takes as much
+room as a single row."""
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
-    """Returns the badges of a quote that pays ``key``, most important first."""
+    """Returns the badges of a quote, most important first. ``key`` is the amount that the quote
+    pays out. ``memo`` is True if the deposit needs a memo."""
     fee, net = quote.fee_usd, quote.net_amount_out
     compared = fee is not None and fee > 0 and net is not None
     # No USD price: the service could not take its fee out of the amount.
@@ -96,15 +98,15 @@ def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, .
 
 
 def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the badges that the last column shows. ``refund address`` is left out beside
+    """Returns the badges to show in the last column. ``refund address`` is dropped beside
     ``fixed``, which implies it."""
     return tuple(b for b in badges if not (b == "refund address" and "fixed" in badges))
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the badges as the last column writes them. ``approve`` is first, because it costs a
-    transaction. Badges in ``common``, which most routes have, are left out. If the route lacks a
-    common badge that states a condition, this is written as ``no memo``."""
+    """Returns the text of the last column for a route's badges. ``approve`` comes first, because it
+    costs a transaction. Badges in ``common``, which most routes have, are left out. A badge in
+    ``common`` that states a condition and that this route lacks is written as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -114,7 +116,8 @@ def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> st
 
 
 def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
-    """Returns the badges of at least four in five routes; empty for fewer than five routes."""
+    """Returns the badges that at least four in five routes have. ``rows`` are the badges of each
+    route; for fewer than five routes the result is empty."""
     if len(rows) < _SAID_ONCE_FROM:
         return frozenset()
     counts = Counter(badge for badges in rows for badge in noted(badges))
@@ -122,7 +125,7 @@ def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
 
 
 def meaning_word(badge: str) -> str:
-    """Returns the word for a badge in the last column."""
+    """Returns the short form of a badge for the last column."""
     return _SHORT_WORDS.get(badge, badge)
 
 
@@ -133,14 +136,15 @@ def fees_kind(quote: Quote) -> FeesKind:
 
 
 def fee_in_output(quote: Quote) -> Decimal | None:
-    """Returns ``feeUsd`` in the output token, at the quote's own price; None if the quote has no
-    price."""
+    """Returns ``feeUsd`` converted to the output token at the quote's own price; None if the quote
+    has no fee or no price."""
     return usd_in_output(quote, quote.fee_usd)
 
 
 def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
-    """Returns an amount of USD in the output token, at ``amountOutUsd`` over ``amountOut`` of the
-    quote; None if either is missing or zero."""
+    """Returns ``value``, in USD, converted to the output token at the quote's own price
+    (``amountOutUsd`` over ``amountOut``). None if one of the three is missing, or an amount of the
+    quote is not above zero."""
     out, out_usd = quote.amount_out, quote.amount_out_usd
     if value is None or out is None or out_usd is None or out <= 0 or out_usd <= 0:
         return None
@@ -148,7 +152,8 @@ def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
 
 
 def _follows(quote: Quote) -> bool:
-    """True if net is amount less fees within half a percent, or if that cannot be told."""
+    """Returns whether the net amount is the amount less fees, within half a percent. True also if
+    the quote does not state enough to compute it."""
     fee, out, net = fee_in_output(quote), quote.amount_out, quote.net_amount_out
     if out is None or fee is None or net is None:
         return True
@@ -169,15 +174,16 @@ class UnusableQuote(Struct, frozen=True):
 
 
 def is_known_kind(quote: Quote) -> bool:
-    """True if the desk compares routes of this type (an open set, contract 6.7)."""
+    """Returns whether the desk knows the quote's route type and can compare it. The service may add
+    types (contract 6.7)."""
     return quote.type in _COMPARED
 
 
 def _problem(
     quote: Quote, end: datetime, request: QuoteRequest, now: datetime, *, alone: bool
 ) -> UnusableQuote | None:
-    """Returns why a quote is not ranked; None for a usable quote. ``alone`` is True if no other
-    quote of the answer has its id."""
+    """Returns the quote with the reason why it is not ranked, or None if it is usable. ``end`` is
+    when it ends. ``alone`` is True if no other quote of the answer has its id."""
     if quote.filtered:
         reason_in_words = _FILTERED.get(quote.filtered_reason or "")
         reason = reason_in_words or f"filtered: {quote.filtered_reason or 'no reason given'}"
@@ -225,12 +231,13 @@ def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
 
 
 class RankedQuote(Struct, frozen=True):
-    """A usable route, with its place in the ranking. ``key`` is what it pays, in the token
-    received.
+    """A usable route, with its place in the ranking. ``key`` is the amount that it pays, in the
+    token received.
 
-    ``vs_best_percent`` and ``vs_best_amount`` compare it with the best row: they are 0 for the best
-    and negative for worse rows. If ``reverse`` is True, worse rows take more and the values are
-    positive. The percentage is None if the best row pays nothing.
+    ``vs_best_percent`` and ``vs_best_amount`` compare the amount with that of the best row: 0 for
+    the best, negative for worse rows. If ``reverse`` is True, the request states the output; worse
+    rows then take more, and the values are positive. The percentage is None if the best row pays
+    nothing.
     """
 
     place: int
@@ -244,8 +251,8 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def figure(self) -> Decimal:
-        """The amount that the route is ranked on: what it pays, or what it takes if the request
-        states the output."""
+        """The amount by which the route is ranked: the amount that it pays or, if the request
+        states the output, the amount that it takes."""
         return _figure(self.quote, self.reverse)
 
     @property
@@ -261,7 +268,8 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def on_chain(self) -> bool:
-        """True if the wallet signs the payment, so that no deposit is sent by hand."""
+        """True for a DEX route, which the wallet pays by signing, so that there is no deposit to
+        send."""
         return self.quote.type == RouteType.DEX
 
     def expired(self, now: datetime) -> bool:
@@ -277,12 +285,13 @@ class Ranking(Struct, frozen=True):
         return self.rows[0] if self.rows else None
 
     def best_at(self, now: datetime) -> RankedQuote | None:
-        """Returns the best row that is still valid at ``now``; None if there is none."""
+        """Returns the best row that is still valid at ``now``; None if no row is."""
         return next((row for row in self.rows if not row.expired(now)), None)
 
     def default_at(self, now: datetime, *, signs: bool = True) -> RankedQuote | None:
-        """Returns the row to select at first: the best that is valid and pays something. On-chain
-        routes are left out unless the wallet ``signs``."""
+        """Returns the row to select when the table is first shown: the best row that is valid and
+        pays something. DEX routes count only if ``signs`` is True, which means that the wallet can
+        sign. None if no row qualifies."""
         candidates = (row for row in self.rows if row.pays and (signs or not row.on_chain))
         return next((row for row in candidates if not row.expired(now)), None)
 
@@ -290,10 +299,10 @@ class Ranking(Struct, frozen=True):
         return next((row for row in self.rows if row.quote.quote_id == quote_id), None)
 
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
-        """Returns the row for the quote chosen before a refresh: the same quote, else the same
-        provider and route; None if there is neither.
+        """Returns the row of this ranking for a quote that was chosen from an earlier ranking: the
+        same quote or, if that is gone, the same provider and route. None if there is neither.
 
-        Private rows name no provider, so only the same quote is found for them.
+        Private rows name no provider, so for them only the same quote is found.
         """
         same = self.find(chosen.quote_id)
         if same is not None or chosen.quote.swap is None:
@@ -305,11 +314,12 @@ class Ranking(Struct, frozen=True):
 def rank(
     offered: Sequence[tuple[Quote, datetime]], request: QuoteRequest, now: datetime
 ) -> Ranking:
-    """Ranks the usable quotes, best first, and returns the others with their reasons.
+    """Returns the usable quotes ranked, best first, and the other quotes with the reasons why they
+    are not usable.
 
-    ``offered`` are quotes with their ends on the desk's clock. If the request states the output,
-    the route that takes least is first. Quotes that share an id are refused, because it is not
-    known which of them would be executed.
+    ``offered`` are quotes, each with the time at which it ends by the desk's clock. If the request
+    states the output, the route that takes least is first. Quotes that share an id are not usable,
+    because it is not known which of them would be executed.
     """
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
@@ -326,8 +336,8 @@ def rank(
 
 
 def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Quote, datetime]]:
-    """Returns the quotes without exact duplicates. If answers name different ends for one id, the
-    earlier end counts."""
+    """Returns the quotes without exact duplicates. If the answers name different ends for the same
+    quote id, the earliest end is used."""
     by_id: dict[str | None, list[Quote]] = {}
     ends: dict[str | None, datetime] = {}
     distinct: list[Quote] = []
@@ -341,14 +351,14 @@ def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Qu
 
 
 def comparison_key(quote: Quote) -> Decimal | None:
-    """Returns ``netAmountOut``, or ``amountOut`` if there is none (private rows of some
-    services)."""
+    """Returns the amount by which quotes are compared: ``netAmountOut``, or ``amountOut`` if the
+    service states no net amount. None if both are missing."""
     return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Returns the former place by quote id, for the rows of ``after`` that moved. Rows without a
-    provider are left out."""
+    """Returns, by quote id, the place in ``before`` of each row of ``after`` whose place has
+    changed. Rows without a provider are left out, because they cannot be recognized."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:
@@ -365,8 +375,8 @@ def _figure(quote: Quote, reverse: bool) -> Decimal:
 
 
 def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, str, str]:
-    """Returns the sort key: the amount in twelve digits, then the shorter duration, then fixed
-    rates, then the provider's name."""
+    """Returns the key that sorts quotes best first: the amount rounded to twelve digits, then the
+    shorter duration, then fixed before floating rates, then the provider's name."""
     figure = TIES.plus(_figure(quote, reverse))
     return (
         figure if reverse else -figure,
@@ -379,7 +389,7 @@ def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, s
 
 
 def time_key(quote: Quote) -> tuple[bool, Decimal]:
-    """Returns the sort key for the duration, with unknown durations last."""
+    """Returns a sort key for the quote's duration; unknown durations are last."""
     return (quote.duration is None, quote.duration or Decimal(0))
 
 
@@ -417,19 +427,20 @@ def _placed(
 
 
 def share_of(away: Decimal, best: Decimal) -> Decimal | None:
-    """Returns ``away`` in percent of ``best``; None if ``best`` is not above zero."""
+    """Returns ``away``, a difference, in percent of ``best``. None if ``best`` is not above
+    zero."""
     return ROUGH.multiply(ROUGH.divide(away, best), Decimal(100)) if best > 0 else None
 
 
 QuoteOrder = Literal["net", "all-in", "time"]
-"""The order of the rows. ``net`` is the ranking itself; ``time`` sorts by duration and keeps the
-places."""
+"""The sequence of the rows. ``net`` is the ranking itself. ``all-in`` sorts by the net amount less
+gas. ``time`` sorts by duration; the rows keep the places they have in the ranking."""
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the order that is shown. ``figure`` is the amount that is compared; it is None if
-    the gas is unknown, and such rows come last by all-in. The differences are measured from the
-    best row that is still valid; None without a figure."""
+    """A route in the table, in its present order. ``figure`` is the amount by which routes are
+    compared; None if gas is to be included but unknown, in which case the row is last. The
+    differences are measured from the best row that is still valid; None without a figure."""
 
     row: RankedQuote
     place: int
@@ -440,8 +451,9 @@ class PlacedQuote(Struct, frozen=True):
 
 
 class Arrangement(Struct, frozen=True):
-    """The order and filter of the table, as chosen by keys. If ``only`` is None, every route type
-    is shown. If ``whole`` is True, all indistinguishable routes are shown."""
+    """How the user sorts and filters the table of quotes. If ``only`` is None, every route type is
+    shown. If ``whole`` is True, all routes are shown, even those that differ only in their
+    amount."""
 
     order: QuoteOrder = "net"
     only: RouteType | None = None
@@ -452,28 +464,30 @@ class Arrangement(Struct, frozen=True):
         return self.order == "all-in"
 
     def sorted_on(self) -> Arrangement:
-        """Returns the arrangement with the next order."""
+        """Returns the arrangement with the next sort order, in the sequence ``net``, ``all-in``,
+        ``time``."""
         orders: tuple[QuoteOrder, ...] = get_args(QuoteOrder)
         return replace(self, order=orders[(orders.index(self.order) + 1) % len(orders)])
 
     def switched(self) -> Arrangement:
-        """Returns the arrangement with all-in in place of net, or net in place of all-in."""
+        """Returns the arrangement sorted by ``net`` if it was sorted by ``all-in``, and by
+        ``all-in`` otherwise."""
         return replace(self, order="net" if self.all_in else "all-in")
 
     def narrowed(self, only: RouteType | None) -> Arrangement:
-        """Returns the arrangement that shows one route type, or all types if that type is shown
-        already."""
+        """Returns the arrangement that shows only the route type ``only``. If it shows only that
+        type already, returns one that shows all types."""
         return replace(self, only=None if only is self.only else only)
 
     def unfolded(self, whole: bool = True) -> Arrangement:
-        """Returns the arrangement that shows all indistinguishable routes, or only the first of
-        them."""
+        """Returns the arrangement with ``whole`` set: True shows all private routes, False only the
+        first few of those that differ just in their amount."""
         return replace(self, whole=whole)
 
     def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
-        """Returns the routes of ``placed`` that are not shown. Private routes without a provider
-        differ only in their amount, so the first three with each kind of rate are shown, and the
-        best route."""
+        """Returns the routes of ``placed`` that the table leaves out. Private routes without a
+        provider differ only in their amount, so only the best route and the first three with each
+        kind of rate are shown."""
         if self.whole or self.only is RouteType.PRIVATE:
             return ()
         alike: dict[bool, list[PlacedQuote]] = {}
@@ -489,8 +503,8 @@ class Arrangement(Struct, frozen=True):
         return tuple(route for route in placed if route.place in places)
 
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
-        """Returns the rows to show. A filter hides rows and changes neither the places nor the best
-        row."""
+        """Returns the rows to show, sorted and filtered. The filter hides rows and changes neither
+        the places nor which row is best."""
         placed = _compared(ranking, self.all_in, now)
         if self.order == "time":
             placed = sorted(placed, key=lambda route: time_key(route.row.quote))
@@ -500,11 +514,11 @@ class Arrangement(Struct, frozen=True):
 
 
 def all_in(row: RankedQuote) -> Decimal | None:
-    """Returns net less gas, in the output token. If the request states the output, returns the
-    amount sent plus gas, in the token sold.
+    """Returns the net amount less gas, in the output token. If the request states the output,
+    returns the amount sent plus gas, in the token sold.
 
-    Returns None if an on-chain route states no gas, or if no price converts it. Centralized routes
-    have no gas of their own.
+    Returns None if a DEX route states no gas, or if there is no price to convert the gas. Routes
+    through exchanges have no gas of their own.
     """
     quote, gas = row.quote, row.quote.gas_usd
     if gas is None:
@@ -523,8 +537,8 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Returns the place by all-in amount for each quote id. Rows with unknown gas are last, in the
-    order of the ranking."""
+    """Returns the place of each row if sorted by the all-in amount, by quote id. Rows with unknown
+    gas are last, in the sequence of the ranking."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

@@ -23,15 +23,15 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
 LOOKED_AT = 1_000
-"""Number of newest intents that are read; the journal may hold years of them."""
+"""The number of newest intents that are read, because the journal may hold years of them."""
 
 _WIDE = Context(prec=80)
 _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, DisplayStatus.FAILED})
 
 
 class Recent(Struct, frozen=True):
-    """An earlier request as an intent line. ``text`` resolves to the same tokens; ``at`` is when
-    the intent was confirmed."""
+    """An earlier request, as a line to be asked again. Reading ``text`` gives the same tokens;
+    ``at`` is when the intent was confirmed."""
 
     text: str
     route: Route
@@ -40,8 +40,8 @@ class Recent(Struct, frozen=True):
 
 
 def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> list[Intent]:
-    """Returns the intents that were confirmed here, newest first; equal times are sorted by order
-    id."""
+    """Returns the intents that were confirmed at this desk, newest first, at most ``most``. Intents
+    of the same time are sorted by order id."""
     intents = [(order.intent, order.service_id) for order in orders if order.intent is not None]
     newest = heapq.nsmallest(
         most, intents, key=lambda order: (-order[0].frozen_at.timestamp(), order[1])
@@ -50,7 +50,8 @@ def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> lis
 
 
 def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
-    """Returns the intents as lines, in the sequence of ``intents``, each text only once."""
+    """Returns the intents as lines that the user can send again, at most ``limit``, in the sequence
+    of ``intents``. Each text occurs once."""
     lines: dict[str, Recent] = {}
     seen: set[tuple[object, ...]] = set()
     for intent in intents:
@@ -68,7 +69,8 @@ def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) ->
 
 
 def token_spec(token: TokenFacts, catalog: Catalog) -> str:
-    """Returns the shortest text that resolves to the token."""
+    """Returns the shortest text that means this token in the catalogue: the symbol, the symbol with
+    the chain, or the token's id."""
     symbol = token.symbol.lower()
     for spec in (symbol, f"{symbol}.{token.chain}"):
         resolved = resolve(spec, catalog).token
@@ -78,8 +80,8 @@ def token_spec(token: TokenFacts, catalog: Catalog) -> str:
 
 
 def _said(intent: Intent) -> tuple[object, ...]:
-    """Returns all facts that :func:`_text` writes, as a key that finds repeated intents without the
-    slow call."""
+    """Returns all facts that :func:`_text` writes. Intents with equal facts give the same text, so
+    that the slow :func:`_text` is called only once for them."""
     private = intent.kind is IntentKind.PRIVATE_SEND
     return (
         intent.kind,
@@ -104,12 +106,12 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 
 
 class ProviderRecord(Struct, frozen=True):
-    """How orders ended at a provider.
+    """How orders of this desk ended at one provider.
 
-    ``minutes`` is the median time from deposit (else creation) to payout of completed orders, and
-    ``said`` is the median of the estimates for them, in minutes. ``to_quote`` is the median
-    difference between payout and quote, in percent of the quote. Each is None if no order has the
-    values.
+    ``minutes`` is the median time in minutes that completed orders took, from the deposit (or the
+    creation, if the deposit's time is unknown) to the payout. ``said`` is the median of the
+    service's estimates for them, in minutes. ``to_quote`` is the median difference between payout
+    and quote, in percent of the quote. Each is None if no order has the values.
     """
 
     completed: int
@@ -125,8 +127,8 @@ class ProviderRecord(Struct, frozen=True):
 
 
 def provider_records(orders: Iterable[TrackedOrder]) -> dict[str, ProviderRecord]:
-    """Returns the record of each provider where orders of this desk ended, by the provider's
-    code."""
+    """Returns by provider code how the orders of this desk ended at each provider. A provider
+    without ended orders is left out."""
     by_code: dict[str, list[TrackedOrder]] = {}
     for order in orders:
         code = order.order.in_
@@ -158,7 +160,8 @@ def _minutes(order: TrackedOrder) -> Decimal | None:
 
 
 def _estimated(order: TrackedOrder) -> Decimal | None:
-    """Returns the estimate of the service in minutes, counted from the deposit (contract 8.17)."""
+    """Returns the service's estimate for the order in minutes, counted from the deposit (contract
+    8.17). None if the service gave no estimate."""
     eta, created, begun = order.order.eta, order.order.created, order.begun
     if eta is None or created is None or begun is None:
         return eta

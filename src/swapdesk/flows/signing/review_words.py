@@ -2,9 +2,9 @@
 and a count of the fields that agree. The wallet agent has judged the fields already; here a
 promised value that only repeats its field is shortened.
 
-A review of many payments has one row for each payment and states fields that several payments share
-once. A payment is shortened to one row only if none of its fields differs from the promise and no
-important field is missing in the promise. Otherwise it keeps a row for every field.
+A review of many payments has one row for each payment, and states a field that several payments
+share only once. A payment is shortened to one row only if none of its fields differs from the
+promise and no important field is missing in the promise. Otherwise it keeps a row for every field.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
-"""A pattern for the chain's name and id at the start of a promised text, where they only repeat the
-field beside it."""
+"""Matches the name and id of a chain at the start of a promised text, where they only repeat the
+signed value beside it."""
 _ADDRESS = re.compile(r"^(0x|\S{4})( \S{1,4}){7,}$")
-"""An address in groups of characters."""
+"""Matches an address that is written in groups of characters."""
 _AT_MOST = "at most "
 SAME = "the same"
 AGENTS_COIN = "of the chain's coin"
-"""The agent's words for the coin of a chain, whose symbol it does not know."""
+"""The agent's words for the native coin of a chain. The agent does not know the coin's symbol."""
 NOTHING_SIGNED = "Nothing of this was signed."
 
 
 class Moved(Struct, frozen=True):
-    """What one holder gains or loses in a simulation. ``amounts`` has an amount (negative if it
-    leaves the holder) and a symbol for each change; ``yours`` is True for the signing account."""
+    """What one holder gains or loses in a simulation. Each of ``amounts`` is an amount, negative if
+    it leaves the holder, and the token's symbol. ``yours`` is True for the signing account."""
 
     holder: str
     yours: bool
@@ -42,8 +42,8 @@ class Moved(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """The names that the screen shows in place of the agent's codes: those of the signing account,
-    the quote's provider, the chain's coin and the chain. A name that is empty or None replaces
+    """The names that the screen shows in place of the agent's codes, for the signing account, the
+    quote's provider, the chain's native coin and the chain. A name that is empty or None replaces
     nothing."""
 
     wallet: str = ""
@@ -55,8 +55,8 @@ class Names(Struct, frozen=True):
 
 
 def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
-    """Returns the fields of a review in their order. The promised value is shortened where it only
-    repeats the signed value."""
+    """Returns the fields of a review as rows for the screen, in their order. A promised value is
+    shortened if it only repeats the signed value."""
     own = grouped_address(review.account)
     rows: list[ReviewLine] = []
     for line in review.lines:
@@ -80,8 +80,8 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Merges the parts of a permit's signature into one row if all of them agree with the promise,
-    which means that they are the signature made before, or are empty. If they are that signature,
+    """Returns the rows with the parts of a permit's signature merged into one row, if all parts
+    agree with the promise: they are the signature made before, or all are empty. In the first case
     the row includes the permit's deadline."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
@@ -106,9 +106,8 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
-    """Returns the promised text of a line, shortened if it agrees with the signed value and only
-    repeats it. ``own`` is the account's address as lines spell it, ``wallet`` the account's
-    name."""
+    """Returns the promised text of a line, shortened if it only repeats the signed value. ``own``
+    is the account's address in the spelling of the lines, ``wallet`` the account's name."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -132,11 +131,11 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """Counts the fields: ``10 of 11 fields agree, 1 is not in the quote: App data. None contradicts
-    it.``
+    """Counts the fields of a review: ``10 of 11 fields agree, 1 is not in the quote: App data. None
+    contradicts it.``
 
-    ``promise`` is what was confirmed, in one word; a field may also agree with the chain, or with a
-    bound of the desk. The fields are those of :func:`match_rows`.
+    ``promise`` is the word for what the user confirmed, such as ``quote``. A field may also agree
+    with the chain, or with a bound that the desk sets. The fields are those of :func:`match_rows`.
     """
     rows = match_rows(review, Names())
     total = len(rows)
@@ -157,8 +156,8 @@ _NUMBERED = re.compile(r"^(.+?) \(\d+\)$")
 
 
 def _counted(names: Sequence[str]) -> list[str]:
-    """Returns each name once. Names that differ only by the number of their payment become one name
-    with a count: ``Memo (3 times)``."""
+    """Returns each name once. Names that differ only in the number of their payment become one name
+    with a count, such as ``Memo (3 times)``."""
     counts: dict[str, list[str]] = {}
     for name in names:
         numbered = _NUMBERED.match(name)
@@ -170,14 +169,15 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """Returns the names of the fields for which nothing was promised. Fields that are more than a
-    label (``weight``) come first."""
+    """Returns the names of the fields for which nothing was promised. Important fields (with
+    ``weight``) come before those that are only a label."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:
-    """Returns the balance changes of the simulation by holder, the signing account first."""
+    """Returns the balance changes of the review's simulation by holder, the signing account first.
+    Empty if there was no simulation."""
     if review.simulation is None:
         return ()
     by_holder: dict[str, list[BalanceChange]] = {}
@@ -195,9 +195,9 @@ def moved(review: Review, names: Names) -> tuple[Moved, ...]:
 
 
 def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
-    """Returns the amount of a change and its symbol. The symbol of the chain's coin comes from
-    ``names``, because the agent does not know it. The amount is in whole tokens, or in base units
-    if the decimals are unknown."""
+    """Returns the amount of a balance change and the token's symbol. The amount is in whole tokens,
+    or in base units if the token's decimals are unknown. The native coin's symbol comes from
+    ``names``, because the agent does not know it."""
     coin = change.contract is None and change.decimals is None and names.coin
     decimals = names.coin_decimals if coin else change.decimals
     if decimals is None:
@@ -207,8 +207,8 @@ def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
 
 
 def digest_groups(digest: str) -> tuple[str, ...]:
-    """Returns the two halves of a digest, each in groups of four digits; the first half begins with
-    ``0x``."""
+    """Returns the two halves of a digest, each as text in groups of four hexadecimal digits. The
+    first half begins with ``0x``."""
     body = digest.removeprefix("0x")
     groups = [body[at : at + 4] for at in range(0, len(body), 4)]
     half = (len(groups) + 1) // 2
@@ -216,7 +216,7 @@ def digest_groups(digest: str) -> tuple[str, ...]:
 
 
 FEWEST = 2
-"""Least number of payments that are merged."""
+"""The fewest payments in a review that are shown as one row each."""
 _NUMBERED_FIELD = re.compile(r"^(.+?) (?:\((\d+)\)|(\d+))$")
 _AMOUNTS = ("Amount", "You pay")
 _PAYEE = "Paid to"
@@ -226,8 +226,8 @@ PAID_BELOW = "who is paid below"
 
 
 class PaymentRow(Struct, frozen=True):
-    """One payment in one row: ``amount`` with its symbol, ``payee`` as an address in groups of
-    characters, and ``promised``, which says whose deposit it is."""
+    """One payment of a review in one row: ``amount`` with its symbol, ``payee`` as an address in
+    groups of characters, and ``promised``, which says whose deposit is paid."""
 
     amount: str
     payee: str
@@ -237,9 +237,9 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Returns a review's rows in two parts: the fields, where fields that several payments share
-    are stated once, and one row for each payment. With fewer payments than :data:`FEWEST`, the
-    first part has all rows unchanged and the second is empty."""
+    """Splits the rows of a review into fields and payments: the rows of all fields, with those that
+    several payments share stated once, and one row for each payment. With fewer payments than
+    :data:`FEWEST`, all rows are returned unchanged as fields, and no payments."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:
@@ -258,8 +258,8 @@ def folded(
 
 
 def _split(row: ReviewLine) -> tuple[str, str]:
-    """Returns a field's name without its number, and the number as text, which is empty if the
-    field has no number."""
+    """Returns the name of a row's field without its payment number, and that number as text, empty
+    if the field has none."""
     numbered = _NUMBERED_FIELD.match(row.field)
     return (row.field, "") if numbered is None else (numbered[1], numbered[2] or numbered[3])
 
@@ -292,7 +292,7 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
     """Returns the rows with numbered fields of the same name, value and promise merged into one row
-    that has their count: ``Memo, 3 times``."""
+    that states their count, such as ``Memo, 3 times``."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

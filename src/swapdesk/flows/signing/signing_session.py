@@ -1,11 +1,11 @@
 """One piece of work that needs signatures: what the trader is shown, and what the trader answers.
 
-The work shows a review by :meth:`SigningSession.look` and goes on with the answer. Screens that
+The work shows a review with :meth:`SigningSession.look` and goes on with the answer. Screens that
 show the session may be opened and closed meanwhile. Nothing is signed here: an answer only names
 the review that it agrees to.
 
-Swaps, deposits, groups of deposits, revocations and withdrawals each have a :class:`SigningKind`,
-which holds the words for such work, the function that carries it out, and the functions that report
+Swaps, deposits, groups of deposits, revocations and withdrawals each have a :class:`SigningKind`.
+It holds the words for such work, the function that carries it out, and the functions that report
 its state. A higher fee or a cancellation is a review in the session of the transaction that it
 would replace. That review is withdrawn if the work ends or shows a review of its own first.
 
@@ -52,26 +52,27 @@ A = TypeVar("A")
 
 
 class FlowStep(Struct, frozen=True):
-    """One step of a session, as a screen lists it. ``name`` is as short as possible: ``sign 1
-    permit``. ``state`` is SENT while the step runs and None before it begins."""
+    """One step of a session, as a screen lists it. ``name`` is short, such as ``sign 1 permit``.
+    ``state`` is None before the step begins, SENT while it runs, DONE once it is done and REFUSED
+    if it failed."""
 
     name: str
     state: State | None = None
 
 
 class Stage(Enum):
-    """Whom or what a session waits for."""
+    """What a session waits for."""
 
     WORKING = "working"
-    """The desk, the service or the chain."""
+    """The desk, the service or a chain is at work."""
     LOCKED = "locked"
-    """The pass phrase of the wallet."""
+    """The pass phrase of the wallet is needed."""
     REVIEW = "review"
-    """The trader: a review is open."""
+    """A review is open and waits for the trader."""
     STOPPED = "stopped"
-    """Nobody: the work stopped and can be continued."""
+    """Nothing: the work stopped and can be continued."""
     ENDED = "ended"
-    """Nobody: the work ended."""
+    """Nothing: the work ended."""
 
 
 ON_ITS_WAY = "on its way"
@@ -79,13 +80,15 @@ _CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
 
 
 def _sent(signed: SignedTransaction) -> bool:
-    """True if a node has the transaction, or had it and it failed."""
+    """True if a node has confirmed that it has the transaction, or if the transaction was executed
+    and failed."""
     return signed.state is State.SENT or signed.code == "FAILED"
 
 
 def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
-    """Returns one step for each name. Steps before index ``at`` are done, and later steps have not
-    begun. The step at ``at`` is in progress, or refused if the session's outcome is a refusal."""
+    """Returns one step for each name. Steps before index ``at`` are done, and steps after it have
+    not begun. The step at ``at`` is in progress, or refused if the session's outcome is a
+    refusal."""
     failed = session.outcome is not None and session.outcome.refused
     now = State.REFUSED if failed else State.SENT
     return tuple(
@@ -95,7 +98,7 @@ def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tupl
 
 
 def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
-    """The steps of one transaction: check, sign, send, confirmed."""
+    """Returns the steps of work that consists of one transaction: check, sign, send, confirmed."""
     signed, wanted = session.signed, session.confirmations
     if signed is not None:
         at = _CONFIRMED if _sent(signed) else _SEND
@@ -110,8 +113,8 @@ def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
 
 
 def transaction_brief(session: SigningSession[Any]) -> str | None:
-    """Returns where the money of one transaction is, in a few words; None while it is in the
-    wallet."""
+    """Returns a few words that say where the money of the session's transaction is; None while it
+    is in the wallet."""
     signed = session.signed
     if signed is None or signed.state is State.REFUSED:
         return None
@@ -127,61 +130,60 @@ def promise_ended(session: SigningSession[Any]) -> str:
 class SigningKind(Struct, Generic[A], frozen=True):
     """One kind of work that asks for signatures, such as a swap or a revocation.
 
-    The fields that are functions get the session; those that report its state may raise
-    JournalUnavailable. The default values are right for work that consists of a single transaction.
+    The functions among the fields get the session; those that report its state may raise
+    JournalUnavailable. The defaults suit work that consists of a single transaction.
     """
 
     noun: str
-    """The work, in one word."""
+    """The word for the work, such as ``swap``."""
     promise: str
-    """The word for what was confirmed and a review is compared with, such as ``request``."""
+    """The word for what the user confirmed and a review is compared with, such as ``quote``."""
     expired: str
     """The code of the outcome if the trader does not answer a review in time."""
     done: str
-    """The sentence that is shown once everything is done."""
+    """The sentence that is shown once the work has succeeded."""
     work: Callable[[Desk, SigningSession[A]], Awaitable[Outcome | None]]
-    """Begins or continues the work and returns its outcome; returns None if another desk does the
-    work."""
+    """Begins or continues the work and returns its outcome; None if another desk does the work."""
     pays: Callable[[SigningSession[A]], tuple[Decimal, str]]
     """Returns the amount paid, in whole tokens, and a few words that say what is paid."""
     whereabouts: Callable[[SigningSession[A]], str]
-    """Where the money is, as far as is known, without a full stop."""
+    """Returns a phrase, without a full stop, that says where the money is, as far as is known."""
     brief: Callable[[SigningSession[A]], str | None] = transaction_brief
     """Returns where the money is, in fewer words than ``whereabouts``; None while it is in the
     wallet."""
     steps: Callable[[SigningSession[A]], tuple[FlowStep, ...]] = transaction_steps
     """Returns the steps that the screen shows in a row."""
     doing: Callable[[SigningSession[A]], str] = lambda session: session.busy
-    """Says what the work is doing while no answer is awaited; empty while the wallet examines what
-    is to be signed."""
+    """Returns a sentence about what the work is doing while no answer is awaited; empty while the
+    wallet examines what is to be signed."""
     order_id: Callable[[SigningSession[A]], str | None] = lambda _: None
-    """The order's id, once there is one."""
+    """Returns the id of the order; None before there is an order."""
     lapse: Callable[[SigningSession[A]], str] = promise_ended
-    """Returns a few words that say what happened if the trader left a review unanswered for too
+    """Returns a few words that say what has ended if the trader leaves a review unanswered for too
     long."""
     arrived: str = "in your wallet"
-    """Where the money is once the transaction is final, in a few words."""
+    """The words for where the money is once the transaction is final."""
     after: str = "the venue"
-    """Who acts next once everything is done."""
+    """Who acts next once the work has succeeded, in words."""
     rank: int = 0
-    """The place of this kind in a list of sessions; the kind with the lowest number comes first."""
+    """The position of this kind in a list of sessions; kinds with a lower number come first."""
     goes_on: bool = False
-    """True if an ended session can be continued."""
+    """True if a session of this kind can be continued after it ended."""
     shows_order: bool = False
-    """True if the screen moves on to the order once everything is done."""
+    """True if the screen moves on to the order once the work has succeeded."""
 
 
 class SigningSession(Watch, Generic[A]):
     """One piece of work that is signed, from its beginning to its outcome. ``about`` says what the
-    work is about, in a form that depends on the kind; ``changed`` is called after every change that
+    work is about, in a form that depends on ``kind``. ``changed`` is called after every change that
     is to be shown.
 
     ``token`` is the token that is paid with. ``provider`` is the code and name of the venue that is
-    paid, each None if there is no single venue. ``wallet`` names the account, ``coin`` the coin of
-    its chain. A transaction counts after ``confirmations`` blocks.
+    paid, each None if there is no single venue. ``wallet`` names the account, ``coin`` the native
+    coin of its chain. A transaction counts as final after ``confirmations`` blocks.
 
     ``asked`` is True if a key pressed in this run of the desk began the work, False if an earlier
-    run left it open. ``called`` describes work that pays no amount; ``notice`` is the end of the
+    run left it open. ``called`` describes work that pays no amount. ``notice`` is the end of the
     closing message: ``is paid. Next: …``.
     """
 
@@ -217,29 +219,30 @@ class SigningSession(Watch, Generic[A]):
         self.called = called
         self.notice = notice
         self.busy: str = ""
-        """What the work says that it is doing now."""
+        """The sentence in which the work says what it is doing; empty if it says nothing."""
         self.review: Review | None = None
-        """The review that waits for an answer."""
+        """The review that waits for an answer; None if no review is open."""
         self.refused: Review | None = None
-        """The review that the wallet refused to sign."""
+        """The last review that the wallet refused to sign; None if there is none."""
         self.payload: Payload | None = None
-        """The payload that the newest review is about."""
+        """The payload of the newest review; None before the first review."""
         self.turn: Turn | None = None
-        """The signature of a group that is being made now; None before the first one, and for work
-        that is no group."""
+        """The signature of a group's payment that is being made now. None before the first one, and
+        for work that does not pay a group."""
         self.agreed: Review | None = None
-        """The newest review that the trader agreed to."""
+        """The newest review that the trader agreed to in this run; None if there is none."""
         self.transaction: SignedTransaction | None = None
-        """The newest transaction that was sent and is not final."""
+        """The newest transaction of this session while it is not final; None otherwise."""
         self.signed: SignedTransaction | None = None
-        """The newest transaction of this session, final or not."""
+        """The newest transaction of this session, whether final or not; None if there is none."""
         self.outcome: Outcome | None = None
-        """The result of the last run; None while one is running."""
+        """The result of the last run; None before the first run ends and while a run is going
+        on."""
         self.said = ""
-        """The reason why the pass phrase is asked for again; empty when it is asked for the first
-        time."""
+        """The reason why the pass phrase is asked for a second time; empty when it is asked for the
+        first time."""
         self.replacing = False
-        """True while a replacement of the waiting transaction is asked for."""
+        """True while the trader is asked to sign a replacement of the waiting transaction."""
         self._changed = changed
         self._answer: asyncio.Future[Agreed | None] | None = None
         self._phrase: asyncio.Future[Secret] | None = None
@@ -248,12 +251,14 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def amount(self) -> Decimal:
-        """The amount paid, in whole tokens."""
+        """The amount that the session pays, in whole tokens. For a group, the amount of the
+        signature that is being made now."""
         return self.kind.pays(self)[0] if self.turn is None else self.turn.need.amount
 
     @property
     def against(self) -> str:
-        """What the amount is paid to or for, in a few words, such as ``your smart account``."""
+        """What the session pays, in a few words, such as ``your smart account`` or ``3
+        deposits``."""
         turn = self.turn
         if turn is None:
             return self.kind.pays(self)[1]
@@ -261,12 +266,13 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def order_id(self) -> str | None:
-        """The order's id, once there is one. Raises JournalUnavailable."""
+        """The id of the order; None before there is one. Raises JournalUnavailable."""
         return self.kind.order_id(self)
 
     @property
     def doing(self) -> str:
-        """Says what the work is doing while no answer is awaited. Raises JournalUnavailable."""
+        """A sentence about what the work is doing while no answer is awaited. Raises
+        JournalUnavailable."""
         if self.transaction is not None:
             return self.following(self.transaction)
         doing = self.kind.doing(self)
@@ -286,7 +292,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def waits(self) -> bool:
-        """True if the work waits for the trader."""
+        """True if the work waits for the trader, either for an answer to a review or for the pass
+        phrase."""
         return self.stage in (Stage.REVIEW, Stage.LOCKED)
 
     @property
@@ -295,13 +302,14 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work went as far as it was asked to and stopped there without a failure;
-        pressing a key continues it."""
+        """True if the work stopped where it was asked to, without a failure, so that pressing a key
+        continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
     def replaceable(self) -> bool:
-        """True if another transaction could replace the waiting one."""
+        """True if the waiting transaction can be replaced: it is on an EVM chain, not in a block
+        yet, and no replacement is being asked for."""
         transaction = self.transaction
         if (
             transaction is None
@@ -314,8 +322,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """Returns which signature of how many the open review is for, as (number from 1, total).
-        None for a transaction, and for a group that needs only one signature."""
+        """The number of the signature that the open review is for, from 1, and the total number of
+        signatures. None for a transaction, and for a group that needs only one signature."""
         if self.turn is not None:
             return None if self.turn.total < 2 else (self.turn.number, self.turn.total)
         payload = self.payload
@@ -324,7 +332,7 @@ class SigningSession(Watch, Generic[A]):
         return payload.step.step + 1, payload.step.total
 
     def following(self, sent: SignedTransaction) -> str:
-        """Describes the state of a transaction on its chain, in a sentence."""
+        """Returns a sentence about the state of a transaction on its chain."""
         confirmations = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
             confirmations = counted(sent.confirmations, "confirmation")
@@ -339,8 +347,8 @@ class SigningSession(Watch, Generic[A]):
         return f"Executed on {where}, {confirmations}.{problem}"
 
     def left(self, now: datetime) -> float | None:
-        """Returns the seconds that are left to answer the open review; None if no review is
-        open."""
+        """Returns the seconds that are left to answer the open review, at least 0; None if no
+        review is open."""
         if self.review is None:
             return None
         return max(0.0, (self.review.valid_until - now).total_seconds())
@@ -348,13 +356,14 @@ class SigningSession(Watch, Generic[A]):
     # What the work says
 
     def started(self) -> None:
-        """Begins a run: clears the outcome of the last run and what the trader agreed to in it."""
+        """Begins a run: clears the last run's outcome and the review that the trader agreed to in
+        it."""
         self.outcome, self.agreed, self.said = None, None, ""
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
-        """Shows the review and waits for the trader's answer; returns None if the trader refuses
-        it. Raises NotAgreed if the review expires or is withdrawn first."""
+        """Shows the review, waits for the trader and returns the answer; None if the trader
+        refuses. Raises NotAgreed if the review expires or is withdrawn before the answer."""
         answer: asyncio.Future[Agreed | None] = asyncio.get_running_loop().create_future()
         self._withdraw()
         self.review, self._answer, self.transaction = review, answer, None
@@ -374,7 +383,7 @@ class SigningSession(Watch, Generic[A]):
                 self._changed()
 
     def _withdraw(self) -> None:
-        """Closes the open review without an answer, because the work ended or shows another
+        """Closes the open review without an answer, because the work ended or shows a different
         review."""
         if self._answer is not None:
             self._answer.cancel()
@@ -408,12 +417,12 @@ class SigningSession(Watch, Generic[A]):
 
     def says(self, busy: str, *, wallet: str = "") -> None:
         """Sets the sentence that says what the work is doing now. ``wallet`` names the paying
-        account; if it is empty, the account stays as it is."""
+        account; if it is empty, the name stays as it is."""
         self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
     def finish(self, outcome: Outcome) -> None:
-        """Ends the run with its outcome."""
+        """Ends the run: sets its outcome and withdraws an open review."""
         self._withdraw()
         self.outcome, self.transaction, self.turn = outcome, None, None
         self._changed()
@@ -421,13 +430,13 @@ class SigningSession(Watch, Generic[A]):
     # What the trader says
 
     def agree(self, review_id: str, phrase: str | None = None) -> bool:
-        """Records that the trader agrees to the review with this id. Returns False if that review
-        is not open any more."""
+        """Records that the trader agrees to the review with this id. ``phrase`` is what the trader
+        typed if the review asks for a phrase. Returns False if that review is no longer open."""
         return self._say(review_id, Agreed(phrase))
 
     def refuse(self, review_id: str) -> bool:
-        """Records that the trader refuses the review with this id, so the work ends and nothing of
-        it is signed. Returns False if that review is not open any more."""
+        """Records that the trader refuses the review with this id, so that the work ends and
+        nothing more is signed. Returns False if that review is no longer open."""
         return self._say(review_id, None)
 
     def _say(self, review_id: str, answer: Agreed | None) -> bool:
@@ -441,7 +450,8 @@ class SigningSession(Watch, Generic[A]):
     # The pass phrase of a live wallet
 
     async def passphrase(self, said: str = "") -> Secret:
-        """Waits for the pass phrase; ``said`` is why it is asked for again."""
+        """Asks the trader for the pass phrase and returns it. ``said`` is why the last one did not
+        suffice; empty the first time."""
         self.said = said
         self._phrase = asyncio.get_running_loop().create_future()
         self._changed()
@@ -452,7 +462,7 @@ class SigningSession(Watch, Generic[A]):
             self._changed()
 
     def unlock(self, phrase: Secret) -> bool:
-        """Gives the pass phrase to the work that waits for it; returns False if no work waits for
+        """Passes the pass phrase to the work that waits for it. Returns False if no work waits for
         it."""
         if self._phrase is None or self._phrase.done():
             return False
@@ -461,8 +471,8 @@ class SigningSession(Watch, Generic[A]):
 
 
 class RunningSignings:
-    """The signing sessions of a desk, by id. ``changed`` is called with the id of a session after
-    every change that is to be shown."""
+    """The signing sessions of a desk, by id. ``changed`` is called with a session's id after every
+    change that is to be shown."""
 
     def __init__(self, desk: Desk, changed: Callable[[str], object]) -> None:
         self.desk = desk
@@ -471,18 +481,18 @@ class RunningSignings:
         self._working: set[str] = set()
 
     def get(self, id_: str) -> SigningSession[Any] | None:
-        """The session of this id, ended or not."""
+        """Returns the session with this id, whether it has ended or not; None if there is none."""
         return self._sessions.get(id_)
 
     @property
     def open(self) -> list[SigningSession[Any]]:
-        """Returns the sessions that have not ended, in the order of their kinds' ``rank``; within
-        one kind the oldest comes first."""
+        """The sessions that have not ended, sorted by the ``rank`` of their kinds; within one kind
+        the oldest comes first."""
         sessions = (session for session in self._sessions.values() if not session.over)
         return sorted(sessions, key=lambda session: session.kind.rank)
 
     def working(self, session: SigningSession[Any]) -> bool:
-        """True while the work of the session is being run by this desk."""
+        """True while this desk runs the work of the session."""
         return session.id in self._working
 
     def begin(
@@ -498,7 +508,7 @@ class RunningSignings:
         called: str = "",
         notice: str = "",
     ) -> SigningSession[A]:
-        """Returns the session of this id: the present one if it has not ended or its kind can be
+        """Returns the session with this id: the existing one if it has not ended or its kind can be
         continued, otherwise a new one. The work itself is done by :meth:`run`."""
         known = self._sessions.get(id_)
         if known is not None and (kind.goes_on or not known.over):
@@ -524,9 +534,9 @@ class RunningSignings:
         return session
 
     async def run(self, session: SigningSession[Any]) -> Outcome | None:
-        """Begins or continues the work and returns its outcome. Returns None if another desk does
-        the work, or if this desk is running it already. If the run is cancelled, the journal still
-        has everything that was recorded, so the work can be continued."""
+        """Begins or continues the work of a session and returns its outcome. Returns None if
+        another desk does the work, or if this desk is doing it already. If the run is cancelled,
+        the journal still has everything that was recorded, so the work can be continued."""
         if self.working(session):
             return None
         if session.over and not session.kind.goes_on:
@@ -551,7 +561,8 @@ WRONG = "No key opened with that pass phrase."
 
 
 async def is_shut(wallet: LocalWallet, address: str) -> bool:
-    """True if the account cannot sign before the wallet is unlocked. Raises WalletError."""
+    """True if the account at ``address`` cannot sign until the wallet is unlocked. Raises
+    WalletError."""
     return address not in (await wallet.accounts()).unlocked
 
 
@@ -580,7 +591,7 @@ _NOTHING = "Nothing more was signed."
 
 async def replace(replacement: Replacement, session: SigningSession[Any]) -> str | None:
     """Proposes, signs and sends a replacement of the session's waiting transaction. Returns a
-    sentence that says why there was no replacement or that it is undecided. Returns None if nothing
+    sentence if there was no replacement or its result is undecided. Returns None if no transaction
     waited, if the trader did not agree, or if the session shows the result itself."""
     waiting, kind = session.transaction, replacement.kind
     if waiting is None or not session.replaceable:

@@ -53,7 +53,7 @@ GO_ON = "you: r goes on with it"
 
 
 def token_facts(wallet: LocalWallet, link: ChainLink, asset: Asset) -> TokenFacts:
-    """The facts of a session's token on the chain of ``link``."""
+    """Returns ``asset`` as the token of a session on the chain of ``link``."""
     kind = "evm" if link.kind is Kind.EVM else "sol"
     chain_name = wallet.tokens.chain_name(link.name)
     return TokenFacts(
@@ -70,9 +70,9 @@ async def carry_out(
     session: SigningSession[Any], propose: Callable[[], Awaitable[Step | Outcome]]
 ) -> Outcome:
     """Shows the review of the step that ``propose`` returns; once the trader agrees, signs and
-    sends it. If an earlier run signed the transaction, it is only sent. If the chain or the wallet
-    changed after the review, a new review is shown. Raises WalletError, NotAgreed, NotSignable and
-    JournalUnavailable."""
+    sends it, and returns the outcome. A step that an earlier run signed is only sent. If the chain
+    or the wallet changed after the review, a new review is shown. Raises WalletError, NotAgreed,
+    NotSignable and JournalUnavailable."""
     looks = 0
     while True:
         step = await propose()
@@ -102,11 +102,11 @@ async def carried_out(
     again: str,
 ) -> Outcome | None:
     """Opens the keys of an account, runs ``work`` and returns its outcome; None if ``work``
-    returned None. A failure in it says which key of the keyboard the trader presses next, because
-    it is shown on a screen.
+    returned None. A failure in the outcome says which key of the keyboard the trader presses next,
+    because it is shown on a screen.
 
-    Work that an earlier run left open is already signed, so the keys stay closed. ``account`` is an
-    address; ``again`` names the key of the keyboard that repeats the request.
+    Work that an earlier run left open is already signed, so the wallet's keys stay closed for it.
+    ``account`` is an address; ``again`` tells the trader how to repeat the request.
     """
     try:
         if session.asked:
@@ -145,12 +145,12 @@ _NEXT = {
     "NEEDED_BY_BUNDLE": "you: let the group end first; b shows it",
     "NOTHING_HELD": "you: r reads the wallet again",
 }
-"""Who acts next, by the outcome's code, if repeating the request is not enough. An empty text means
-that the failure's own words are shown."""
+"""Who acts next, by the code of an outcome for which repeating the request is not enough. For an
+empty text the failure's own words are shown."""
 
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
-"""The most that one transaction may pay for gas, in base units of the chain's coin: 0.01 coins."""
+"""The most that one transaction may pay for gas: 0.01 of the chain's native coin, in base units."""
 
 
 async def propose_revocation(
@@ -161,11 +161,11 @@ async def propose_revocation(
     allowance: Allowance,
     watch: Watch | None = None,
 ) -> Step:
-    """Returns the step that ends an allowance: with a review to sign, or with the transaction that
-    an earlier run signed and that is still under way. Signs nothing.
+    """Returns the step that ends an allowance. The step has a review to sign, or the transaction
+    that an earlier run signed and that is still under way. Signs nothing.
 
     If the step's outcome is done, the allowance is over. If it is refused, the allowance still
-    stands; a ``hash`` in it names a transaction that may have cost gas. ``watch`` hears the
+    stands; ``hash`` then names a transaction that may have cost gas. ``watch`` is notified of
     progress. Raises WalletError.
     """
     client = await wallet.client()
@@ -194,8 +194,8 @@ async def _ended(came: Delivered) -> Outcome:
 async def _payload(
     client: WalletClient, account: Account, link: ChainLink, allowance: Allowance
 ) -> TransactionPayload | SolanaPayload:
-    """Returns the payload that ends the allowance. On Solana this payload ends every delegation of
-    the token."""
+    """Returns the payload that ends an allowance. On Solana it ends every delegation of the
+    token."""
     token = allowance.token.contract or ""
     if account.kind is Kind.SOLANA:
         return await client.solana_revocation(account.address, link.name, token)
@@ -204,7 +204,7 @@ async def _payload(
 
 def revocation_id(account: Account, link: ChainLink, allowance: Allowance) -> str:
     """Returns the name of a revocation in the wallet's records, made of account, chain, token and
-    spender: ``revoke 0x… base 0x… 0x…``."""
+    spender, like ``revoke 0x… base 0x… 0x…``."""
     kept = " permit2" if allowance.permit2 else ""
     token = allowance.token.contract
     return f"revoke {account.address} {link.name} {token} {allowance.spender}{kept}"
@@ -215,7 +215,8 @@ _AGAIN = "you: x on the allowance asks again"
 
 
 async def revoke(session: SigningSession[Revocation], wallet: LocalWallet) -> Outcome:
-    """Ends the allowance. Raises as :func:`carry_out` does."""
+    """Ends the allowance that the session is about, and returns the outcome. Raises WalletError,
+    NotAgreed, NotSignable and JournalUnavailable."""
     propose = partial(propose_revocation, wallet, session.clock, *session.about, session)
     return await carry_out(session, propose)
 
@@ -238,7 +239,7 @@ REVOCATION = SigningKind[Revocation](
 def begin_revocation(
     running: RunningSignings, account: Account, link: ChainLink, allowance: Allowance
 ) -> SigningSession[Revocation]:
-    """Begins the session of a revocation."""
+    """Begins and returns the session that ends an allowance."""
     token = token_facts(running.desk.wallet, link, allowance.token)
     whom = allowance.venue or "an unknown contract"
     return running.begin(

@@ -49,8 +49,8 @@ NOT_OURS = (
 )
 NOT_OUR_REPLY = "Reply, not of this desk"
 WHOSE = "by the file, "
-"""Stands before what a case file says about money and about who acts, to show that the file says so
-and not this desk."""
+"""Stands before what a case file says about the money and about who acts next, to show that the
+file says so and not this desk."""
 SECRET = "«removed: it looks like a key»"
 
 
@@ -59,8 +59,8 @@ Shown = Literal["addresses", "amounts", "memos", "hashes", "names"]
 
 
 class CaseFile(Struct, frozen=True, rename="camel"):
-    """A support case as a file. ``order`` is the service's last answer, with the field names of the
-    API; ``masked`` are the kinds of facts that are masked."""
+    """A support case as a file. ``order`` is the service's last answer about the order, with the
+    field names of the API; ``masked`` lists the kinds of facts that are masked."""
 
     schema: int
     written: datetime
@@ -72,7 +72,8 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
     @property
     def newer(self) -> str:
-        """A sentence if a newer version wrote the file; empty otherwise."""
+        """A sentence that says that a newer version of the program wrote the file; empty if none
+        did."""
         if self.schema <= SCHEMA:
             return ""
         return (
@@ -82,14 +83,14 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
     @property
     def made(self) -> str:
-        """When the file was written and what is masked: ``Written 2025-11-17 13:51 UTC. Masked in
-        it: addresses, memos.``"""
+        """A sentence that says when the file was written and what is masked in it: ``Written
+        2025-11-17 13:51 UTC. Masked in it: addresses, memos.``"""
         masked = ", ".join(self.masked) or "nothing"
         return f"Written {self.written.astimezone(UTC):%Y-%m-%d %H:%M} UTC. Masked in it: {masked}."
 
 
 class CaseFileRefused(ValueError):
-    """Raised if a file cannot be read or written; the message is a sentence."""
+    """Raised if a case file cannot be read or written. The message is a sentence for the user."""
 
 
 # What is masked
@@ -119,8 +120,8 @@ _KEPT = frozenset(
     swap_name in_symbol out_symbol in_token_id out_token_id eta order_finished_received
     action_required non_refundable rerouted refund_chain multi_id""".split()  # noqa: SIM905
 )
-"""Fields of an order that are never masked. A field that is in none of these tables is left out of
-the file."""
+"""Fields of an order that are never masked. A field that is listed neither here nor among the
+masked fields is left out of the file."""
 
 
 _ONE_OF: Mapping[Shown, str] = {
@@ -132,7 +133,8 @@ _ONE_OF: Mapping[Shown, str] = {
 
 
 class Masks:
-    """Replaces texts by masks such as ``address-1``. Equal texts get the same mask."""
+    """Replaces texts by masks such as ``address-1``. Equal texts get the same mask. Kinds of facts
+    in ``shown`` are not masked."""
 
     def __init__(self, shown: Iterable[Shown]) -> None:
         self.shown = frozenset(shown)
@@ -152,8 +154,8 @@ class Masks:
         return None if text is None else self.of(kind, text)
 
     def order(self, order: Order) -> Order:
-        """Returns the order with its addresses, memos and hashes masked. Amounts are kept, and
-        hidden later in the texts that are made of the order."""
+        """Returns the order with its addresses, memos and hashes masked. Amounts are kept, because
+        they are hidden later, in the texts that are made from the order."""
         changed: dict[str, Any] = {
             field: self.maybe(kind, getattr(order, field))
             for kind, fields in _FIELDS.items()
@@ -223,7 +225,8 @@ def case_file(
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
     """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
-    ``secrets`` of this desk are left out even then."""
+    ``program`` are versions and settings by name, as from :func:`program_facts`. ``secrets`` are
+    secrets of this desk, which are left out in any case."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))
@@ -249,13 +252,13 @@ def file_bytes(file: CaseFile) -> bytes:
 
 
 def file_name(order_id: str, suffix: str = ".json") -> str:
-    """Returns the file's name: ``swapdesk-case-w2Bn8L.json``."""
+    """Returns the name of the case file of an order: ``swapdesk-case-w2Bn8L.json``."""
     return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}{suffix}"
 
 
 def write_case(data: bytes, path: Path) -> Path:
-    """Writes a new file that only its owner can read, and returns its path. Raises CaseFileRefused
-    if the file exists or cannot be written."""
+    """Writes ``data`` to a new file that only its owner can read, and returns ``path``. Raises
+    CaseFileRefused if the file exists or cannot be written."""
     try:
         write_private(path, data)
     except FileExistsError:
@@ -266,8 +269,8 @@ def write_case(data: bytes, path: Path) -> Path:
 
 
 def read_case_file(path: Path) -> CaseFile:
-    """Returns the support case in a file. Raises CaseFileRefused if it cannot be read or is
-    none."""
+    """Returns the support case in a file. Raises CaseFileRefused if the file cannot be read or is
+    not a support case."""
     try:
         with path.open("rb") as file:
             return read_bytes(file.read(MOST_BYTES + 1))
@@ -290,7 +293,9 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
 
 
 def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
-    """Returns versions, clock, and the settings that reveal no person, machine or secret."""
+    """Returns versions, clock and settings of this desk, by name, as texts. Settings that reveal a
+    person, a machine or a secret are left out. ``skew`` is the clock's difference in seconds, None
+    if it is not known."""
     facts = {
         "swapdesk": __version__,
         "python": platform.python_version(),
@@ -346,8 +351,8 @@ def _each_text(value: Any, change: Any) -> Any:
 
 
 def read_bytes(data: bytes) -> CaseFile:
-    """Returns the support case in the bytes of a file. Raises CaseFileRefused. Members that a newer
-    version added are left out."""
+    """Returns the support case in the bytes of a file. Members that a newer version of the program
+    added are dropped. Raises CaseFileRefused if the bytes are not a support case."""
     if data.startswith(ZIP):
         raise CaseFileRefused(
             "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."
@@ -390,7 +395,7 @@ def _each_part(value: Any) -> Iterator[Any]:
 
 PAGE = "case"
 MOST_STAGES = 20
-"""Largest number of stages that are shown one by one."""
+"""Largest number of stages that the page shows one by one."""
 _SIDES = (
     ("What is sent", re.compile(r"(in|quotedIn|deposit|refund|intermediateRefund)(?![a-z])")),
     ("What is paid out", re.compile(r"(out|quotedOut|receiver)(?![a-z])")),
@@ -420,8 +425,8 @@ def case_page(file: CaseFile) -> str:
 
 
 def _sides(order: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yields a title with the fields of an order, for each side of the exchange and for all other
-    fields. Fields are named as in the API."""
+    """Yields titled lists of an order's fields: what is sent, what is paid out, and all other
+    fields. Each field is its API name and its value as text."""
     left = dict(order)
     for title, names in _SIDES:
         side = {name: left.pop(name) for name in order if names.match(name)}

@@ -43,23 +43,23 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 PAGE = 100
-"""Number of orders on one page of the list (contract 8.21)."""
+"""Number of orders on one page of the service's list (contract 8.21)."""
 MOST_FOUND = 50
 
 
 class NamedTransaction(Struct, frozen=True):
-    """A transaction that the text names and that is not known to have paid an order."""
+    """A transaction that the pasted text names and that is not known to have paid an order."""
 
     hash: str
     asked: tuple[str, ...] = ()
-    """Names of the chains that were asked for the transaction and answered."""
+    """Names of the chains that answered when they were asked for the transaction."""
     paid: PaidOnChain | None = None
-    """The first payment of the transaction, if a chain knows it; else None."""
+    """The first payment in the transaction; None if no chain knows the transaction."""
 
     @property
     def said(self) -> str:
-        """What the chains say about the transaction: ``on no chain that was asked (Ethereum,
-        Base)``."""
+        """What the chains say about the transaction, as a phrase: ``on no chain that was asked
+        (Ethereum, Base)``."""
         if self.paid is not None:
             return f"{self.paid.said}{f', to {self.paid.to}' if self.paid.to else ''}"
         if self.asked:
@@ -68,7 +68,7 @@ class NamedTransaction(Struct, frozen=True):
 
     @property
     def to_customer(self) -> str:
-        """Sentences about the transaction for the customer who named it."""
+        """Sentences about the transaction, addressed to the customer who named it."""
         paid = self.paid
         if paid is not None and paid.failed:
             return f"Your transaction {self.hash} was executed on {paid.chain_name} and failed."
@@ -94,13 +94,13 @@ class Place(StrEnum):
 
 
 Answer = Literal["found", "nothing", "failed", "not asked"]
-"""What a place answered. ``failed``: the place gave no complete answer. ``not asked``: the place
-cannot be asked, or there is nothing to ask."""
+"""What a place that was searched answered. ``failed``: it gave no complete answer. ``not asked``:
+it cannot be asked, or there is nothing to ask it."""
 
 
 class Searched(Struct, frozen=True):
-    """A place that was searched, with its answer in words: ``matched 1 of 318 by deposit address, 4
-    reads``."""
+    """A place (the journal, the service, its lists, the chains) that was searched, with its answer.
+    ``said`` is the answer in words: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -108,8 +108,9 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Returns a function that takes words and returns those that begin the id of exactly one
-    journaled order, each with that id."""
+    """Returns a function that maps words to order ids. The function returns each word with which
+    the id of exactly one journaled order begins, with that id. It returns nothing if the journal
+    cannot be read."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -131,7 +132,8 @@ class OrderSearch:
         self.found: dict[str, str] = {}
         """By the id of each order that was found, the field that matched: ``deposit address``."""
         self._matched: set[str] = set()
-        """Values of the readings that matched an order."""
+        """Values of the readings (ids, addresses, hashes and so on in the pasted text) that matched
+        an order."""
         self._left: list[Place] = []
         self._page = 1
         self._pages: int | None = None
@@ -140,10 +142,10 @@ class OrderSearch:
         self.payments: list[PaidOnChain] = []
         """Payments by the transactions in the text, as chains show them."""
         self._answered: dict[str, dict[str, str]] = {}
-        """By hash, the chains that answered for it, as short name and full name. The ledger of a
-        sandbox counts for all of the sandbox's chains."""
+        """By transaction hash, the chains that answered when asked for it, as full names by short
+        names. The ledger of a sandbox counts as one entry for all of the sandbox's chains."""
         self._groups: list[str] = []
-        """Groups of this desk that have orders of which the journal knows only the ids."""
+        """Ids of groups of this desk whose orders the journal has only as ids."""
 
     @property
     def searched(self) -> list[Searched]:
@@ -153,7 +155,7 @@ class OrderSearch:
         return self._desk.link.tracker.recall(service_id)
 
     def _sent(self, service_id: str) -> list[OrderTransaction]:
-        """Returns the transactions that this desk sent for an order; empty if the journal cannot be
+        """Returns the transactions that this desk sent for an order. Empty if the journal cannot be
         read."""
         try:
             made = self._desk.journal.orders.transactions_of(service_id)
@@ -162,8 +164,9 @@ class OrderSearch:
         return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """Returns the deposit of an order as its chain shows it: a payment to the order's address,
-        else the transaction that this desk sent for the order. None if neither is known."""
+        """Returns the deposit of an order as its chain shows it: a payment to the order's deposit
+        address or, if there is none, a transaction that this desk sent for the order or that moved
+        nothing and can only concern this order. None if there is neither."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -172,8 +175,8 @@ class OrderSearch:
         return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """Returns whether the order is the only one found and ``paid`` is a transaction on its
-        chain that moved nothing, because it failed or the chain does not know it."""
+        """Returns whether ``paid`` can only concern this order: it is the only order found, and
+        ``paid`` is a transaction on its chain that failed or that the chain does not know."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -181,8 +184,8 @@ class OrderSearch:
         return token is not None and token.chain == paid.chain
 
     def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
-        """Returns the transactions in the text that are not known to have paid this order, or any
-        order if no id is given."""
+        """Returns the transactions in the pasted text that are not known to have paid this order.
+        Without an id, returns all transactions in the text."""
         tracked = self.order(service_id) if service_id is not None else None
         payments = [*tracked.payments] if tracked is not None else []
         if service_id is not None:
@@ -206,8 +209,8 @@ class OrderSearch:
         return NamedTransaction(reading.value, tuple(dict.fromkeys(names)), next(paid, None))
 
     def addresses(self, service_id: str) -> tuple[str, ...]:
-        """Returns the addresses in the text that a refund could go to and that are not among the
-        order's addresses."""
+        """Returns the addresses in the pasted text that could receive a refund of the order. The
+        order's own addresses, and addresses that were paid to, are left out."""
         tracked = self.order(service_id)
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None:
@@ -222,8 +225,9 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Returns whether the transaction is part of the order: its payout, or a transaction that
-        this desk sent for it."""
+        """Returns whether the journal has the transaction as part of the order: its payout or
+        refund, or a transaction that this desk sent for it. False without an order id, or if the
+        journal cannot be read."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -290,8 +294,8 @@ class OrderSearch:
         self._take(ids, _WAYS[reading.kind], reading)
 
     def _cut_to(self, reading: Reading) -> list[str]:
-        """Returns the journaled orders that have an id, an address or a hash of which the reading
-        is a shortened form."""
+        """Returns the ids of the journaled orders that have an id, an address or a hash of which
+        the reading is a shortened form."""
         index = self._desk.journal.orders
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
         holding = set.intersection(*parts) if parts else set()
@@ -309,8 +313,8 @@ class OrderSearch:
             yield from (sent.hash for sent in made)
 
     def _match_beginnings(self) -> None:
-        """Adds each order whose id begins with a word of the text, if no other order's id begins
-        so."""
+        """Adds to the found orders each order whose id begins with a word of the text, unless the
+        ids of several orders do."""
         self._take(begun_here(self._desk)(self.pasted.beginnings).values(), _BEGINNING)
 
     def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> None:
@@ -343,7 +347,7 @@ class OrderSearch:
     # what costs something
 
     def _askable(self) -> list[Place]:
-        """Returns the places that can be asked, and records for each other place why it cannot."""
+        """Returns the places that can be asked. For each place that cannot, records the reason."""
         askable = []
         if not self._desk.connected:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
@@ -364,8 +368,9 @@ class OrderSearch:
 
     @property
     def next_cost(self) -> tuple[int, str] | None:
-        """The largest number of reads that :meth:`go_on` makes, and their purpose: ``1 read by id,
-        up to 4 reads of the lists``. None if nothing is left to ask."""
+        """The cost of :meth:`go_on`: the largest number of reads that it makes, and their purpose
+        as text, such as ``1 read by id, up to 4 reads of the lists``. None if nothing is left to
+        ask."""
         if not self._left:
             return None
         reads, costs = 0, []
@@ -385,8 +390,9 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages still to read. Before the service has stated how many pages there are, it
-        is estimated from the orders known here."""
+        """Number of pages of the service's list that are still to be read. Until the service has
+        stated how many pages there are, the number is estimated from the orders that this desk
+        knows."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -399,15 +405,17 @@ class OrderSearch:
 
     @property
     def unanswered(self) -> list[str]:
-        """Ids in the text that have the form of random ids and match nothing so far."""
+        """Ids in the pasted text that have the form of random order ids and have matched nothing
+        yet."""
         return list(filter(is_drawn_id, self._ids()))
 
     def _ids(self) -> list[str]:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
-        """Asks the remaining places, within :attr:`next_cost`. The lists are read only until an
-        order is found. Yields after every step, so that the step can be shown."""
+        """Asks the places that are left (the service, its lists, the chains), with at most the
+        reads of :attr:`next_cost`. The lists are read only until an order is found. Yields after
+        every step, so that the screen can show the step."""
         if Place.SERVICE in self._left:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
@@ -426,8 +434,8 @@ class OrderSearch:
             self._left.clear()
 
     async def _ask_by_id(self) -> None:
-        """Reads each id in the text as an order, then as a group. A failure ends the reading; what
-        was found before is kept."""
+        """Asks the service for each id in the text, as the id of an order and then of a group. The
+        first failure ends this; what was found before is kept."""
         kinds: Counter[str] = Counter()
         texts, failed = self._groups or self._ids(), ""
         for text in texts:
@@ -452,8 +460,8 @@ class OrderSearch:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
-        """Reads a text as an id. Returns ``order`` or ``group`` if it is the id of one, else an
-        empty text. Raises ClientError."""
+        """Asks the service for ``text`` as an id. Returns ``order`` or ``group`` if it is the id of
+        one, otherwise an empty text. Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
@@ -472,7 +480,9 @@ class OrderSearch:
         return ""
 
     async def _read_page(self) -> bool:
-        """Reads the next page of the lists. Returns True if no more pages are to be read now."""
+        """Reads the next page of the service's list and adds the orders on it that match. Returns
+        True if no further page should be read now: the list is over, an order was found, or the
+        read failed."""
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
@@ -509,8 +519,8 @@ class OrderSearch:
         return over or bool(new)
 
     def _match_payments(self) -> None:
-        """Adds the orders that the payments went to. A payment that fits a single order is stored
-        with that order."""
+        """Adds the orders that the payments shown by chains went to. A payment that fits a single
+        order is stored with that order."""
         for paid in self.payments:
             meant = self._paid_for(paid)
             self._take(meant, "deposit address that was paid")
@@ -528,9 +538,10 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns the transactions that chains are asked for: those that the text names. If it
-        names none and a single unpaid order was found, they are the newest transaction that this
-        desk sent for that order, and its payments that were in no block when last seen."""
+        """Returns the transactions that chains are asked for, as readings: those that the text
+        names. If it names none and a single unpaid order was found, these are the newest
+        transaction that this desk sent for that order, and the order's payments that were in no
+        block when last looked up."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -546,16 +557,16 @@ class OrderSearch:
         ]
 
     def _unpaid(self) -> tuple[TrackedOrder, Token] | None:
-        """Returns the order and its token if exactly one order was found and its deposit is not
-        known to have arrived; None otherwise."""
+        """Returns the found order and its token, if exactly one order was found and its deposit is
+        not known to have arrived. None otherwise."""
         tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
         if tracked is None or tracked.order.in_token is None or deposit_arrived(tracked.order):
             return None
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns the nodes to ask for the transactions. None among them stands for the ledger of a
-        sandbox."""
+        """Returns the nodes to ask for the transactions of :meth:`_transactions`. A None in the
+        list stands for the ledger of a sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []
@@ -601,8 +612,9 @@ class OrderSearch:
             self._say(Place.CHAINS, "nothing", f"no transaction of this hash, {count} asked")
 
     def _note_missing(self, readings: list[Reading]) -> None:
-        """Records transactions that the chain of the found order does not know, if this desk sent
-        them or the customer named them. Does nothing unless exactly one unpaid order was found."""
+        """Records as missing each transaction that the found order's chain does not know, if this
+        desk sent it or the customer named it. Does nothing unless exactly one unpaid order was
+        found."""
         unpaid = self._unpaid()
         if unpaid is None:
             return
@@ -620,8 +632,9 @@ class OrderSearch:
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
-        """Returns the transaction; None if the node does not know the hash; a text that says why
-        the node did not answer."""
+        """Returns the transaction with the hash ``text``. Returns None if the node does not know
+        it, or a text that says why the node did not answer. If ``reader`` is None, the ledger of a
+        sandbox is asked."""
         answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
@@ -648,15 +661,15 @@ class OrderSearch:
 
     @property
     def verdict(self) -> str:
-        """Why nothing was found, as far as the places' answers allow to say. Empty if something was
-        found or places are left to ask."""
+        """A sentence that says why nothing was found, as far as the answers of the searched places
+        tell. Empty if something was found or places are left to ask."""
         reason = self._not_found
         return f"{reason} {NO_HASH}" if reason and self.may_be_key else reason
 
     @property
     def may_be_key(self) -> bool:
-        """True if the text holds sixty-four hexadecimal digits that no chain knows as a hash. A
-        private key has the same form."""
+        """True if the pasted text holds sixty-four hexadecimal digits that no chain knows as a
+        hash. They may be a private key, which has the same form."""
         chains = self._searched.get(Place.CHAINS)
         unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)
@@ -737,7 +750,7 @@ NO_HASH = (
 _LEDGER = ""
 """Stands for all chains of a sandbox, in place of a chain's name."""
 _MARGIN = timedelta(minutes=30)
-"""An order is assumed to get its deposit within this time after its creation, at most."""
+"""The longest assumed time between an order's creation and its deposit."""
 _WAYS = {
     "id": "id",
     "memo": "memo",
@@ -764,7 +777,8 @@ _FIELDS = (
 
 
 def _field_of(order: Order, reading: Reading) -> str | None:
-    """Returns the name of the order's field that matches the reading; None if no field does."""
+    """Returns the name of the order's field that matches the reading, such as ``deposit address``.
+    None if no field does."""
     texts = _lowered(reading)
     values = _values_of(order)
     exact = next((name for value, name in values if value.lower() in texts), None)
@@ -791,7 +805,8 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the bounds of the amounts that round to the digits as written."""
+    """Returns the bounds of the amounts that, rounded to as many digits as the text has, equal the
+    amount in the reading."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -818,8 +833,9 @@ def _order_told(body: bytes) -> str | None:
 
 
 def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
-    """Returns the spellings of a hash to ask a node for; empty if its chain has no such hashes. The
-    ledger of a sandbox keeps hashes as their chains write them."""
+    """Returns the spellings of a transaction hash to ask a node for. Empty if the node's chain has
+    no hashes of this form. The ledger of a sandbox (``reader`` is None) is asked for all spellings,
+    because it keeps hashes as their chains write them."""
     if reader is None:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))
@@ -848,8 +864,8 @@ SECRET_REPLY = (
 def not_found_reply(
     pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
 ) -> str:
-    """Returns the reply to a customer whose order was not found. The reply does not ask again for
-    what the customer gave. ``whole`` is True if every place was searched."""
+    """Returns the reply to a customer whose order was not found. The reply does not ask for facts
+    that the customer has given. ``whole`` is True if every place was searched completely."""
     ids, lacks = whole_ids(pasted), lacking(pasted)
     why = "it is older than we can read, or it was not made with us"
     if not whole:
@@ -867,7 +883,8 @@ def not_found_reply(
 
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
-    """Returns the facts that would find an order and are not in the text, as noun phrases."""
+    """Returns the facts that would find an order and that the text lacks, as noun phrases such as
+    ``the order id``."""
     begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),
@@ -877,7 +894,7 @@ def lacking(pasted: PastedText) -> tuple[str, ...]:
 
 
 WHOLE_ID = 12
-"""Shortest length at which an id counts as complete."""
+"""Smallest number of characters at which an id counts as complete."""
 
 
 def whole_ids(pasted: PastedText) -> list[str]:
@@ -890,8 +907,8 @@ def not_found_escalation(
     searched: Sequence[tuple[str, str]],
     now: datetime,
 ) -> str:
-    """Returns the text to the service about an order that was not found. ``searched`` has places
-    and answers."""
+    """Returns the text to the service about an order that was not found. ``searched`` are pairs of
+    the name of a place and its answer in words."""
     hashes = {transaction.hash for transaction in named}
     lines = (
         "No order was found by what the customer names:",
@@ -909,9 +926,9 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders that a payment may have been meant for. If several orders have the same
-    address, those with the payment's memo are returned, else those that wait for its amount, else
-    those that wait."""
+    """Returns the orders whose deposit address the payment went to. If there are several, only
+    those with the payment's memo are returned; if none has it, those that wait for exactly this
+    amount; if none does, those that wait for any deposit."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]
@@ -946,8 +963,8 @@ def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) 
 
 
 def paid_by(transaction: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
-    """Returns the payments of a transaction that was read at ``now``, added up by receiver and
-    token. If the transaction moved nothing, returns one payment without a receiver."""
+    """Returns the payments of a transaction that was read at ``now``, with one sum for each
+    receiver and token. If the transaction moved nothing, returns one payment without a receiver."""
     sums: Counter[Payment] = Counter()
     for payment in transaction.payments or (Payment("", 0),):
         sums[replace(payment, units=0)] += payment.units
@@ -985,7 +1002,8 @@ def _paid(
 
 
 def paid_token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
-    """Returns the token that was paid; None if the catalogue does not have it."""
+    """Returns the token of a payment on the chain ``chain``. None if the catalogue does not have
+    the token."""
     if payment.token_id is not None:
         return catalog.token(payment.token_id)
     if payment.contract is not None:

@@ -46,7 +46,7 @@ _WORDS = {
     "hangul": re.compile(r"[\u1100-\u11ff]+"),
     "han": re.compile(r"[\u4e00-\u9fff]+"),
 }
-"""By script, the pattern of a word whose accents were removed."""
+"""By script, a pattern that matches one word of a text without accents."""
 _LISTS = {
     "latin": ("english", "spanish", "french", "italian", "czech", "portuguese"),
     "kana": ("japanese",),
@@ -58,11 +58,11 @@ _NAMED_SIGNS = re.compile(
     r"[^\u4e00-\u9fff]{0,5}([\u4e00-\u9fff]{12,24})(?![\u4e00-\u9fff])"
 )
 _SIGNS_ALONE = re.compile(r"[^\u4e00-\u9fff]{0,20}([\u4e00-\u9fff]{18,24})[^\u4e00-\u9fff]{0,20}")
-"""Matches a text that is a row of Chinese characters and little else. A shorter row is as often a
-sentence."""
+"""Matches a text that is a row of 18 to 24 Chinese characters and little else. A shorter row may
+just as well be a sentence."""
 _TAG = re.compile(r"<[^<>]{0,200}>")
 MOST_PAIRS = 100
-"""Most key pairs that are checked; each takes a millisecond."""
+"""Largest number of key pairs that are checked, because each check takes a millisecond."""
 # No pattern repeats without a bound, so that hostile texts take linear time.
 _TOKEN = re.compile(r"[A-Za-z0-9]{16,130}")
 _BYTES = re.compile(r"\[\s{0,8}\d{1,3}(?:\s{0,8},\s{0,8}\d{1,3}){63}")
@@ -95,8 +95,8 @@ _NAMED_KEY = re.compile(
 
 
 def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
-    """Returns a sentence if ``text`` holds a key or a phrase; None otherwise. The sentence does not
-    repeat the secret. ``own`` are secrets of this desk."""
+    """Returns a warning, as a sentence, if ``text`` holds a private key, a seed phrase, or one of
+    this desk's secrets (``own``). None otherwise. The sentence does not repeat the secret."""
     if any(secret in text for secret in own if len(secret) >= SHORTEST_OWN):
         return OWN
     lowered = text.lower()
@@ -108,8 +108,8 @@ def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
 
 
 def _has_phrase(lowered: str) -> bool:
-    """Returns whether a text holds a seed phrase. Also reads the text without markup tags, whose
-    names would count as words, and the text inside the tags."""
+    """Returns whether a text in lower case holds a seed phrase. The text is also read without its
+    markup tags, whose names would otherwise count as words between those of the phrase."""
     texts = (lowered, _TAG.sub(" ", lowered)) if "<" in lowered else (lowered,)
     return any(map(_holds_phrase, texts))
 
@@ -129,7 +129,8 @@ def _holds_phrase(lowered: str) -> bool:
 
 
 def _without_accents(text: str) -> str:
-    """Returns the text without accents, which people leave out and programs encode in two ways."""
+    """Returns the text without accents, because people leave accents out and programs encode them
+    in two ways."""
     if text.isascii():
         return text
     parts = unicodedata.normalize("NFKD", text)
@@ -148,8 +149,8 @@ def _in_a_row(words: Sequence[str], listed: frozenset[str]) -> bool:
 
 
 def _is_phrase(signs: str) -> bool:
-    """Returns whether the checksum of Chinese characters is right. By chance it is right one time
-    in sixteen."""
+    """Returns whether a row of Chinese characters is a seed phrase with a valid checksum. One in
+    sixteen rows of listed characters is valid by chance."""
     if len(signs) % 3:
         return False
     for language in _LISTS["han"]:
@@ -191,8 +192,8 @@ def _has_key(text: str) -> bool:
 
 
 def _spelled_octets(token: str) -> bytes:
-    """Returns the sixty-four bytes that a word encodes; empty if the word encodes another number of
-    bytes."""
+    """Returns the sixty-four bytes that a word encodes in hexadecimal or base58. Empty if the word
+    encodes another number of bytes."""
     bare = token.removeprefix("0x")
     if len(bare) == 128 and _HEX.issuperset(bare):
         return bytes.fromhex(bare)
@@ -215,8 +216,8 @@ _NUMBER = re.compile(r"\d{1,3}")
 
 
 def _is_key_pair(octets: bytes) -> bool:
-    """Returns whether the second half is the public key of the first. A Solana signature has the
-    same form as a key pair."""
+    """Returns whether the second half of 64 bytes is the Ed25519 public key of the first half. The
+    check tells a key pair from a Solana signature, which has the same length."""
     # Imported on use: nothing else in the desk needs it.
     from Crypto.PublicKey import ECC
 

@@ -29,26 +29,27 @@ from swapdesk.flows.support.pasted_secret import secret_in
 LONGEST = 1 << 20
 """Largest number of characters; a longer text is refused."""
 MOST_WORDS = 200_000
-"""Largest number of words of a text, with the parts of its links, that are read."""
+"""Largest number of words that are read, counted with the parts of links."""
 MOST_PIECES = 4_000
-"""Largest number of joined pieces that are tried; each is tried as every kind of address."""
+"""Largest number of joined pieces that are tried, because each of them is tried as every kind of
+address."""
 CUT = "Its end was not read: it is very long. Paste the part that names the order."
 MOST_READINGS = 12
 MOST_BEGINNINGS = 40
 WORD_LIMIT = 256
 NAMED_WITHIN = 200_000
 """Number of characters, from the beginning of the text, in which memos, ids and amounts are
-searched by the words around them."""
+recognised by the words around them."""
 
 
 ReadAs = Literal["id", "transaction", "address", "shortened", "request", "amount", "memo"]
-"""What a reading is read as, which decides where it is searched. An ``id`` is the id of an order, a
-group, a quote or a record. ``shortened`` is an address, a hash or an id whose middle is left
+"""The kind of a reading, which decides where it is searched. An ``id`` is the id of an order, a
+group, a quote or a record. ``shortened`` is an address, a hash or an id with its middle left
 out."""
 
 
 class Reading(Struct, frozen=True):
-    """One meaning that a part of the text can have."""
+    """One meaning that a part of the pasted text can have."""
 
     PRINTED: ClassVar = {"kind": "kind", "value": "value", "called": "called"}
 
@@ -56,24 +57,25 @@ class Reading(Struct, frozen=True):
     value: str
     """The text that was read: ``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12,000 USDT``."""
     called: str
-    """A noun phrase for the reading: ``a Solana signature``, ``a Bitcoin address``, ``an
+    """What the reading is, as a noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``an
     amount``."""
     spellings: tuple[str, ...] = ()
     """Other spellings of the same address or hash."""
     chains: tuple[str, ...] = ()
-    """Kinds of the chains that it can belong to (contract 5.1): ``("evm",)``."""
+    """Kinds of the chains that the address or hash can belong to (contract 5.1): ``("evm",)``."""
     amount: Decimal | None = None
     symbol: str = ""
     ends: tuple[str, str] = ("", "")
-    """Both ends of a shortened text. If only one end is known, it is the first and the second is
-    empty."""
+    """The beginning and the end of a shortened text, and two empty texts for any other reading. If
+    only one of them is known, it is the first and the second is empty."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.value, *self.spellings)
 
     def cut_from(self, whole: str) -> bool:
-        """Returns whether the reading is a shortened form of ``whole``. Case is ignored."""
+        """Returns whether the reading is a shortened form of ``whole``: its ends are the ends of
+        ``whole``, without regard to case."""
         head, tail = (end.lower() for end in self.ends)
         lowered = whole.lower()
         if head and not tail:
@@ -85,19 +87,19 @@ class Reading(Struct, frozen=True):
 
 
 class PastedText(Struct, frozen=True):
-    """The readings of a pasted text. ``problem`` is a sentence if there is nothing to search. The
-    text itself is not kept."""
+    """What was read from a pasted text. ``problem`` is a sentence that says why there is nothing to
+    search; empty otherwise. The text itself is not kept."""
 
     readings: tuple[Reading, ...] = ()
     problem: str = ""
     secret: bool = False
-    """True if the text was refused because it holds a key or a phrase."""
+    """True if the text was refused because it holds a key or a seed phrase."""
     cut: bool = False
-    """True if not everything in the text is kept: it was too long to be read to its end, or it has
-    too many readings."""
+    """True if a part of the text is not among the readings: the text was too long to be read to its
+    end, or had too many readings."""
     beginnings: tuple[str, ...] = ()
-    """Words whose form proves nothing. A word of them names an order if exactly one order's id
-    begins with it."""
+    """Words whose form does not show what they are. Such a word stands for an order if exactly one
+    order's id begins with it."""
 
     def of(self, kind: ReadAs) -> list[Reading]:
         return [reading for reading in self.readings if reading.kind is kind]
@@ -108,7 +110,8 @@ class PastedText(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """A sentence if a hash in the text has the form of a private key; empty otherwise."""
+        """A sentence that warns that a hash in the text has the form of a private key. Empty if
+        none has."""
         has_form = any(_HEX_64.fullmatch(reading.value) for reading in self.readings)
         return MAY_BE_KEY if has_form else ""
 
@@ -142,7 +145,8 @@ _BETWEEN = re.compile(r"[^!#-&+\-./0-9:=?@A-Z^_a-z~]+")
 
 
 Begun = Callable[[Collection[str]], Collection[str]]
-"""A function that returns those words that begin the id of exactly one known order."""
+"""A function that returns those of the given words with which the id of exactly one known order
+begins."""
 
 
 def read_pasted(
@@ -152,9 +156,9 @@ def read_pasted(
     own_secrets: tuple[str, ...] = (),
     begun: Begun = lambda words: (),
 ) -> PastedText:
-    """Returns every reading of ``text``. Never raises. ``is_symbol`` returns True for symbols of
-    the catalogue, ``own_secrets`` are secrets of this desk, and ``begun`` finds words that begin
-    the ids of known orders."""
+    """Returns every reading of ``text``. Never raises. ``is_symbol`` returns True for token symbols
+    of the catalogue, ``own_secrets`` are secrets of this desk that must not be pasted, and
+    ``begun`` returns the words with which the ids of known orders begin."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
@@ -187,8 +191,9 @@ def read_pasted(
 
 
 def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
-    """Returns the readings sorted by kind. If there are too many, some of each kind are kept, so
-    that many ids at the beginning of an e-mail do not displace the only hash."""
+    """Returns the readings sorted by kind, at most :data:`MOST_READINGS`. If there are more, some
+    of each kind are kept, so that many ids at the beginning of an e-mail do not displace the only
+    hash."""
     kinds = get_args(ReadAs)
     seen: Counter[ReadAs] = Counter()
     placed = []
@@ -203,8 +208,8 @@ def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
 
 
 def _visible(text: str, hidden: str = "") -> str:
-    """Returns the text with invisible characters replaced by ``hidden`` and control characters by
-    blanks. Line ends are kept."""
+    """Returns the text with each invisible character replaced by ``hidden`` and each control
+    character by a blank. Line ends are kept."""
     if text.isascii() and text.isprintable():
         return text
     kept = []
@@ -220,11 +225,11 @@ def _visible(text: str, hidden: str = "") -> str:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Yields several spellings of the text: as it is, with letters and digits of other widths and
-    scripts as ASCII, and without the escapes of links and e-mails.
+    """Yields the text as it is; then, if these differ, the text with letters and digits of other
+    widths and scripts as ASCII, and the text with the escapes of links and e-mails undone.
 
-    All of them are needed: a digit of another script separates ASCII words, but inside a number it
-    is a digit.
+    All of them have to be read, because a digit of another script separates ASCII words, but is a
+    digit inside a number.
     """
     yield text
     if not text.isascii():
@@ -237,8 +242,8 @@ def _spelled(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    """Returns the text with full-width characters and the digits of all scripts as ASCII, and with
-    composed accents."""
+    """Returns the text with full-width characters and the digits of all scripts replaced by ASCII,
+    and with composed accents."""
     text = unicodedata.normalize("NFC", text)
     table = {ord(char): _ascii_of(char) for char in set(text) if not char.isascii()}
     return text.translate(table)
@@ -262,18 +267,18 @@ _SEPARATORS = {"\u066b": ".", "\u066c": "'"}
 
 _PIECE = re.compile(r"[A-Za-z0-9:+/_=-]+")
 _BROKEN = re.compile(r"[ \t\u00a0|\\]{0,40}\n(?:[ \t\u00a0]|[>|*#]){0,40}")
-"""Matches a line end inside a word, with the marks of quoted lines."""
+"""Matches a line end inside a word, with the marks of quoted lines around it."""
 _SPACED = re.compile(r"[ \t\u00a0\u202f]{1,3}")
 _MOST_JOINED = 8
-"""Largest number of lines that a word may be broken over."""
+"""Largest number of pieces that a word may be broken into."""
 _LONGEST_WORD = 128
 _SHORTEST_WORD = 22
 _GROUP = range(3, 17)
 
 
 def _mended(text: str) -> str:
-    """Returns the text with hashes, addresses and ids joined again that are broken over lines, or
-    written in groups as this desk shows addresses."""
+    """Returns the text with broken hashes, addresses and ids joined: those broken over lines, and
+    those written in groups, as this desk shows addresses."""
     if "\n" not in text and " " not in text and "\u00a0" not in text:
         return text
     pieces = list(islice(_PIECE.finditer(text), MOST_WORDS))
@@ -296,8 +301,9 @@ def _mended(text: str) -> str:
 def _joined(
     pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
-    """Returns how many pieces, from index ``at``, form one word; the word, which is empty if they
-    form none; and whether they may also be several words."""
+    """Returns a tuple: how many of ``pieces``, from index ``at``, form one word; that word, empty
+    if they form none; and whether the pieces may also be several words. ``gaps`` are the texts
+    between the pieces, and ``tried`` is the remaining budget of tries."""
     likely: tuple[int, str, bool] = (0, "", False)
     for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
         if next(tried, None) is None:
@@ -317,8 +323,8 @@ def _joined(
 
 
 def _over_lines(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields how many pieces to join over line ends, and the joined text. Pieces of digits are also
-    joined over blanks."""
+    """Yields each way to join pieces across line ends, from index ``at``: the number of pieces and
+    the joined text. Pieces of digits are also joined across blanks."""
     word, digits = pieces[at], _are_digits(pieces[at])
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
@@ -345,13 +351,12 @@ def _are_digits(word: str) -> bool:
 
 
 _FEW_DIGITS = 8
-"""Number of digits from which a row of digits may be part of a hash. A shorter row counts as a
-number."""
+"""Smallest number of digits in a row that may be part of a hash. Fewer digits count as a number."""
 
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields how many pieces to join, and the joined text, for groups of equal length, the longest
-    first. The last group may be shorter."""
+    """Yields each way to join pieces of equal length, from index ``at``, the longest way first: the
+    number of pieces and the joined text. The last piece may be shorter."""
     first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):
@@ -385,7 +390,8 @@ def _is_gap(gap: str) -> bool:
 
 
 def _is_certain(word: str) -> bool:
-    """Returns whether a word has a valid checksum, or as many digits as a hash or a key pair."""
+    """Returns whether a word is certainly one address, hash or key: it has a valid checksum, or as
+    many hexadecimal digits as a hash or a key pair."""
     digits = word.removeprefix("0x")
     if len(digits) in (64, 128) and _HEXADECIMAL.issuperset(digits) and not digits.isdigit():
         return True
@@ -397,11 +403,12 @@ def _is_certain(word: str) -> bool:
 
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _STRONG = 16
-"""Length from which the form of a word can prove something."""
+"""Smallest length of a word whose form can prove what it is."""
 
 
 def _proves(word: str) -> bool:
-    """Returns whether more than its length shows that a word is a hash, an address or an id."""
+    """Returns whether the form of a word, and not only its length, shows that it is a hash, an
+    address or an id."""
     if len(word) < _STRONG or _changes(word) < 3:
         return False
     return any(map(_is_proof, _of_strong_word(word)))
@@ -417,8 +424,8 @@ def _is_proof(reading: Reading) -> bool:
 _RUN = re.compile(r"[A-Za-z0-9_.:/?#&=+%@~-]+")
 _EDGES = ".:/?#&%@~+=_-"
 _PARTED_BY = (re.compile(r"[?#&:%@~]+|=(?!$)"), re.compile(r"[/.+]+|=(?!$)"), re.compile(r"[_-]+"))
-"""Separators of a run, tried in this sequence. A hash in base64 contains characters that separate
-the parts of a link."""
+"""Patterns of the characters that separate the parts of a run, tried in this sequence. The sequence
+matters because a hash in base64 contains characters that also separate the parts of a link."""
 _LINK_PARTS = re.compile(r"[/?#&=:]+")
 _MOST_PARTS = 40
 _MOST_FOUND = 5_000
@@ -433,7 +440,8 @@ _MOST_PLAIN = 1_000
 
 
 class _Words:
-    """Collects the readings of a text, each kind and value once, in the sequence of the text."""
+    """Collects the readings of a text, each kind and value once, in the sequence in which they
+    occur."""
 
     def __init__(self, is_symbol: Callable[[str], bool]) -> None:
         self._is_symbol = is_symbol
@@ -447,8 +455,8 @@ class _Words:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
     def tells_less(self, reading: Reading) -> bool:
-        """Returns whether a reading proves little and is part of a better reading, or contains
-        one."""
+        """Returns whether ``reading``, of which only the beginning is known, adds nothing, because
+        it is part of another reading or contains another reading of its kind."""
         if not reading.ends[0] or reading.ends[1]:
             return False
         others = islice(self.readings.values(), MOST_BEGINNINGS)
@@ -492,8 +500,8 @@ class _Words:
                     self._begin(run)
 
     def _read_escaped(self, link: str) -> None:
-        """Reads the parts of a link after undoing their escapes. A hash in base64 contains
-        characters that would separate the link if they were not escaped."""
+        """Adds the readings of a link's parts after their escapes are undone. A hash in base64
+        contains characters that would separate the parts if they were not escaped."""
         for part in _LINK_PARTS.split(link)[:_MOST_PARTS]:
             if "%" in part:
                 self.take(_of_strong_word(unquote(part)))
@@ -508,7 +516,7 @@ class _Words:
 
 
 def _is_name(word: str) -> bool:
-    """Returns whether a word looks like a product's name: ``MetaMask``, ``iPhone``."""
+    """Returns whether a word looks like the name of a product: ``MetaMask``, ``iPhone``."""
     if _CAMEL.fullmatch(word) is None:
         return False
     return not any(
@@ -517,14 +525,13 @@ def _is_name(word: str) -> bool:
 
 
 def is_drawn_id(text: str) -> bool:
-    """Returns whether a text has the form of the random ids of orders and groups."""
+    """Returns whether a text has the form of the random ids that orders and groups have."""
     return _DRAWN_ID.fullmatch(text) is not None and _changes(text) > 4
 
 
 def _changes(word: str) -> int:
-    """Returns how often the word changes between small letters, capitals and digits; a change after
-    a leading capital is not counted. Words of a language have no such changes, random words have
-    many."""
+    """Returns how often a word changes between small letters, capitals and digits. A change after a
+    leading capital is not counted. Words of a language have few such changes, random words many."""
     if word.islower() and word.isalpha():
         return 0
     kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
@@ -534,7 +541,9 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """Returns the readings that the form of a run proves, else those that its parts prove."""
+    """Returns the readings that the form of ``run``, a row of characters without blanks, proves. If
+    its form proves none, returns those of its parts. ``level`` is the index in ``_PARTED_BY`` of
+    the separators to split it by."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -554,7 +563,8 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
 
 
 def _of_one_word(word: str) -> Iterator[Reading]:
-    """Yields the readings of a text of one word, besides those that its form proves."""
+    """Yields the readings of a word that is the whole pasted text: as an id and as a memo, unless
+    its form proves that it is something else."""
     kinds = {reading.kind for reading in _of_strong_word(word)}
     if _ID.fullmatch(word) and kinds <= {"shortened"}:
         yield Reading("id", word, BEGINNING)
@@ -603,8 +613,8 @@ def _hashes(word: str) -> Iterator[Reading]:
 
 
 def _addresses(word: str) -> Iterator[Reading]:
-    """Yields the reading of a word as an address, with all kinds of addresses that read the word
-    with the best proof."""
+    """Yields a word as one reading that names all the kinds of addresses it can be. Of these kinds
+    only those are kept whose form proves most. Yields nothing if the word is no address."""
     called: list[str] = []
     kinds: list[str] = []
     spellings = {word: None}
@@ -645,8 +655,8 @@ _SHORTENED = re.compile(
 
 
 def _shortened(text: str) -> Iterator[Reading]:
-    """Yields the readings of addresses and hashes that are shortened as lists of wallets and this
-    desk show them: ``0xb6c0…9C7e``."""
+    """Yields the readings of addresses and hashes that are shortened in the text as wallets and
+    this desk show them: ``0xb6c0…9C7e``."""
     for match in _SHORTENED.finditer(text):
         head, tail = match["head"], match["tail"]
         mark = "0x" if match["mark"] or head[:2] in ("0x", "0X") else ""
@@ -661,9 +671,9 @@ def _shortened(text: str) -> Iterator[Reading]:
 
 
 def _are_ends(head: str, tail: str, *, here: bool) -> bool:
-    """Returns whether the words before and after an ellipsis are the two ends of one shortened
-    word, and not parts of two sentences. ``here`` is True if the ellipsis is written as this desk
-    writes it."""
+    """Returns whether ``head`` and ``tail``, the words before and after an ellipsis, are the two
+    ends of one shortened word and not parts of a sentence. ``here`` is True if the ellipsis is
+    written as this desk writes it."""
     if any(mark.startswith(head.lower()[: len(mark)]) for mark in _FORMS) and len(head) > 3:
         return True
     drawn = (_drawn(head), _drawn(tail))
@@ -679,14 +689,14 @@ def _are_ends(head: str, tail: str, *, here: bool) -> bool:
 
 
 def _drawn(part: str) -> bool:
-    """Returns whether letters and digits look random, as in a part of an address."""
+    """Returns whether the letters and digits of ``part`` look random, like a part of an address."""
     return _changes(part) > 0 or (
         len(part) > 3 and (part.isupper() or _VOWELS.isdisjoint(part.lower()))
     )
 
 
 _GROUP_HERE = 4
-"""Number of characters that this desk shows of each end of a shortened address."""
+"""Number of characters that this desk shows at each end of a shortened address."""
 _VOWELS = frozenset("aeiou")
 _FORMS = tuple(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks if len(mark) > 2)
 
@@ -731,8 +741,8 @@ _NAMING: tuple[tuple[ReadAs, frozenset[str], frozenset[str]], ...] = (
     ("memo", _MEMO_WORDS, _MEMO_STEMS),
     ("id", _ORDER_WORDS, _ORDER_STEMS),
 )
-"""Words that name what the next word is, and stems that may have endings of up to six letters. Both
-are also found in texts without blanks."""
+"""For each kind of reading, the words that announce it and word stems that do so with endings of up
+to six letters. Stems are also found in texts without blanks."""
 _TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,64}|[0-9][A-Za-z0-9]{0,63}|[^\x00-\x7f\s]{1,64}")
 _NAMED_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?![A-Za-z0-9])")
 _WIDEST_GAP = 10
@@ -741,8 +751,8 @@ _ENDING = 6
 
 
 def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
-    """Yields the readings of memos and ids that are named by a word in front of them, in the
-    languages of the tables."""
+    """Yields the readings of memos and ids that are recognised by a word in front of them, such as
+    "memo" or "order", in several languages."""
     named: frozenset[ReadAs] = frozenset()
     before, end, fillers = "", 0, 0
     for match in _TOKEN.finditer(text):
@@ -769,7 +779,9 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
 
 
 def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
-    """Returns what the word in front says that the next word is."""
+    """Returns the kinds of reading that a word announces for the word after it; empty if none.
+    ``token`` is the word and ``folded`` its lower case; ``before`` is the word in front of it,
+    ``behind`` the text that follows."""
     if folded == "id" and before == "payment":
         return frozenset(("id", "memo"))
     noted = folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a"))
@@ -819,10 +831,10 @@ _GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")
 def _amounts(
     text: str, is_symbol: Callable[[str], bool], named: Collection[str]
 ) -> Iterator[Reading]:
-    """Yields the readings of numbers beside the symbol of a token.
+    """Yields the readings of amounts: numbers beside the symbol of a token.
 
-    A number that continues in an unknown way is left out, because a part of it is another amount. A
-    number in ``named``, as a tag is, is left out too.
+    A number that continues in an unknown form is left out, because its first part would be another
+    amount. A number in ``named``, which was read as an id or a memo, is left out too.
     """
     used = 0
     for match in _NUMBER.finditer(text):
@@ -849,7 +861,8 @@ def _amounts(
 
 
 def _begins(text: str, start: int) -> bool:
-    """Returns whether a number begins at ``start``, and not within a number, a date or a word."""
+    """Returns whether a number may begin at ``start``. It may not if ``start`` is inside a longer
+    number, a date or a word."""
     if not start:
         return True
     before = text[start - 1]
@@ -865,7 +878,8 @@ _POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
-    """Returns whether a number ends at ``end``, by the same rule as :func:`_begins`."""
+    """Returns whether a number may end before ``end``. It may not if ``end`` is inside a longer
+    number, a date or a word."""
     behind = text[end : end + 2]
     if not behind:
         return True
@@ -889,8 +903,8 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
     """Returns the amounts that ``number``, digits that may have blanks between them, can mean. If
-    the blanks separate several numbers, the last of them is taken if ``last`` is True, and the
-    first otherwise."""
+    the blanks separate several numbers, ``last`` selects the last of them, and otherwise the first
+    is used."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (
@@ -908,9 +922,9 @@ _GROUP_OF_NUMBER = 3
 
 
 def _numbers(text: str) -> list[Decimal]:
-    """Returns the amounts that the digits can be. A single comma or point before three digits is
-    read both as a decimal and as a group separator. Empty if the digits are not grouped as numbers
-    are."""
+    """Returns the amounts that a text of digits and separators can mean. A single comma or point
+    before three digits is read both as a decimal and as a group separator. Empty if the digits are
+    not grouped as numbers are."""
     marks = [" " if _GROUPED_BY.fullmatch(mark) else mark for mark in _NO_DIGIT.findall(text)]
     groups = _NO_DIGIT.split(text)
     if not marks:
@@ -930,8 +944,9 @@ _NO_DIGIT = re.compile(r"[^0-9]")
 
 
 def _is_grouped(groups: list[str], mark: str) -> bool:
-    """Returns whether the groups are thousands. With commas, groups of hundreds before the last
-    thousand also count, as in India."""
+    """Returns whether ``groups``, the digits between equal separators, are groups of thousands.
+    With commas, groups of two digits before the last group are accepted too, as they are used in
+    India."""
     first, *others = groups
     if first[0] == "0" or not others or len(others[-1]) != 3:
         return False

@@ -75,64 +75,70 @@ if TYPE_CHECKING:
     from swapdesk.flows.journal.ledger import Ledger
 
 MUCH_LATER = 2
-"""If an order has taken more than this multiple of the expected time, the diagnosis no longer
-advises to wait."""
+"""If an order has taken more than this multiple of the expected time, the diagnosis advises to ask
+the service instead of waiting."""
 NO_REFUND_ADDRESS = "The order names no address for a refund."
 _SUPPORT_ACT = "write to support"
 SILENT_SECONDS = 120
-"""Seconds without an answer after which the known state of an open order may be outdated."""
+"""Seconds without an answer of the service after which what is known of an open order may be
+outdated."""
 MOST_STEPS = 6
 QUIET = timedelta(minutes=5)
-"""Smallest gap between updates that the time line shows."""
+"""Smallest gap between updates that the timeline mentions."""
 
 
 Owner = Literal["the customer", "you", "the service", "the chain", "nobody"]
-"""Who acts next, from support's view. ``you`` is the person who helps the customer."""
+"""Who acts next, seen by support. ``you`` is the person who helps the customer."""
 
 
 class DeskFacts(Struct, frozen=True):
-    """Circumstances that may affect the order. Each is None if nothing is wrong."""
+    """Problems of the desk or the service that may affect the order. Each is None if there is no
+    such problem."""
 
     silent_since: datetime | None = None
     clock_problem: str | None = None
-    """A sentence if this machine's clock differs from the service's; None otherwise."""
+    """A sentence that says that this machine's clock differs from the service's; None if it does
+    not."""
     provider_off: str | None = None
-    """The name of the order's provider if the service has switched that provider off; None
-    otherwise."""
+    """The name of the order's provider if the service has switched that provider off; None if it
+    has not."""
 
 
 class CaseFacts(Struct, frozen=True):
-    """The facts that are known of one order at one moment."""
+    """What is known of one order at the time ``at``."""
 
     at: datetime
     tracked: TrackedOrder
     made: tuple[OrderTransaction, ...] = ()
     seen: tuple[Seen, ...] = ()
-    """The states that the journal kept, oldest first."""
+    """The states of the order that the journal kept, oldest first."""
     request_id: str | None = None
-    """The request id of the create; None if this desk did not make it."""
+    """The id of the request that created the order; None if this desk did not create it."""
     known: DeskFacts = DeskFacts()
     calls: tuple[Exchange, ...] = ()
-    """The requests of this run that concern the order."""
+    """The requests that this run of the desk made about the order."""
     named: tuple[NamedTransaction, ...] = ()
     """Transactions that the customer named and that are not known to have paid the order."""
     addresses: tuple[str, ...] = ()
-    """Addresses that the customer named and that a refund could go to, without the order's own
-    addresses."""
+    """Addresses that the customer named and that a refund could go to. The order's own addresses
+    are left out."""
     found_by: str = ""
-    """The field by which the order was found: ``deposit address``."""
+    """The field by which the search found the order: ``deposit address``. Empty if it was opened
+    without a search."""
 
     @property
     def status(self) -> OrderStatus:
-        """What the order means to its customer. If the order was made elsewhere, this desk would
-        not pay it; that is ignored here, because it does not concern the customer."""
+        """What the order means to its customer. If the order was not confirmed at this desk, the
+        desk would hide its deposit address; that is ignored here, because it does not concern the
+        customer."""
         tracked = self.tracked
         if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:
             tracked = replace(tracked, withheld=None, standing=DepositRelease.RELEASED)
         return order_status(tracked, self.at, self.made)
 
     def then(self, number: int) -> CaseFacts:
-        """Returns the facts at the time of ``seen[number]``, as far as the journal kept them."""
+        """Returns the facts as they were known when the state ``seen[number]`` was received, as far
+        as the journal kept them."""
         at, source, order = self.seen[number]
         now = self.tracked.order
         tracked = replace(
@@ -157,20 +163,20 @@ class CaseFacts(Struct, frozen=True):
 
 
 class Diagnosis(Struct, frozen=True):
-    """What is wrong with an order, where its money is, and who acts. ``rule`` names the situation
-    or circumstance that decided. Texts are sentences."""
+    """What happened to an order, where its money is, and who acts next. Texts are sentences."""
 
     rule: str
-    """The deciding rule: ``held``, ``payment-wrong-token``, ``late``."""
+    """The name of the situation or circumstance that the diagnosis is based on: ``held``,
+    ``payment-wrong-token``, ``late``."""
     certainty: Certainty
     cause: str
     money: str
     owner: Owner
     acts: str
-    """Who acts, and how: ``you: pass it to the service with order h8Kq2P…, request 6f1d….``"""
+    """Who acts next, and how: ``you: pass it to the service with order h8Kq2P…, request 6f1d….``"""
     by: str
     facts: tuple[str, ...]
-    """The facts that the diagnosis follows from, each with its value, source and time."""
+    """The facts that the diagnosis is based on, each with its value, source and time."""
 
 
 def diagnose(facts: CaseFacts) -> Diagnosis:
@@ -219,8 +225,8 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
 
 
 def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """Returns the diagnosis with another rule, owner and act, and with ``cause`` before its former
-    cause."""
+    """Returns the diagnosis for a circumstance that outweighs the order's situation: with ``rule``,
+    ``owner`` and ``act``, and with ``cause`` in front of the present cause."""
     return replace(
         diagnosis,
         rule=rule,
@@ -233,7 +239,8 @@ def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str)
 
 
 def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagnosis:
-    """Returns the diagnosis by the order's situation. Its sentences have no full stops yet."""
+    """Returns the diagnosis that follows from the order's situation. Its sentences still lack their
+    full stops. ``pass_on`` is the act if support has to write to the service."""
     tracked = facts.tracked
     cause = for_support(status.told.removesuffix("."))
     if status.situation.asks_where and tracked.order.refund_address is None:
@@ -257,7 +264,8 @@ def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagno
 
 
 def for_support(text: str) -> str:
-    """Returns a sentence about an order, reworded for support: "you" in it was the customer."""
+    """Returns a text that was written for the customer, reworded for support: "your wallet" becomes
+    "the customer's wallet"."""
     for yours, theirs in _CUSTOMER:
         text = text.replace(yours, theirs)
     return text
@@ -272,8 +280,8 @@ _CUSTOMER = (
 
 
 def _unless_sent(status: OrderStatus) -> str:
-    """Returns where the money is. If the service saw no deposit, the text also says what holds if a
-    deposit was sent all the same."""
+    """Returns where the money is. For an order that waits for its deposit, the text also says what
+    it presumes: that nothing was sent."""
     unpaid = status.reported is WAITING and status.money == WAITING.money
     return UNLESS_SENT if unpaid else status.money
 
@@ -368,7 +376,8 @@ _SENTENCES = {
     "passed_on": PASSED_ON,
     "done": _DONE,
 }
-"""Sentences that replies insert, by the names of their places in the texts of situations."""
+"""Sentences that are inserted in replies, by the names of their placeholders in the texts of
+situations."""
 
 _SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
 _OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
@@ -381,7 +390,7 @@ _NOT_PRIVATE = (
 
 
 def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
-    """Returns the reply to the customer, ready to be sent. Times are UTC."""
+    """Returns the reply to the customer as text, ready to be sent. Times are in UTC."""
     tracked, now, status = facts.tracked, facts.at, facts.status
     order = tracked.order
     deposit = deposit_known(tracked, facts.made)
@@ -449,12 +458,14 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
 
 
 _SHORTEST_HASH = 32
-"""Length from which a text counts as a hash. The mask of a hidden hash is shorter."""
+"""Smallest length at which a text counts as a transaction hash. The mask of a hidden hash is
+shorter."""
 
 
 def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[str, ...]:
-    """Returns the lines for a transaction: its hash and, if the host is a known explorer, its page.
-    Other pages are left out, so that a service cannot send a customer to its own page."""
+    """Returns the lines about a transaction: its hash and, if its chain's explorer is a known host,
+    a link. Links to other hosts are left out, because a service could send the customer to a page
+    of its own. Empty without a hash."""
     if not hash_:
         return ()
     page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
@@ -462,8 +473,8 @@ def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[st
 
 
 def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
-    """Returns why a payment went back, as part of a sentence. It says only what this desk can tell,
-    because the service gives no reason."""
+    """Returns the reason why a payment was refunded, as the end of a sentence. It names only
+    reasons that this desk can tell, because the service gives none."""
     order = facts.tracked.order
     late = any(display_of(seen) == DisplayStatus.EXPIRED for _, _, seen in facts.seen)
     if deposit is not None and deposit.at is not None and order.expires is not None:
@@ -480,7 +491,8 @@ def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
 
 
 def escalation(facts: CaseFacts, diagnosis: Diagnosis) -> str:
-    """Returns the text to the service, with ids, addresses, memos, hashes and times."""
+    """Returns the text to send to the service about the order, with its ids, addresses, memos,
+    hashes and times."""
     tracked = facts.tracked
     order = tracked.order
     sent, received = symbols(order, tracked.intent)
@@ -530,7 +542,7 @@ _ASKED = {
     False: "what the order waits for, who has to act, and until when.",
     True: "whether this is its last state, and how each amount of it came about.",
 }
-"""What the service is asked, by whether the order ended."""
+"""The question to the service: for an order that is open (False), and for one that ended (True)."""
 
 
 def _legs(*statuses: int | None) -> str:
@@ -544,7 +556,8 @@ def _legs(*statuses: int | None) -> str:
 
 
 class SupportCase(Struct, frozen=True):
-    """An order with its diagnosis, the reply to its customer and the text to the service."""
+    """An order with its diagnosis, the reply to its customer and the text to send to the
+    service."""
 
     PRINTED: ClassVar = {
         "foundBy": "facts.found_by", "serviceId": "facts.tracked.service_id",
@@ -580,9 +593,9 @@ def case_sentence(case: SupportCase) -> str:
 
 
 def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:
-    """Returns what this desk knows of an order, without its requests (:func:`calls_about`). Returns
-    None if the journal does not have the order. ``search`` adds what the customer named and what
-    chains have just shown. Raises JournalUnavailable."""
+    """Returns what this desk knows of an order, without the requests about it (:func:`calls_about`
+    adds them). Returns None if the journal does not have the order. ``search`` contributes what the
+    customer named and what chains have just shown. Raises JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
@@ -606,8 +619,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
 
 
 def create_request(ledger: Ledger, service_id: str) -> str | None:
-    """Returns the request id of the call that created an order. Returns None if the order was not
-    created here, or if the service sent no request id. Raises JournalUnavailable."""
+    """Returns the id of the request that created an order. Returns None if the order was not
+    created at this desk, or if the service sent no request id. Raises JournalUnavailable."""
     acts = ledger.where(
         "subject = ?1 AND kind IN ('create', 'call')"
         " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",
@@ -617,7 +630,8 @@ def create_request(ledger: Ledger, service_id: str) -> str | None:
 
 
 def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:
-    """Returns the facts with the requests of this run about the order, oldest first."""
+    """Returns ``facts`` completed with the requests that this run of the desk made about the order,
+    oldest first."""
     order = facts.tracked.order
     names = {name for name in (order.service_id, order.multi_id, facts.request_id) if name}
     return replace(facts, calls=tuple(call for call in desk.exchange_log if concerns(call, names)))
@@ -642,8 +656,8 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
 
 
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
-    """Returns ``0.49994 btc.bitcoin eth.ethereum``: a line to swap again what was refunded, or the
-    amount asked for by an order that expired unpaid.
+    """Returns an intent line to swap again: ``0.49994 btc.bitcoin eth.ethereum``. Its amount is the
+    refund of a refunded order, or the amount asked for by an order that expired unpaid.
 
     Returns an empty text for every other order, if a token is no longer listed, or if a chain shows
     a payment to the expired order.
@@ -674,13 +688,14 @@ class CaseStep(Struct, frozen=True, rename="camel"):
 
 
 class CaseSheet(Struct, frozen=True, rename="camel"):
-    """The texts of one order at one moment. Sentences have their full stops."""
+    """The texts about one order at one moment. Sentences have their full stops."""
 
     order_id: str
     created: datetime | None
     route: str
     pair: tuple[tuple[str, bool], ...]
-    """The text ``0.5 BTC → 14.524108 ETH`` in parts, each with whether it is an amount."""
+    """The text ``0.5 BTC → 14.524108 ETH`` in parts. Each part is a text and a flag, True if the
+    text is an amount."""
     word: str
     """The state in a few words: ``On hold``."""
     sign: str
@@ -689,16 +704,15 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
     stages: int
     signed: bool
     steps: tuple[CaseStep, ...]
-    """The newest states, oldest of them first."""
+    """The newest states of the order, oldest first."""
     earlier: int
-    """Number of states before those in ``steps``."""
+    """Number of earlier states, which are not in ``steps``."""
     receiver: str | None
     memo: str | None
     refund: str | None
     request_id: str | None
     time: str
-    """The time the order took, and the expected time: ``41m of ~14m``; empty if no time is
-    known."""
+    """How long the order took and the expected time: ``41m of ~14m``. Empty if no time is known."""
     late: bool
     archived: bool
     """True if the order is too old for the service to answer requests about it."""
@@ -707,8 +721,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
     cause: str
     money: str
     place: str
-    """The text of ``money`` with a small first letter, to follow the word Funds: ``0.5 BTC, held at
-    Juniper.``"""
+    """The text of ``money`` without its leading capital, to follow the word Funds: ``0.5 BTC, held
+    at Juniper.``"""
     owner: str
     acts: str
     by: str
@@ -725,9 +739,9 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
-        """Returns labels and texts of payout, refund and other facts, each with its role in the
-        palette, which is empty for plain text. If ``whole`` is True, the refund address is not
-        shortened."""
+        """Returns rows about the order (payout, memo, refund, request, time, age). Each is a label,
+        a text, and the palette role that colours the text, empty for plain text. If ``whole`` is
+        True, the refund address is not shortened."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
@@ -747,8 +761,9 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
-    """An update of the order, received at ``at``. ``written`` is when the order changed; None in a
-    file that does not state it. ``sheet`` has the texts at that moment."""
+    """An update of the order, received at ``at``. ``written`` is when the order changed, by the
+    service's time; None in a file that does not state it. ``sheet`` has the texts as of that
+    moment."""
 
     at: datetime
     source: str
@@ -764,8 +779,8 @@ class CaseMoment(Struct, frozen=True, rename="camel"):
 
 
 class CaseRecord(Struct, frozen=True, rename="camel"):
-    """What pages and files show of one order. Moments and requests are oldest first; requests are
-    without their bodies."""
+    """What pages and files show of one order. ``moments`` (updates) and ``calls`` (requests without
+    their bodies) are sorted oldest first."""
 
     at: datetime
     sheet: CaseSheet
@@ -774,8 +789,9 @@ class CaseRecord(Struct, frozen=True, rename="camel"):
 
 
 class TimelineEntry(Struct, frozen=True):
-    """A row of the time line. ``day`` is the label of the day, empty unless the row is the first of
-    its day. ``quiet`` names the gap to the update in the row above, which is the later update."""
+    """A row of the timeline, which is sorted newest first. ``day`` names the day, empty unless the
+    row is the first of its day. ``quiet`` names the time without news between this update and the
+    later update above it, empty if it is short."""
 
     key: str
     """The kind of the row and its index in the record: ``update 3``, ``call 0``."""
@@ -820,8 +836,8 @@ def record_of(facts: CaseFacts) -> CaseRecord:
 
 
 def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseSheet:
-    """Returns the texts of the order at the moment of ``facts``. ``updates`` are the updates of
-    ``facts.seen``, oldest first; they are computed if not given."""
+    """Returns the texts about the order at the moment of ``facts``. ``updates`` are those of
+    ``facts.seen``, oldest first; if None, they are computed."""
     if updates is None:
         updates = list(reversed(updates_of(facts.seen)))
     case, order = SupportCase.of(facts), facts.tracked.order

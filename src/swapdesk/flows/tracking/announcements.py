@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def quotes_arrived(quotes: QuoteResult) -> str:
-    """Returns how many routes are usable: ``9 usable routes, 4 not. Nothing has moved.``"""
+    """Returns a sentence that counts the routes of a comparison: ``9 usable routes, 4 not. Nothing
+    has moved.``"""
     usable, not_usable = len(quotes.ranking.rows), len(quotes.ranking.unusable)
     word = "route" if usable == 1 else "routes"
     rest = f", {not_usable} not" if not_usable else ""
@@ -34,7 +35,8 @@ def quotes_arrived(quotes: QuoteResult) -> str:
 
 
 def no_usable_route(quotes: QuoteResult) -> str:
-    """Returns why no route can be chosen, and the smallest usable amount if it is known."""
+    """Returns a sentence that says why no route can be chosen. The sentence names the smallest
+    usable amount if that amount is known."""
     token, verb = (
         (quotes.token_out, "pays") if quotes.request.receive else (quotes.token_in, "takes")
     )
@@ -67,9 +69,11 @@ def quote_ended(expired_at: datetime) -> str:
 
 
 def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool) -> str:
-    """Returns a sentence that compares the new quote with the confirmed quote. ``percent`` is by
-    how much the new quote is worse, above zero. ``figure`` is what it pays, or what it takes if the
-    arriving amount was stated (``receive``)."""
+    """Returns a sentence that compares a new quote with the quote that the user confirmed.
+
+    ``figure`` is the output amount of the new quote, or its input amount if the user stated the
+    output (``receive``). ``percent``, above zero, is how much worse the new quote is.
+    """
     gives, less = ("asks for", "more") if receive else ("gives", "less")
     return (
         f"The new quote {gives} {table_amount(figure)} {symbol},"
@@ -78,9 +82,9 @@ def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool)
 
 
 def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
-    """Returns a sentence about a rate limit. ``seconds`` is the time until the window resets by the
-    desk's count, which is used if the service names no time. ``again`` says when the desk asks
-    again by itself; empty if it does not."""
+    """Returns a sentence about a rate limit. ``again`` is a phrase that says when the desk repeats
+    the call by itself, empty if it does not. Without ``again``, the sentence names the wait in
+    seconds that the service stated, or ``seconds`` by the desk's own count."""
     if again:
         return (
             f"The calls of this window are used up: {again}. Orders and deposits are not affected."
@@ -91,8 +95,8 @@ def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> 
 
 
 def order_open(order: Order, intent: Intent | None = None) -> str:
-    """Returns what to send for an open order: ``Order m1Xc7D is open. Send 2,500 XRP before
-    14:34:28. The money is still yours.``"""
+    """Returns the sentence that says what to send for an open order: ``Order m1Xc7D is open. Send
+    2,500 XRP before 14:34:28. The money is still yours.``"""
     sent, _ = symbols(order, intent)
     amount = exact_amount(order.in_amount) if order.in_amount is not None else "?"
     before = f" before {clock_time(order.expires)}" if order.expires is not None else ""
@@ -113,7 +117,8 @@ def failure_of_error(error: ClientError) -> Failure:
 
 
 def code_and_request(error: ClientError) -> str:
-    """Returns the second line of a failure: ``RATE_LIMIT_EXCEEDED · request 6f1d-22c9``."""
+    """Returns the error code and, if known, the id of the request: ``RATE_LIMIT_EXCEEDED · request
+    6f1d-22c9``. An error without a code is named by its class."""
     code, request = "", None
     if isinstance(error, ApiError):
         code, request = error.code or f"HTTP {error.status}", error.request_id
@@ -130,7 +135,8 @@ def code_and_request(error: ClientError) -> str:
 
 
 def refused_fields(error: ClientError) -> Sequence[str]:
-    """Returns ``field: reason`` for every field that the service named."""
+    """Returns ``field: reason`` for every request field that the service rejected. Empty if the
+    error is not an answer of the service."""
     if not isinstance(error, ApiError):
         return ()
     return [f"{name}: {problem.message}" for name, problem in error.fields.items()]

@@ -37,8 +37,9 @@ def quit_warning(
     signing: int = 0,
     paying: int = 0,
 ) -> str | None:
-    """Returns what to say before the desk is left; None if nothing is open. ``signing`` and
-    ``paying`` are the numbers of swaps on chains and deposits under way."""
+    """Returns the warning shown before the user leaves the desk, or None if nothing is open.
+    ``creating`` is True while a create request waits for its answer. ``signing`` and ``paying`` are
+    the numbers of DEX swaps and of deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."
@@ -76,8 +77,10 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 class OpenFinding(Struct, frozen=True):
-    """What became of an intent that an earlier run left open. ``service_id`` is its order, if it
-    became one; ``intent_id`` is the intent's id if the outcome is unknown."""
+    """The outcome of an intent (what the user confirmed) that an earlier run of the desk left
+    without a known outcome. ``what`` describes the intent and ``said`` its outcome. ``service_id``
+    is its order, None if no order is known. ``intent_id`` is set only if the outcome is still
+    unknown."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
@@ -87,7 +90,8 @@ class OpenFinding(Struct, frozen=True):
 
 
 def findings(report: ResumeReport) -> list[OpenFinding]:
-    """Returns what became of every intent that was left open."""
+    """Returns one finding for each intent that an earlier run of the desk left without a known
+    outcome."""
     created_orders = [
         OpenFinding(
             "found" if created.withheld is None else "withheld",
@@ -118,7 +122,9 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """Returns how a create ended whose screen was left, with the name of its order."""
+    """Returns a sentence about the creation of an order that ended after the user had left its
+    screen. The sentence describes the intent, and says that no order was created or that the
+    outcome is unknown."""
     failure = outcome.failure
     cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):
@@ -127,13 +133,15 @@ def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
 
 
 def settled_words(report: ResumeReport) -> list[str]:
-    """Returns what became of creates whose outcome was unknown, as far as it is known now."""
+    """Returns a sentence for each intent whose outcome was unknown and is now known: its order was
+    found, or no order was created."""
     settled = ("found", "withheld", "not_created")
     return [f"{end.what}: {end.said}" for end in findings(report) if end.kind in settled]
 
 
 def intent_words(intent: Intent) -> str:
-    """Returns an intent in words: ``0.5 BTC to ETH, standard``."""
+    """Returns a short description of an intent: ``0.5 BTC to ETH, standard``. The recipient's label
+    follows if the intent has one."""
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     label = f", {intent.recipient_label}" if intent.recipient_label else ""
     return f"{amount} to {intent.token_out.symbol}, {intent.route}{label}"
@@ -143,7 +151,8 @@ def intent_words(intent: Intent) -> str:
 
 
 class RecentEvent(Struct, frozen=True):
-    """A state that an order reached at the time ``at``. ``word`` names the state."""
+    """A state that an order reached at the time ``at``. ``order`` is the order's shortened id,
+    ``word`` the name of the state, and ``level`` sets its colour."""
 
     at: datetime
     order: str
@@ -154,8 +163,9 @@ class RecentEvent(Struct, frozen=True):
 def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
-    """Returns the newest states in the journal, newest first. ``known`` returns the loaded order of
-    an id. An order that ended without being signed has the word for that."""
+    """Returns at most ``limit`` states from the journal, newest first. ``known`` returns the loaded
+    order of an id, or None. An order that ended because its swap was never signed is called so,
+    whatever state the service reported."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

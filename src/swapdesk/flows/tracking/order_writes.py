@@ -33,8 +33,8 @@ SLICE = 100
 
 
 class Writing(NamedTuple):
-    """A state of an order to be written. ``ended`` is True once REST confirmed that the order
-    ended."""
+    """A state of an order that waits to be written to the journal. ``ended`` is True once the REST
+    API confirmed that the order ended."""
 
     order: Order
     source: Source
@@ -42,8 +42,9 @@ class Writing(NamedTuple):
 
 
 class OrderWrites:
-    """Queues of states to be written to the journal. ``written`` is called on the event loop with
-    the ids of the orders in each commit."""
+    """Queues of order states that wait to be written to the journal. ``written`` is called on the
+    event loop with the ids of the orders to announce: after each commit, after a commit that the
+    journal refused, and before the commit if only amounts or times changed."""
 
     def __init__(
         self,
@@ -68,7 +69,8 @@ class OrderWrites:
         self._one_at_a_time = asyncio.Lock()
 
     def put(self, writing: Writing) -> None:
-        """Queues the newest state of an order in place of an older state."""
+        """Queues the newest state of an order. It replaces a queued older state of the same
+        order."""
         service_id = writing.order.service_id
         self._figures.pop(service_id, None)
         # It may have ended, which is not announced before the commit.
@@ -76,7 +78,8 @@ class OrderWrites:
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Queues a state that differs from the last state only in its figures."""
+        """Queues a state that differs from the order's last state only in amounts and times, which
+        are written to the journal later."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)
@@ -96,8 +99,9 @@ class OrderWrites:
             self._collecting = self._background.start("collecting figures", self._collect)
 
     async def flush(self) -> bool:
-        """Announces changed figures, then writes and announces the queued states. Queued figures
-        are not written. Returns False if the journal did not take all states."""
+        """Announces changed figures (amounts and times), then writes the queued states to the
+        journal and announces them. Queued figures are not written. Returns False if the journal did
+        not take all states."""
         if self._untold:
             names, self._untold = list(self._untold), set()
             self._written(names)
@@ -124,8 +128,9 @@ class OrderWrites:
         return True
 
     async def finish(self) -> None:
-        """Stops the queues and writes what is queued, with figures, in the thread. If the caller is
-        cancelled, writes the rest at once, on the event loop."""
+        """Stops the queues and writes all queued states and figures to the journal, in a worker
+        thread. If the caller is cancelled meanwhile, writes the remaining states at once, on the
+        event loop."""
         self._finished = True
         self._due()
         tasks = [task for task in (self._flush, self._collecting) if task is not None]

@@ -1,5 +1,5 @@
-"""Reads from the journal the state of payments that this desk makes: the bundle of a batch, a
-deposit by hand, the transaction of a swap on chains.
+"""Reads from the journal the state of payments that this desk makes: the bundle of a batch, the
+deposit of a single order, the transaction of a DEX swap.
 
 The service says only that these orders wait. Other desks and commands of this home also write the
 journal, so it is read repeatedly; the orders of a group take one query.
@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 
 def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
-    """Returns the result of ``ask``, a function that reads the journal. Returns ``otherwise`` if
-    the journal cannot be read."""
+    """Returns the result of ``ask``, a function that reads the journal. If the journal cannot be
+    read, logs the error and returns ``otherwise``."""
     try:
         return ask()
     except JournalUnavailable as error:
@@ -44,17 +44,20 @@ def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
 
 
 class BatchPayments(Protocol):
-    """Reads the payments of groups; None for a group of another desk. Raises JournalUnavailable."""
+    """Reads from the journal how the order groups of batches are paid. The methods return None for
+    a group that another desk created, and raise JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
-        """Returns a value that changes if the state of the group's payment changes."""
+        """Returns a value that differs from an earlier one if the state of the group's payment has
+        changed since."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """Returns the payment of one order of the group."""
+        """Returns how far the deposit of one order in the group is paid."""
 
 
 class BatchedOrders:
-    """The orders that batches of this desk made, with their payments."""
+    """The orders created by batches of this desk, with the payments of their groups as the journal
+    has them."""
 
     def __init__(self, ledger: Ledger, payments: BatchPayments) -> None:
         self._ledger = ledger
@@ -74,7 +77,8 @@ class BatchedOrders:
             self._groups[group].discard(tracked.service_id)
 
     def moved(self) -> Iterator[str]:
-        """Yields the orders of groups whose payment changed since the last call."""
+        """Yields the ids of the orders whose group's payment changed in the journal since the last
+        call."""
         for group in [group for group, names in self._groups.items() if names]:
             before = self._marks.get(group, _NEVER)
             # One query for all orders of a group.
@@ -84,8 +88,9 @@ class BatchedOrders:
                 yield from tuple(self._groups[group])
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns the order, marked as created by a batch of this desk if the journal has the group
-        that ``seen`` names. The group may be journaled after its orders were first seen."""
+        """Returns ``tracked`` with its payment, marked as created by a batch of this desk. Returns
+        it unchanged if the journal does not have the group that ``seen``, the order's newest state,
+        names. A group may be journaled after its orders were first seen."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
@@ -97,7 +102,9 @@ class BatchedOrders:
         return self.with_payment(tracked, seen)
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns the order with the state of its payment by a bundle, as the journal has it."""
+        """Returns ``tracked`` with the state of its group's payment, read from the journal. Returns
+        it unchanged if it has no group, was confirmed individually at this desk, or has a deposit
+        that the service has seen."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -114,9 +121,9 @@ _NEVER = object()
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """Returns whether the order was not confirmed singly at this desk and the service has not seen
-    its deposit: it waits for the deposit, or it expired without one. Such an order may belong to a
-    batch."""
+    """Returns whether an order was not confirmed individually at this desk and has no deposit that
+    the service has seen: the order waits for the deposit, or expired without one. Such an order may
+    belong to a batch."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -124,8 +131,9 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 
 
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Returns whether the order's batch may still change what is shown of it: the order waits for
-    its deposit, or it expired after its money had left the wallet."""
+    """Returns whether the payment of the order's batch may still change what is shown of the order.
+    This holds while the order waits for its deposit, and if it expired after its money had left the
+    wallet."""
     payment = tracked.batch_payment
     left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)
@@ -136,7 +144,8 @@ def _waits(tracked: TrackedOrder) -> bool:
 
 
 def awaits_own_deposit(tracked: TrackedOrder) -> bool:
-    """Returns whether an order of this desk waits for a deposit, which may be sent by hand."""
+    """Returns whether the order was confirmed at this desk and waits for its deposit. Always False
+    for a DEX swap, which has no deposit address."""
     return tracked.intent is not None and not tracked.order.is_dex and _waits(tracked)
 
 
@@ -144,9 +153,9 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """Returns the payment of a swap on chains by this desk. Returns None for any other order, and
-    once the service has seen the transaction. For a closed order, a payment is returned only if it
-    was never signed. Raises JournalUnavailable."""
+    """Returns how far this desk has paid a DEX swap. Returns None for any other order, and once the
+    service has seen the swap's transaction. For an expired, failed or deleted order, returns a
+    payment only if the swap was never signed. Raises JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None
     closed = display_of(order) in _CLOSED
@@ -170,12 +179,12 @@ def _settles(order: Order) -> bool:
 def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
-    """Returns the payment of a swap whose transaction the service has not seen. Returns None if the
-    order's own situation describes the payment: the transaction was sent and may be executed, or
-    the venue settles the order.
+    """Returns how far a DEX swap is paid whose transaction the service has not seen. Returns None
+    if nothing needs to be said about the payment: the transaction was or may have been sent, or the
+    venue settles the order (``settles``).
 
-    ``acts`` are the create and its parts, as journaled. ``closed`` is True if the service no longer
-    waits, so that a payment that was not begun will never be signed.
+    ``acts`` are the journaled create and its steps. ``closed`` is True if the service no longer
+    waits for the payment; a payment that was not begun by then will never be signed.
     """
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."
@@ -197,8 +206,8 @@ def swap_payment(
 
 
 def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
-    """Returns where the money is until something was paid, and who may take it, without a full
-    stop."""
+    """Returns a phrase, without a full stop, that says where the money of an unpaid DEX swap is and
+    which approvals and signatures still allow somebody to take it."""
     place = "in your wallet; nothing was swapped"
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     allowed = (State.SENT, State.DONE)

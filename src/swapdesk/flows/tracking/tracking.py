@@ -77,8 +77,8 @@ class Tracker:
     """The orders that this desk knows, kept up to date. Call :meth:`load_present` at the start,
     :meth:`run` in a task, and read :meth:`orders`.
 
-    ``on_change`` is called with the ids of the orders that changed, and with no ids if the stream
-    state or :attr:`skipped` changed.
+    ``on_change`` is called with the ids of the orders that changed. It is called without ids if the
+    state of the stream or :attr:`skipped` changed.
     """
 
     def __init__(
@@ -101,18 +101,19 @@ class Tracker:
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._troubled: set[str] = set()
-        """Orders that have a ``trouble``, which their owner may put away."""
+        """Ids of the orders with a ``trouble``, a problem that the user may mark as dealt with."""
         self._unpaid: set[str] = set()
-        """Orders that wait for a deposit, which may be sent by hand."""
+        """Ids of the orders that were confirmed at this desk and wait for their deposit."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
         """By the id of each order that the service did not know, the time at which the service
         first said so."""
         self._over: dict[str, TrackedOrder] = {}
-        """Orders that ended, in the ended state that is not committed yet."""
+        """By order id, an order that ended, in the ended state that is not committed to the journal
+        yet."""
         self._writes = OrderWrites(journal.order_writer(), clock, self._committed, self._background)
         self._errands: dict[str, asyncio.Task[None]] = {}
-        """By order id, the request about the order that runs beside the stream."""
+        """By order id, the task that reads the order from the service, beside the stream."""
         self.on_change: Callable[[frozenset[str]], object] = lambda _: None
         self.stream_since: datetime = clock.now()
         self.skipped = 0
@@ -123,20 +124,20 @@ class Tracker:
         order from the journal."""
 
     async def load_present(self) -> None:
-        """Loads the orders that may still change; the event loop runs after every
-        :data:`LOAD_STEP`."""
+        """Loads from the journal the orders that may still change. The event loop runs after every
+        :data:`LOAD_STEP` orders."""
         for _ in self._loading(self._journal.orders.present()):
             await asyncio.sleep(0)
 
     def load_newest(self) -> None:
-        """Loads the newest orders, at most :data:`LOAD_STEP`."""
+        """Loads the newest orders from the journal, at most :data:`LOAD_STEP`."""
         for _ in self._loading(self._journal.orders.each()):
             return
         self.past_known = True
 
     async def load_past(self, pause: float = 0.0) -> None:
-        """Loads all orders that are not loaded yet, newest first, with ``pause`` seconds after
-        every :data:`LOAD_STEP`."""
+        """Loads from the journal all orders that are not loaded yet, newest first. Sleeps ``pause``
+        seconds after every :data:`LOAD_STEP` orders."""
         for _ in self._loading(self._journal.orders.each()):
             await self._clock.sleep(pause)
         self.past_known = True
@@ -175,8 +176,8 @@ class Tracker:
         return (self._known[name] for name in self._groups[Group.OPEN])
 
     def orders(self) -> list[TrackedOrder]:
-        """Returns the loaded orders by group. Open orders are sorted by deadline, the others newest
-        first."""
+        """Returns the loaded orders, group after group in the sequence of :class:`Group`. Open
+        orders are sorted by deadline, the orders of every other group newest first."""
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
@@ -201,9 +202,10 @@ class Tracker:
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Loads an order that was just journaled, as by a create, merges the states that were seen
-        of it already, and announces it. Returns the order; if the journal does not have it, the
-        order as known before."""
+        """Loads an order that was just written to the journal, for example because this desk
+        created it, and announces it. States that the stream reported earlier are merged into it.
+        Returns the order; if the journal does not have it, returns the order as loaded before, or
+        None."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
@@ -228,8 +230,8 @@ class Tracker:
         return tracked
 
     def put_away(self, service_id: str) -> None:
-        """Marks the trouble of an order as dealt with by its owner, and announces the order. Raises
-        JournalUnavailable."""
+        """Records that the user has dealt with the ``trouble`` of an order, and announces the
+        order. Raises JournalUnavailable."""
         self._put_away(service_id, self._known[service_id].trouble)
 
     def take_back(self, service_id: str) -> None:
@@ -243,7 +245,8 @@ class Tracker:
         self._announce([service_id])
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Stores and announces a payment to an order's deposit address that a chain shows."""
+        """Stores a payment to an order's deposit address that was found on a chain, and announces
+        the order. If the journal cannot be written, logs the error and stores nothing."""
         try:
             self._write_now(service_id)
             self._journal.orders.keep_payment(service_id, payment)
@@ -253,14 +256,17 @@ class Tracker:
         self._announce([service_id])
 
     def _write_now(self, service_id: str) -> None:
-        """Writes the pending state of an order, so that the journal has a row for it."""
+        """Writes a queued state of the order to the journal at once, so that the journal has a row
+        for the order."""
         writing = self._writes.pending.get(service_id)
         if writing is not None:
             self._journal.orders.record([writing])
 
     def look_at_payments(self) -> None:
-        """Loads orders that another desk or command has just journaled. Announces orders whose own
-        payment or whose batch's payment changed, also by another desk."""
+        """Loads orders that another desk or command of this home has just journaled. Then reads
+        from the journal which payments were made for the loaded orders and which problems were
+        marked as dealt with, at this desk or another, and announces the orders for which this
+        changed."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -280,7 +286,8 @@ class Tracker:
             self._announce(moved)
 
     def look_at_swap(self, service_id: str) -> None:
-        """Announces an order if the journal has news about the transaction of its swap."""
+        """Reads the payment of a DEX swap from the journal, and announces the order if the payment
+        changed."""
         tracked = self._known.get(service_id)
         if tracked is None:
             return
@@ -292,8 +299,9 @@ class Tracker:
     # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Reads one order from the service and returns it. Raises ClientError. After a 404, a known
-        order is kept as it was last reported and marked as gone."""
+        """Reads one order from the service, merges it and returns the merged order. Raises
+        ClientError. If the service answers 404, a loaded order is kept as last reported and marked
+        as gone."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
@@ -305,14 +313,15 @@ class Tracker:
         return self._known.get(service_id)
 
     async def take(self, orders: Iterable[Order], source: Source = "read") -> None:
-        """Merges orders from an answer of the service, such as the orders of a group, and commits
-        them."""
+        """Merges orders that the service returned, for example the orders of a group, into the
+        loaded orders, and commits them to the journal."""
         for order in orders:
             self._apply(order, source)
         await self._writes.flush()
 
     async def sweep(self) -> None:
-        """Reads every order that the service lists. Raises ClientError."""
+        """Reads every order that the service lists and merges it. If the list was complete, a
+        recent open order that is not listed is marked as gone. Raises ClientError."""
         skipped, whole, since = 0, False, self._clock.now()
         for page in range(1, MAX_PAGES + 1):
             answer = await self.read_page(page)
@@ -333,7 +342,8 @@ class Tracker:
         return answer
 
     async def run(self) -> None:
-        """Follows the stream until cancelled. A defect in one event does not stop the others."""
+        """Follows the service's order stream until cancelled. An exception in one event does not
+        stop the stream."""
         try:
             await self._background.keep("following orders", self._follow)
         finally:
@@ -393,8 +403,9 @@ class Tracker:
             self._announce([service_id])
 
     def _unlisted(self, since: datetime) -> list[str]:
-        """Returns open orders of the last 48 hours that were not seen since ``since``. New orders,
-        which may not be listed yet, are left out."""
+        """Returns the ids of open orders of the last 48 hours that no source has reported since the
+        time ``since``. Orders created just before that time are left out, because the service may
+        not list them yet."""
         return [
             tracked.service_id
             for tracked in self.running()
@@ -404,8 +415,9 @@ class Tracker:
         ]
 
     def _made_here(self) -> Collection[str]:
-        """Returns new orders that count as foreign here but were made by another desk or command of
-        this home. Such an order was reported by the stream before its creator journaled it."""
+        """Returns the ids of new orders that are loaded as foreign (not confirmed at this desk)
+        although another desk or command of this home created them. The stream reported such an
+        order before its creator had journaled it."""
         since = self._clock.now() - _NEW
         unclaimed = [
             tracked.service_id
@@ -418,22 +430,22 @@ class Tracker:
         return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
-        """Reads which orders are put away, also by other desks. Returns the ids of the orders that
-        changed."""
+        """Reads from the journal which orders with a trouble the user has dealt with, at this desk
+        or another. Returns the ids of the orders for which that changed."""
         away = told_by_journal(self._journal.orders.away, None)
         if away is None:
             return []
         return self._changed("away", {name: away.get(name) for name in self._troubled})
 
     def _look_at_chain_payments(self) -> list[str]:
-        """Reads the payments that were found on chains, also by other desks. Returns the ids of the
-        orders that changed."""
+        """Reads from the journal the payments found on chains, by this desk or another. Returns the
+        ids of the orders whose payments changed."""
         self._looked = self._clock.monotonic()
         return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
     def _changed(self, member: str, values: Mapping[str, object]) -> list[str]:
-        """Sets ``member`` of the loaded orders to ``values``. Returns the ids of the orders that
-        changed."""
+        """Sets the attribute ``member`` of the loaded orders to ``values``, a mapping by order id.
+        Returns the ids of the orders whose attribute changed."""
         moved = [
             name
             for name, value in values.items()
@@ -521,8 +533,8 @@ class Tracker:
     # If the journal cannot be written, an order is hidden all the same and none is released.
 
     def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """Returns ``before`` with its deposit address hidden, because a newer state contradicts it.
-        ``reason`` says in what."""
+        """Returns ``before`` with its deposit address hidden, because a newer state of the order
+        contradicts it. ``reason`` names the contradiction."""
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
         verdict = contradiction(reason)
         try:
@@ -532,8 +544,10 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``before`` with a new release state if the estimated output in ``seen`` decides
-        whether the deposit address may be shown."""
+        """Returns ``before``, with a new verdict on its deposit address if the estimated output in
+        ``seen``, the newest state, decides whether the address may be shown. Returns ``before``
+        unchanged if it does not, or if the verdict would show the address but the journal cannot be
+        used."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
@@ -563,8 +577,9 @@ class Tracker:
         return self._batched.with_batch(new, order)
 
     def _keep(self, after: TrackedOrder, shown: TrackedOrder | None, *, written: bool) -> None:
-        """Shows the order. If the order ended, it is shown only once the journal has the ended
-        state."""
+        """Makes ``after`` the order that is shown, in place of ``shown``. If the order has just
+        ended, it is shown in its ended state only once the journal has that state. ``written`` is
+        True if the new state was queued for the journal."""
         service_id, over = after.service_id, ended(display_of(after.order))
         was_over = shown is not None and ended(display_of(shown.order))
         if (written and over and not was_over) or service_id in self._over:
@@ -573,15 +588,17 @@ class Tracker:
             self._put(after)
 
     def _committed(self, ids: Iterable[str]) -> None:
-        """Shows and announces orders whose states the journal has taken, or cannot take for now."""
+        """Shows and announces the orders with these ids. The journal has taken their queued states,
+        or could not take them for now."""
         names = list(ids)
         for over in [self._over.pop(name) for name in names if name in self._over]:
             self._put(over)
         self._announce(names)
 
     def _run(self, service_id: str, work: Coroutine[None, None, object]) -> None:
-        """Runs ``work`` unless a request about the order is under way. If ``work`` fails, the next
-        state that arrives for the order starts it again."""
+        """Runs ``work``, which asks the service about an order, in a task. Drops ``work`` if such a
+        task is under way for the order. If ``work`` fails, the next state that arrives for the
+        order starts it again."""
         if service_id in self._errands:
             work.close()
             return
@@ -598,7 +615,8 @@ class Tracker:
         task.add_done_callback(lambda _: self._errands.pop(service_id))
 
     async def _repeat(self, intent: Intent, order: Order) -> None:
-        """Asks the service to repeat an order that was not confirmed after its create."""
+        """Reads an order again from the service and compares it with its intent, because the
+        comparison after its create failed or was interrupted. Loads the result from the journal."""
         await self._flow.confirm_again(intent, order)
         self.adopt(order.service_id)
 
@@ -610,7 +628,8 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """Returns an order from the journal, completed with its payments."""
+        """Returns an order from the journal, completed with the time and the state of its
+        payment."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):
@@ -619,7 +638,9 @@ class Tracker:
         return self._with_swap(tracked)
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
-        """Returns for each order the payment that this home sent, by one query."""
+        """Returns by order id the newest deposit that this home sent and that did not fail, None
+        for an order without such a deposit. Empty if the journal cannot be read. One query reads
+        all orders."""
         sent = self._journal.orders.own_deposits
         made = told_by_journal(lambda: sent(names), None) if names else None
         if made is None:
@@ -632,7 +653,8 @@ class Tracker:
         return told_by_journal(lambda: seen(order.service_id), None) if arrived else None
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
-        """Returns the order with the state of its swap's transaction, as the journal has it."""
+        """Returns ``tracked`` with the state of its DEX swap's payment, read from the journal. If
+        the journal cannot be read, the state is kept as it is."""
         payment = told_by_journal(
             lambda: read_swap_payment(self._journal.ledger, tracked.intent, tracked.order),
             tracked.swap_payment,
@@ -642,8 +664,9 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the order as the journal has it if its release state there is not that of
-        ``before``; otherwise returns ``before``."""
+        """Returns the order as the journal has it if the journal's verdict on its deposit address
+        differs from that of ``before``, or if ``before`` is None. Otherwise, and if the journal
+        does not have the order, returns ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):
@@ -656,8 +679,9 @@ class Tracker:
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
-    """Returns whether ``after`` is the first state with the deposit, and no earlier state with it
-    was missed."""
+    """Returns whether the service first saw the deposit between ``before`` and ``after``. If
+    ``before`` is None, only the state "deposit detected" counts, because an order in a later state
+    may have been paid long ago."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

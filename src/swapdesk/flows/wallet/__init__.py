@@ -1,3 +1,5 @@
-"""The wallet of a profile: its agent, and what its owner does with it besides orders.
-``local_wallet`` is the agent, its accounts and their balances, each chain asked separately;
-``wallet_reading`` reports them as chains answer."""
+"""The wallet of a profile: its agent, and what its owner does with it apart from orders.
+
+``local_wallet`` has the agent, the accounts and their balances, with one request for each chain.
+``wallet_reading`` reports the balances as the chains answer.
+"""

@@ -4,7 +4,7 @@ If the service answers a call with status 402, its payment terms become a docume
 promise of the same amount. The agent judges the document like any payload. It also requires a
 spending policy that limits the token, and compares the price with the contract's (14.10).
 
-The user is not asked for each call. The user is told when a price is paid for the first time, and
+The user is not asked about each call. The user is told when a price is paid for the first time, and
 is asked once if the payee or the token is new.
 """
 
@@ -63,7 +63,7 @@ CONSENT = (
     "you: give the command in a terminal, or swapdesk wallet policy set --call-payee {payee},"
     f" {IN_DESK}"
 )
-"""The words for who acts next if calls would be paid to a new payee."""
+"""Who acts next if calls would be paid to a new payee, in words for the user."""
 LOOK = "you: look at what the service asks for; nothing was signed"
 _PAID = {
     PriceTier.FREE: "each call",
@@ -72,17 +72,18 @@ _PAID = {
     PriceTier.QUOTE: "each request for quotes",
     PriceTier.EXCHANGE: "each create or confirmation",
 }
-"""Which calls a price tier covers, in words."""
+"""The words for one call of each price tier."""
 
 
 async def _no_passphrase() -> None:
-    """Does nothing: if there is no person to ask for the pass phrase, the keys stay locked."""
+    """Does nothing, so that the keys stay locked. Used where no person can be asked for the pass
+    phrase."""
 
 
 class NewPayee(Struct, frozen=True):
     """A question to the user, because calls would be paid to a new payee or in a new token.
-    ``lines`` say what changes. The user agrees by typing ``phrase``; the wallet and its policy then
-    remember the payee."""
+    ``lines`` say what changes. The user agrees by typing ``phrase``; later calls to ``payee`` are
+    then paid without a question."""
 
     payee: str
     lines: tuple[str, ...]
@@ -94,9 +95,9 @@ async def _nobody(asked: NewPayee) -> bool:
 
 
 class CallPayer:
-    """Pays calls from the first EVM account of the wallet. ``told`` is called with a sentence when
-    a price is paid for the first time. ``unlock`` opens the keys of a live wallet, and ``consent``
-    asks the user about a new payee."""
+    """Pays API calls from the first EVM account of the wallet. ``told`` is called with a sentence
+    when a price is paid for the first time. ``unlock`` opens the keys of a live wallet. ``consent``
+    asks the user about a new payee and returns True if the user agrees."""
 
     def __init__(
         self, wallet: Callable[[], LocalWallet], clock: Clock, told: Callable[[str], None]
@@ -108,14 +109,14 @@ class CallPayer:
         self.consent: Callable[[NewPayee], Awaitable[bool]] = _nobody
         self._prices: set[tuple[PriceTier, str, int]] = set()
         self._declined: set[tuple[str, str]] = set()
-        """The pairs of token and payee that the user declined; later calls do not ask about them
-        again."""
+        """The pairs of token contract and payee that the user declined; later calls do not ask
+        about them."""
 
     async def pay(
         self, required: RequiredPayment, operation: Operation
     ) -> tuple[str, CallAuthorization]:
-        """Signs the payment of one call. Returns the value of the HTTP header that pays the call,
-        and the payment that it authorizes. Raises NotPaid."""
+        """Signs the payment of one call. Returns the value of the HTTP header that carries the
+        payment, and a record of the payment. Raises NotPaid."""
         if required.reason and not required.ways:
             raise NotPaid(f"the payment was not taken: {required.reason}", "NOT_PAID", LOOK)
         if required.problem:
@@ -133,8 +134,9 @@ class CallPayer:
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """Returns the same payment with ``taken`` as the chain says now: None if the node did not
-        answer. The payment is unchanged if the wallet does not know its chain."""
+        """Returns the payment with ``taken`` read from the chain: True if the payee has taken the
+        money, None if the node did not answer. Returns it unchanged if the wallet has no node of
+        its chain."""
         link = next(
             (
                 candidate
@@ -214,7 +216,7 @@ class CallPayer:
 
     async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset, amount: str) -> None:
         """Asks the user about a new payee or token. Raises NotPaid if the user does not agree, and
-        NotSignable if the review asks for a phrase for any other reason."""
+        NotSignable if the review asks for a phrase for a different reason."""
         codes = {finding.code for finding in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)
@@ -247,8 +249,8 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
     ) -> tuple[Review, Authorization]:
-        """Builds a payment that is valid from now on, and has the agent review it. Returns the
-        review and the payment, which is not signed yet."""
+        """Builds the payment of one call, valid for the time in its terms from now on, and has the
+        agent review it. Returns the review and the payment, which is not signed yet."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
@@ -271,8 +273,8 @@ class CallPayer:
 def _way(
     ways: tuple[PaymentTerms, ...], wallet: LocalWallet
 ) -> tuple[PaymentTerms, ChainLink, Asset]:
-    """Returns the first offered payment terms in a token that is known here, with the token's chain
-    and the token. Raises NotPaid if there are none, or if the chain has no node."""
+    """Returns the first of the offered payment terms whose token the desk knows, with the token's
+    chain and the token. Raises NotPaid if no token is known, or if the chain has no node."""
     for terms in ways:
         for known in CALL_ASSETS:
             if (known.chain_id, known.contract) == (terms.chain_id, terms.asset):
@@ -282,9 +284,9 @@ def _way(
 
 
 def _link(known: CallAsset, wallet: LocalWallet) -> ChainLink:
-    """Returns the chain of ``known``, a token that calls are paid in: as the wallet has it,
-    otherwise with the node that the configuration names. Raises NotPaid if there is no node or it
-    is not private."""
+    """Returns the chain of ``known``, a token that calls are paid in. The chain is the one that the
+    wallet already uses, or one made from the node that the configuration names. Raises NotPaid if
+    no node is configured or its connection is not private."""
     for link in wallet.links:
         if link.chain_id == known.chain_id:
             return link

@@ -1,4 +1,5 @@
-"""The chains that a profile can sign for and read: those of its sandbox or its configuration."""
+"""The chains that a profile can sign for and read: those of the running sandbox, or those in a live
+profile's configuration."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
 
 
 KINDS = {"evm": Kind.EVM, "sol": Kind.SOLANA}
-"""Kinds of chains by the service's names."""
+"""The kinds of chains, by the names that the service uses for them."""
 CONFIRMATIONS = {Kind.EVM: 2, Kind.SOLANA: 1}
 LIVE_CONFIRMATIONS = {Kind.EVM: 6, Kind.SOLANA: 1}
 
 
 def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
-    """Returns the chains of a running sandbox, which it listed in the message that it was ready."""
+    """Returns the chains of a running sandbox, from ``ready``, its message that it has started."""
     return tuple(
         ChainLink(
             str(chain["shortName"]),
@@ -35,14 +36,14 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
 
 
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Returns the providers whose keys sign their half of a swap in a running sandbox, as
-    (provider, key) pairs."""
+    """Returns (provider, key) pairs: the Solana keys by which providers sign their half of a swap
+    in a running sandbox. ``ready`` is the sandbox's message that it has started."""
     return tuple((str(maker["provider"]), str(maker["key"])) for maker in ready.get("makers", ()))
 
 
 def no_node(settings: Settings, chain: Chain) -> str:
-    """Returns words that say that ``chain`` has no node, and in a live profile where to name one.
-    There is no full stop at the end."""
+    """Returns words that say that ``chain`` has no node, without a full stop. In a live profile
+    they also say where in the configuration to set one."""
     if not settings.live:
         return f"this sandbox has no node of {chain.name}"
     where = f"[profiles.{settings.profile.value}.rpc]"
@@ -50,8 +51,8 @@ def no_node(settings: Settings, chain: Chain) -> str:
 
 
 def is_private_node(url: str) -> bool:
-    """True if nobody between the desk and the node can read or change what they exchange: the URL
-    is https, or http to this machine."""
+    """True if the connection to a node cannot be read or changed on its way: the URL is https, or
+    http to this machine."""
     from swapdesk.client.credentials import is_loopback
 
     try:
@@ -65,8 +66,9 @@ def is_private_node(url: str) -> bool:
 def live_links(
     settings: Settings, chain_of: Callable[[str], Chain | None]
 ) -> tuple[tuple[ChainLink, ...], list[str]]:
-    """Returns the chains whose nodes are set in ``[profiles.NAME.rpc]``, with their kinds and ids
-    as the service states them, and a sentence for each entry that cannot be used."""
+    """Returns the chains whose nodes are set in ``[profiles.NAME.rpc]``, and a sentence for each
+    entry that cannot be used. ``chain_of`` returns a chain as the service describes it, None if the
+    service does not know it."""
     links, problems = [], []
     for name, url in settings.rpc.value.items():
         chain = chain_of(name)

@@ -2,11 +2,11 @@
 first needed.
 
 The accounts can be listed while the wallet is locked. A sandbox wallet creates and unlocks itself
-and gets play money; a live wallet is unlocked only by pass phrase. The desk's process reads no
-chain itself: the agent does, and checks which chain its node is on.
+and gets play money; a live wallet is unlocked only by pass phrase. The desk's process does not read
+chains itself: the agent reads them, and checks that each node is on the right chain.
 
-Balances, and likewise allowances, come as one result for each account and chain, even if the
-account has nothing there. A node is asked about the chain's coin and the verified tokens.
+Balances are returned as one result for each account and chain, even if the account has nothing
+there; so are allowances. A node is asked about the chain's native coin and the verified tokens.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 
 
 MOST_TOKENS = 400
-"""The most tokens that a node is asked about on one chain; those that come first in the token list
-are taken."""
+"""The most tokens that a node is asked about on one chain. If there are more, the first in the
+token list are taken."""
 
 
 class ChainTokens:
-    """The verified tokens of each chain, found by the chain's short name in upper or lower case.
-    Without ``catalog`` there are no tokens, and the short name serves as the chain's name."""
+    """The verified tokens of each chain. A chain is found by its short name, ignoring case. If
+    ``catalog`` is None, there are no tokens, and a chain's short name serves as its name."""
 
     def __init__(self, catalog: Catalog | None) -> None:
         self._catalog = catalog
@@ -66,8 +66,8 @@ class ChainTokens:
         return chain_data.name if chain_data is not None else chain
 
     async def called(self, chain: str, symbols: Sequence[str]) -> list[Asset]:
-        """Returns the tokens that have a price and one of these symbols. If several tokens share a
-        symbol, only the first is returned."""
+        """Returns the tokens of a chain that have a known price and one of these symbols. If
+        several tokens share a symbol, only the first is returned."""
         assets: dict[str, Asset] = {}
         for asset, price in await self.priced(chain):
             if asset.symbol in symbols and asset.contract is not None and price is not None:
@@ -75,12 +75,13 @@ class ChainTokens:
         return list(assets.values())
 
     async def assets(self, chain: str) -> list[Asset]:
-        """Returns the chain's coin, then its tokens."""
+        """Returns the native coin of a chain, then its tokens."""
         return [asset for asset, _ in await self.priced(chain)]
 
     async def priced(self, chain: str) -> list[tuple[Asset, Decimal | None]]:
-        """Returns the chain's coin, then its tokens, each with its price in USD; the price is None
-        if unknown."""
+        """Returns the native coin of a chain, then its tokens, each with its price in USD; the
+        price is None if unknown. The tokens that API calls are paid in are included even if the
+        token list lacks them."""
         catalog = self._catalog
         if catalog is None:
             return []
@@ -113,8 +114,8 @@ T = TypeVar("T")
 
 
 class Holding(Struct, frozen=True):
-    """The balance of one token. ``amount`` is in whole tokens, None if the token did not answer.
-    ``usd`` is the value of the whole amount, None if the token has no known price."""
+    """The balance of one token. ``amount`` is in whole tokens, None if the token's contract did not
+    answer. ``usd`` is the value of the whole amount, None if the token has no known price."""
 
     PRINTED: ClassVar = {
         "symbol": "asset.symbol", "contract": "asset.contract", "decimals": "asset.decimals",
@@ -127,10 +128,10 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account on one chain: the chain's coin, then the tokens that the account
+    """The balances of one account on one chain: the native coin, then the tokens that the account
     has. If ``smart`` is not None, the balances are those of the account's smart account at this
-    address, and include what the EntryPoint keeps for its gas. If the chain could not be read,
-    ``problem`` says why and ``next`` who acts next. ``holdings`` is then empty, as it is while
+    address, including the EntryPoint's deposit for its gas. ``problem`` says why the chain could
+    not be read, and ``next`` who acts next; ``holdings`` is then empty. It is also empty while
     ``reading`` is True."""
 
     PRINTED: ClassVar = {
@@ -149,14 +150,14 @@ class ChainHoldings(Struct, frozen=True):
 
     @property
     def place(self) -> tuple[str, str]:
-        """The address of the account, and the short name of the chain."""
+        """The address of the account and the short name of the chain, as (address, chain)."""
         return (self.account.address, self.chain)
 
 
 class ChainAllowances(Struct, frozen=True):
-    """Who may take tokens of one account on one chain. If ``complete`` is False, there may be more
-    allowances than are listed. ``problem`` and ``next`` mean the same as in
-    :class:`ChainHoldings`."""
+    """The allowances of one account on one chain: who may take which of its tokens. If ``complete``
+    is False, there may be more allowances than are listed. ``problem`` says why the chain could not
+    be read, None if it was; ``next`` says who acts next."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "chain": "chain", "problem": "problem",
@@ -174,8 +175,8 @@ class ChainAllowances(Struct, frozen=True):
 
 class ChainReader(Struct, frozen=True):
     """Reads accounts on their chains, by asking the wallet agent. If the agent refuses, for example
-    because the node does not answer, the result says so; any other failure of the wallet is raised
-    as WalletError. ``place`` names the table of the configuration that has the nodes, None in the
+    because the node does not answer, the result has a ``problem``; any other failure is raised as
+    WalletError. ``place`` names the section of the configuration that has the nodes, None in the
     sandbox."""
 
     client: WalletClient
@@ -183,7 +184,7 @@ class ChainReader(Struct, frozen=True):
     place: str | None
 
     async def held(self, account: Account, link: ChainLink) -> ChainHoldings:
-        """Returns what the account itself has, without its smart account."""
+        """Returns the balances of the account itself, without those of its smart account."""
         name = self.tokens.chain_name(link.name)
         priced = await self.tokens.priced(link.name)
         try:
@@ -203,7 +204,8 @@ class ChainReader(Struct, frozen=True):
     async def smart(
         self, account: Account, link: ChainLink, more: Sequence[Asset]
     ) -> ChainHoldings:
-        """Returns what the account's smart account has, of the tokens in ``more`` too."""
+        """Returns the balances of the account's smart account: of the native coin, the verified
+        tokens, and the tokens in ``more``."""
         name = self.tokens.chain_name(link.name)
         priced = await self.tokens.priced(link.name)
         prices = _prices(priced)
@@ -228,7 +230,7 @@ class ChainReader(Struct, frozen=True):
         return ChainHoldings(account, link.name, name, tuple(holdings), smart=answer.address)
 
     async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
-        """Returns who may take what from the account."""
+        """Returns the allowances that the account has given for the chain's verified tokens."""
         name = self.tokens.chain_name(link.name)
         tokens = [
             asset for asset, _ in await self.tokens.priced(link.name) if asset.contract is not None
@@ -249,7 +251,7 @@ class ChainReader(Struct, frozen=True):
 
 
 def _prices(priced: Sequence[tuple[Asset, Decimal | None]]) -> dict[str | None, Decimal | None]:
-    """Returns the prices by contract; None as a contract means the chain's coin."""
+    """Returns the prices by token contract; the key None is the native coin."""
     return {asset.contract: price for asset, price in priced}
 
 
@@ -259,8 +261,8 @@ def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
 
 
 async def _twice(read: Callable[[], Awaitable[T]]) -> T:
-    """Reads again, once, if the node did not answer the first time. This is safe because reading
-    changes nothing."""
+    """Returns the result of ``read``. If the node does not answer, ``read`` is called a second
+    time, which is safe because reading changes nothing."""
     try:
         return await read()
     except Refused as refused:
@@ -270,9 +272,9 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """What the sandbox's faucet did: it sent ``given`` transactions, and ``problems`` say what it
-    did not send or perhaps did not send. These cases are not told apart, because only play money is
-    at stake and the next reading shows the balance."""
+    """What the sandbox's faucet did: ``given`` is the number of transfers that it sent. Each of
+    ``problems`` is a sentence about a transfer that was not sent, or perhaps was. The two cases are
+    not told apart, because only play money is at stake and the next reading shows the balance."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
@@ -282,14 +284,14 @@ FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
 """The name of the first account of each kind in a new sandbox."""
 GIFT_LOOKS = 60
 GIFT_SECONDS = 0.5
-"""The seconds between two looks at whether the faucet's money has arrived; there are at most
-``GIFT_LOOKS`` looks."""
+"""The seconds between two checks of whether the faucet's money has arrived. There are at most
+``GIFT_LOOKS`` checks."""
 
 
 async def outcome(work: asyncio.Task[T]) -> T:
-    """Returns the result of work that several callers wait for. If one caller is cancelled, the
-    work goes on. Raises AgentGone if the work itself was cancelled, because the wallet was
-    closed."""
+    """Waits for work that several callers share, and returns its result. If one caller is
+    cancelled, the work goes on. Raises AgentGone if the work itself was cancelled, which happens
+    when the wallet is closed."""
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -300,7 +302,7 @@ async def outcome(work: asyncio.Task[T]) -> T:
 
 
 class LocalWallet:
-    """The wallet of one profile, with its agent. Every method that asks the agent raises
+    """The wallet of one profile, with its agent. Every method that needs the agent raises
     WalletError if the agent refuses or cannot be reached."""
 
     def __init__(
@@ -314,16 +316,16 @@ class LocalWallet:
         program: Sequence[str] = AGENT,
     ) -> None:
         """Makes the wallet without starting its agent. Without ``links`` no chain can be read, and
-        without ``catalog`` no tokens are known. ``makers`` are (provider, key) pairs: a transaction
-        may already have the signatures of these keys. ``program`` is the command line of the
-        agent."""
+        without ``catalog`` no tokens are known. ``makers`` are (provider, key) pairs; a Solana
+        transaction may already have the signatures of these keys. ``program`` has the Python
+        arguments that start the agent."""
         self.settings = settings
         self.links = tuple(links)
         self.makers = tuple(makers)
         self._clock = clock
         self.tokens = ChainTokens(catalog)
         self.on_locked: Callable[[], None] = lambda: None
-        """The function that is called when the agent locks the keys without being asked."""
+        """Called when the agent locks the keys without being asked."""
         self._program = program
         self._client: WalletClient | None = None
         self._starting = asyncio.Lock()
@@ -331,8 +333,8 @@ class LocalWallet:
         self._given: dict[tuple[str, str], set[str | None]] = {}
         self._preparing = SharedWork[tuple[Account, ...]]()
         self.filling = SharedWork[Gifts]()
-        """The work that creates the first accounts of a sandbox and has its faucet send them
-        money."""
+        """The shared work that creates a sandbox wallet's first accounts and has the faucet send
+        money to them."""
 
     @property
     def live(self) -> bool:
@@ -340,12 +342,12 @@ class LocalWallet:
 
     @property
     def known(self) -> Accounts | None:
-        """The accounts as the agent last reported them; None if no agent was started."""
+        """The accounts as the agent last reported them; None if no agent has been started."""
         return None if self._client is None else self._client.accounts
 
     @property
     def locks_in(self) -> float | None:
-        """The seconds until the agent locks the keys if nothing uses them; None if they are locked
+        """The seconds until the agent locks the keys if nobody uses them; None if they are locked
         now."""
         if self._client is None or self._client.gone or not self._client.accounts.unlocked:
             return None
@@ -353,14 +355,14 @@ class LocalWallet:
 
     @property
     def has_records(self) -> bool:
-        """True if the file of the wallet's signing records exists. Without it nothing can be said
-        about earlier payments."""
+        """True if the file with the wallet's signing records exists. Without the file, nothing is
+        known about earlier payments."""
         return (self.settings.places.keys / RECORDS).is_file()
 
     async def client(self) -> WalletClient:
-        """Returns the client of the agent, and starts the agent if none is running. Each call
-        restarts the time after which the agent locks the keys. Raises DeskReadsOnly if this desk
-        may start no agent."""
+        """Returns the client of the agent; starts the agent if none is running. Each call restarts
+        the time after which the agent locks the keys. Raises DeskReadsOnly if this desk was started
+        read-only."""
         if self.settings.reads_only:
             raise DeskReadsOnly("this desk only reads, so the keys stay closed")
         async with self._starting:
@@ -399,8 +401,9 @@ class LocalWallet:
         return await (await self.client()).read_accounts()
 
     async def unlock(self, passphrase: Secret | None = None) -> tuple[UnusableKey, ...]:
-        """Opens the keys; returns those that did not open. ``passphrase`` may be None in the
-        sandbox only, whose pass phrase is stored; a live wallet raises ValueError then."""
+        """Opens the keys and returns those that did not open, each with the reason. With
+        ``passphrase`` None, the sandbox uses its stored pass phrase and a live wallet raises
+        ValueError."""
         return await (await self.client()).unlock(self._phrase(passphrase))
 
     def _phrase(self, passphrase: Secret | None) -> Secret:
@@ -418,9 +421,9 @@ class LocalWallet:
         return await (await self.client()).create(kind, name, phrase)
 
     async def prepare_sandbox(self) -> tuple[Account, ...]:
-        """Creates the first account of each kind that has none, and returns the new accounts. Does
-        nothing in a live profile, while another desk has the wallet, or if a key file is unusable.
-        If it is called again while it runs, both callers get the same result."""
+        """Creates the first account of each kind if the wallet has none, and returns the new
+        accounts. Does nothing in a live profile, while another desk has the wallet, or if a key
+        file is unusable. Callers that call it at the same time get the same result."""
         if self.live:
             return ()
         return await outcome(self._preparing.begin(self._prepare))
@@ -436,9 +439,9 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy. A change that only lowers limits needs no pass phrase. For any
-        other change the sandbox uses its stored pass phrase, and a live wallet without
-        ``passphrase`` raises Refused with ``passphrase_needed``."""
+        """Sets the spending policy and returns its status. A change that only makes it stricter
+        needs no pass phrase. For any other change the sandbox uses its stored pass phrase, and a
+        live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -456,8 +459,8 @@ class LocalWallet:
         heard: Callable[[tuple[ChainHoldings, ...]], None] = lambda _: None,
     ) -> tuple[ChainHoldings, ...]:
         """Returns the balances of all accounts, or of ``account`` alone, on every chain of their
-        kind; all chains are read at the same time. ``heard`` is called at the start and after each
-        chain's answer, always with the whole list in the same order."""
+        kind. All chains are read concurrently. ``heard`` is called at the start and after each
+        chain's answer, always with the complete list in the same order."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         holdings = [
@@ -474,23 +477,23 @@ class LocalWallet:
         return tuple(holdings)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
-        """Records that the faucet is sending a token to an account that had none of it.
-        ``contract`` is None for the chain's coin."""
+        """Records that the faucet is sending a token to an account that had none of it. ``held``
+        names the account and chain; ``contract`` is None for the native coin."""
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
         """True if the faucet may still be sending this token to the account, so that a balance read
-        now may be too low."""
+        now may be too low. ``contract`` is None for the native coin."""
         return self.filling.running or contract in self._given.get((address, chain), ())
 
     def came(self, address: str, chain: str, contract: str | None) -> None:
-        """Records that the faucet's transfer of a token arrived, or that it was waited for long
-        enough."""
+        """Records that the faucet's transfer of a token is over: it has arrived, or the wait for it
+        has ended. ``contract`` is None for the native coin."""
         self._given.get((address, chain), set()).discard(contract)
 
     async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
-        """Returns the balances of an account, after waiting for the faucet's transfers to it of
-        tokens that are read here."""
+        """Returns the balances of an account on one chain. Waits first until the faucet's transfers
+        to the account have arrived, for at most 30 seconds."""
         place = (account.address, link.name)
         looked_for = {asset.contract for asset, _ in await self.tokens.priced(link.name)}
         for _ in range(GIFT_LOOKS):
@@ -508,8 +511,9 @@ class LocalWallet:
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
         """Returns the balances of those smart accounts that have something or cannot be read. The
-        keys of ``owned`` are the owner and chain of each smart account; its values are tokens to
-        read in addition to the verified ones. ``account`` limits the result to one owner."""
+        keys of ``owned`` are each smart account's owner (an address) and chain; its values are
+        tokens to read in addition to the verified ones. ``account`` limits the result to one
+        owner."""
         reader = await self._reader()
         requests = [
             (owner, link, owned[owner.address, link.name])
@@ -522,8 +526,8 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """Returns who may take tokens of all accounts, or of ``account`` alone, on all chains, or
-        on the chain of ``link`` alone."""
+        """Returns the allowances of all accounts, or of ``account`` alone, on all chains, or on the
+        chain of ``link`` alone. There is one result for each account and chain."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]
@@ -545,12 +549,12 @@ class LocalWallet:
         ]
 
     def link(self, chain: str) -> ChainLink | None:
-        """Finds a chain by its short name, ignoring case."""
+        """Returns the wallet's chain with this short name, ignoring case; None if there is none."""
         return next((link for link in self.links if link.name.lower() == chain.lower()), None)
 
 
 def is_first(account: Account) -> bool:
-    """True if the sandbox created this account itself, so that the faucet fills it."""
+    """True if the sandbox created this account by itself, so that the faucet fills it."""
     return (
         account.sandboxed
         and account.origin is KeyOrigin.CREATED
@@ -559,7 +563,7 @@ def is_first(account: Account) -> bool:
 
 
 VALID = timedelta(minutes=5)
-"""The time for which a promise is valid, and so the time in which a reviewed transaction may be
+"""How long a promise made here is valid, and therefore how long its reviewed transaction may be
 signed."""
 
 
@@ -572,9 +576,10 @@ def own_promise(
     gas_units: int,
     withdrawal: WithdrawalPromise | None = None,
 ) -> Promise:
-    """Returns a promise for a transaction that pays nobody else: none of ``asset`` leaves
-    ``account``, and at most ``gas_units`` (in base units of the coin) are paid for gas.
-    ``withdrawal`` is what the account's smart account pays to the account."""
+    """Returns a promise for a transaction that pays nobody but the account itself: none of
+    ``asset`` leaves ``account``, and at most ``gas_units`` (base units of the native coin) are paid
+    for gas. ``withdrawal`` is what the account's smart account pays to the account, None if
+    nothing."""
     return Promise(
         intent_id=intent_id,
         account=account,

@@ -1,4 +1,4 @@
-"""The user's own accounts that can be offered as recipients on a chain, and what they have
+"""Finds the user's own accounts that can be offered as recipients on a chain, and their balances
 there."""
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
     """Returns the accounts that can receive one of ``tokens``. Chains without a node are left out,
-    because the wallet could not see there what arrived. No agent is started if the wallet has no
-    keys. Raises WalletError."""
+    because the wallet could not see what arrives there. If the wallet has no keys, no agent is
+    started. Raises WalletError."""
     chains = [token.chain_data for token in tokens]
     kinds = {
         KINDS[chain.kind]
@@ -38,9 +38,9 @@ async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
 
 
 class OwnBalance(Struct, frozen=True):
-    """The largest balance of a token in a single account, because a deposit is paid by one account.
-    ``spendable`` is that balance without the fee of the payment, if the fee is paid in the same
-    coin."""
+    """The largest balance of a token that a single account has, in whole tokens; a deposit is
+    always paid by one account. ``spendable`` is the balance minus the network fee of the payment if
+    that fee is paid in the same token."""
 
     amount: Decimal
     spendable: Decimal
@@ -52,9 +52,9 @@ NOT_READ = "What your wallet has of {symbol} could not be read: write the amount
 
 
 async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
-    """Returns the wallet's balance of ``token``, or a sentence that says why it is unknown. The
-    wallet may be locked, because only addresses are needed. If the faucet is sending the token,
-    waits until it has arrived, because the balance is not read again later."""
+    """Returns the wallet's balance of ``token``, or a sentence that says why it is unknown. This
+    works while the wallet is locked, because only addresses are needed. If the faucet is sending
+    the token, waits for it, because the balance is not read a second time."""
     await desk.wallet.filling.over()
     chain = token.chain_data
     link = desk.wallet.link(chain.short_name)
@@ -97,8 +97,9 @@ async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset)
 
 
 async def account_address(desk: Desk, token: Token, named: str) -> str | None:
-    """Returns the address of the account with the name or address ``named``, if it can receive
-    ``token``. Returns None if there is no such account or the wallet cannot be reached."""
+    """Returns the address of the wallet's account with the name or address ``named``, ignoring
+    case. Returns None if there is no such account that can receive ``token``, or if the wallet
+    cannot be reached."""
     wanted = named.lower()
     try:
         accounts = await own_accounts(desk, token)
@@ -115,7 +116,7 @@ async def account_address(desk: Desk, token: Token, named: str) -> str | None:
 
 
 def has_keys(desk: Desk) -> bool:
-    """True if this profile's key directory is not empty. No agent is started to find this out."""
+    """True if this profile's key directory is not empty. This does not start an agent."""
     try:
         return any(desk.settings.places.keys.iterdir())
     except OSError:

@@ -1,5 +1,6 @@
-"""A change of the spending policy: the present policy, with the parts replaced that the user gave.
-The agent needs the pass phrase unless the new policy only lowers limits."""
+"""A change of the spending policy: the present policy, in which the parts that the user gave are
+replaced. The agent needs the pass phrase unless the new policy is at least as strict in every
+respect."""
 
 from __future__ import annotations
 
@@ -37,8 +38,9 @@ the restriction. ``anew`` has no value and means that the change starts from an 
 
 
 class PolicyProblem(ValueError):
-    """Raised if the change makes no valid policy. The message is a sentence; ``field`` is the
-    option that is wrong, None if it is no single one."""
+    """Raised if a change does not lead to a valid policy. The message is a sentence; ``field`` is
+    the wrong option, None if no single option is wrong. ``next`` says who acts next, empty if the
+    message suffices."""
 
     def __init__(self, code: str, message: str, field: str | None = None, next_: str = "") -> None:
         super().__init__(message)
@@ -59,8 +61,8 @@ _OPTIONS = {
 
 
 def typed_change(text: str) -> PolicyChange:
-    """Parses a typed change like ``per-day usdc.base=100 until 2026-12-31``. The names are the
-    command's options, with or without the two dashes. Raises PolicyProblem."""
+    """Returns the parts in a typed change, such as ``per-day usdc.base=100 until 2026-12-31``. The
+    words are the command's options, with or without the two dashes. Raises PolicyProblem."""
     change: dict[str, tuple[str, ...]] = {}
     words = iter(text.replace(",", " ").split())
     for word in words:
@@ -81,7 +83,7 @@ def typed_change(text: str) -> PolicyChange:
 
 
 async def proposed_policy(wallet: LocalWallet, change: PolicyChange) -> SpendingPolicy:
-    """Returns the present policy with the change applied; nothing is set yet. Raises PolicyProblem
+    """Returns the present policy with the change applied, without setting it. Raises PolicyProblem
     and WalletError."""
     status = await (await wallet.client()).policy()
     if status.problem is not None and "anew" not in change:
@@ -140,8 +142,8 @@ def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """Parses a date, which means its first moment, or a time; without a time zone it is in UTC.
-    Returns None for the word ``none``."""
+    """Returns the time in ``text``, a date (its first moment is meant) or a time; UTC if no time
+    zone is given. Returns None for the word ``none``. Raises PolicyProblem."""
     if text == NONE:
         return None
     try:
@@ -167,7 +169,8 @@ def _link(wallet: LocalWallet, name: str) -> ChainLink:
 
 
 async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
-    """Returns the token that is written as ``usdc.base``, or as a contract and its chain."""
+    """Returns the verified token in ``given``, written as symbol and chain (``usdc.base``) or as
+    contract and chain. Raises PolicyProblem if no token or several tokens fit."""
     name, separator, chain = given.rpartition(".")
     if not separator or not name:
         raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")
@@ -196,7 +199,7 @@ def named_token(token: PolicyToken) -> str:
 
 
 def policy_facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
-    """Returns (name, value) pairs for everything in a policy but its limits."""
+    """Returns (name, value) pairs, as texts, for everything in a policy except its limits."""
     facts = [
         (f"price of {named_token(price.token)}", f"{plain_amount(price.usd)} USD")
         for price in policy.prices

@@ -38,8 +38,8 @@ from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import Refused, WalletError
 
 GAS_UNITS = 10**16
-"""The most that a replacement may pay for gas if no higher amount was confirmed, in base units:
-0.01 of the chain's coin."""
+"""The most that a replacement may pay for gas if the user confirmed no higher amount: 0.01 of the
+native coin, in base units."""
 REVERTED = "REVERTED"
 WAITS = "in your wallet, or where the transaction takes it once it is executed"
 _SOLANA = "On Solana it ends by itself once its blockhash has expired."
@@ -50,35 +50,35 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """A way to replace a transaction (higher fee or cancellation), with its words. ``kept``
-    continues a sentence about a first transaction that is not replaced. ``over`` says, by that
-    transaction's state, why it does not wait any more. ``done_code``, ``kept_code`` and
-    ``open_code`` are the outcomes' codes for scripts. Among the arguments of the functions, the
-    first transaction is the waiting one, and a sequence has all transactions of its nonce, oldest
-    first."""
+    """One way to replace a waiting transaction (higher fee or cancellation), with its words.
+    ``kept`` continues a sentence about a transaction that is not replaced. ``over`` says, by that
+    transaction's state, why it no longer waits. ``done_code``, ``kept_code`` and ``open_code`` are
+    the outcomes' codes for scripts. In the arguments of the functions, the first transaction is the
+    waiting one; a sequence has all transactions with its nonce, oldest first."""
 
     noun: str
     kept: str
     over: Mapping[TransactionWord, str]
     done: Callable[[str, str | None], tuple[str, ...]]
-    """Returns sentences for success, from the hash of the first transaction and that of the
-    executed one. The second hash is None if no node had the first transaction."""
+    """Returns the sentences shown after success, given the hash of the first transaction and the
+    hash of the executed one. The second hash is None if no node had the first transaction."""
     done_code: str
     kept_code: str
     open_code: str
     never_sent: Callable[[Replacement, WalletClient, SignedTransaction], Awaitable[Outcome]]
     """Returns the outcome for a first transaction that was never sent to a node."""
     ended: Callable[[SignedTransaction, Sequence[SignedTransaction]], Outcome | None]
-    """Returns the outcome if the first transaction does not wait any more; None if it can be
-    replaced."""
+    """Returns the outcome if the first transaction no longer waits; None if it can be replaced."""
     reviewed: Callable[
         [Replacement, WalletClient, SignedTransaction, Sequence[SignedTransaction]],
         Awaitable[tuple[Payload, Review]],
     ]
     concluded: Callable[[WalletClient, SignedTransaction, SignedTransaction], Awaitable[Outcome]]
-    """Returns the outcome for the first transaction once the second one is final."""
+    """Returns the outcome of the first transaction once the second one, its replacement, is
+    final."""
     purpose: Purpose | None = None
-    """The purpose of the replacement; None if it is that of the first transaction."""
+    """The purpose of the replacement; None if the replacement has the first transaction's
+    purpose."""
 
     def signed_before(self, second: SignedTransaction) -> str:
         signed = f"A {self.noun} was signed before, as {second.hash}."
@@ -97,8 +97,8 @@ class ReplacementKind(Struct, frozen=True):
 
 def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
     """Returns the outcome of a replacement that succeeded. ``hash_`` is the executed transaction,
-    which may be the first one; None if no node had it. ``failed`` is True if that transaction was
-    executed without effect, so that only its gas is paid."""
+    which may be the first one; None if the first one was given up unsent. ``failed`` is True if the
+    transaction was executed without effect, so that only its gas is paid."""
     if not failed:
         return Outcome(hash=hash_)
     cause = f"{hash_} was executed and failed; its gas is paid."
@@ -106,9 +106,10 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
 
 
 class Replacement:
-    """Replaces transactions of one wallet. ``gas_units`` is the most that a cancellation may pay
-    for gas, in base units of the coin. It also limits a higher fee, unless more was confirmed for
-    the first transaction. The methods raise WalletError for failures before anything was sent."""
+    """Replaces waiting transactions of one wallet. ``gas_units`` is the most that a cancellation
+    may pay for gas, in base units of the native coin. It also limits a higher fee, unless the user
+    confirmed more for the first transaction. The methods raise WalletError for failures before
+    anything was sent."""
 
     def __init__(
         self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS
@@ -119,9 +120,9 @@ class Replacement:
         self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Step:
-        """Returns a step with the replacement to sign, or with one that was signed before and is
-        sent again. Returns the outcome instead if the transaction cannot be replaced. Once the step
-        is sent, it waits until one of the two transactions is final."""
+        """Returns a step with a replacement of transaction ``hash_`` to sign, or with one that was
+        signed earlier and is sent again. Returns an outcome instead if the transaction cannot be
+        replaced. The step, once sent, waits until one of the two transactions is final."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
@@ -165,14 +166,16 @@ class Replacement:
 
 
 def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outcome:
-    """Returns the outcome for a transaction that is not replaced. ``reason`` says why."""
+    """Returns the outcome of a transaction that is not replaced. ``reason`` is a sentence that says
+    why."""
     money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
     return refused(kind.kept_code, Failure(reason, money, _LISTED))
 
 
 def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
-    """Returns the outcome for a first transaction that does not wait any more. ``stands`` is the
-    transaction that decides its payment: ``first`` itself, or the same call with a higher fee."""
+    """Returns the outcome of a first transaction that no longer waits. ``stands`` is the
+    transaction that the chain executed or will execute for its payment: ``first`` itself, or the
+    same call with a higher fee."""
     reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"
@@ -331,4 +334,4 @@ CANCELLATION = ReplacementKind(
     purpose=Purpose.CANCEL,
 )
 """The cancellation of a transaction. It has succeeded once the first transaction can never be
-executed any more."""
+executed."""

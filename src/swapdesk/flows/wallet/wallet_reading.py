@@ -1,5 +1,5 @@
-"""Reads the balances and allowances of the wallet, and reports each chain as it answers. In the
-sandbox the faucet first sends money to a new wallet."""
+"""Reads the balances and allowances of the wallet, and reports each chain as soon as it answers. In
+the sandbox the faucet first sends money to a new wallet."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ COINS = {Kind.EVM: Decimal(10), Kind.SOLANA: Decimal(100)}
 DOLLARS = Decimal(10_000)
 LOOKS = 3
 GIVEN = ("USDC", "USDT")
-"""The symbols of the tokens that the faucet sends besides the coin, where the chain has them."""
+"""The symbols of the tokens that the faucet sends in addition to the native coin, on chains that
+have them."""
 
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Creates the first accounts of a sandbox and has the faucet send money to them on every chain
-    where they have no money. If it is called again, nothing is given twice, because transfers under
-    way are awaited first. It continues if its caller is cancelled, so leaving a page does not leave
-    a wallet half filled. Raises WalletError."""
+    """Creates the first accounts of a sandbox wallet, has the faucet send money to them on every
+    chain where they have none, and returns what the faucet did. A second call gives nothing twice,
+    because it waits for transfers under way. The work continues if its caller is cancelled, so that
+    no wallet stays half filled. Raises WalletError."""
     if wallet.live:
         return Gifts()
     return await outcome(begin_filling(wallet, control))
@@ -69,8 +70,8 @@ async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
 
 
 async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
-    """Returns the balances of the first accounts. If a chain could not be read, tries again a few
-    times, because it may have just started."""
+    """Returns the balances of a sandbox wallet's first accounts. If a chain could not be read,
+    reads up to two more times, because the chain may have just started."""
     for _ in range(LOOKS):
         held = [holding for holding in await wallet.holdings() if is_first(holding.account)]
         if not any(holdings.problem for holdings in held):
@@ -79,8 +80,9 @@ async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
 
 
 async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHoldings) -> Gifts:
-    """Has the faucet send the coin and then tokens. The coin comes first, because without it the
-    account could pay no gas to move a token."""
+    """Has the faucet send the native coin and then tokens to an account on one chain. The coin
+    comes first, because without it the account could pay no gas to move a token. Returns what was
+    sent."""
     account, given = held.account, 0
     problems: list[str] = []
     tokens = await wallet.tokens.called(held.chain, GIVEN)
@@ -97,10 +99,10 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 class WalletSnapshot(Struct, frozen=True):
-    """What the wallet was last seen to have. ``read_only`` is True if another desk has the wallet,
-    ``reading`` while balances are still missing. ``holdings`` stay in the wallet's order, even
-    while some chains have not answered. ``smart`` has the balances of smart accounts. ``policy`` is
-    the spending policy, None until it is read."""
+    """What the wallet had when it was last read. ``read_only`` is True if another desk has the
+    wallet, ``reading`` while balances are still missing. ``holdings`` has the same order as the
+    wallet's accounts, even while some chains have not answered. ``smart`` has the balances of smart
+    accounts. ``policy`` is the status of the spending policy, None until it is read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -112,8 +114,8 @@ class WalletSnapshot(Struct, frozen=True):
     policy: PolicyStatus | None = None
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
-        """Returns the snapshot to begin a new reading with: new accounts, no balances, and the old
-        allowances until they are read again."""
+        """Returns the snapshot with which a new reading begins: the new accounts, no balances, and
+        the old allowances until they are read again."""
         return WalletSnapshot(
             accounts.accounts,
             allowances=self.allowances,
@@ -132,12 +134,11 @@ async def read_wallet(
     heard: Callable[[WalletSnapshot], object],
     made: Callable[[int], object],
 ) -> WalletSnapshot:
-    """Reads everything and returns it. ``known`` is the last snapshot, None for the first reading;
-    ``heard`` is called with partial results. ``control`` is the sandbox's, None in a live profile.
-    In the sandbox accounts are created and filled, and ``made`` is called with the number of new
-    accounts. ``owned`` returns the smart accounts in the form that
-    :meth:`LocalWallet.smart_holdings` takes; if it raises JournalUnavailable, none are read. Raises
-    WalletError and OSError."""
+    """Reads the whole wallet and returns it. ``known`` is the last snapshot, None for the first
+    reading. ``control`` is the sandbox's, None in a live profile. ``heard`` is called with partial
+    results, ``made`` with the number of accounts that the sandbox created. ``owned`` returns the
+    smart accounts as :meth:`LocalWallet.smart_holdings` takes them; if it raises
+    JournalUnavailable, none are read. Raises WalletError and OSError."""
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()
@@ -153,8 +154,8 @@ async def read_wallet(
     before = snapshot
 
     def answered(holdings: tuple[ChainHoldings, ...]) -> None:
-        """Reports the balances after each chain's answer, but only in the first reading. Later
-        readings are reported once every chain has answered."""
+        """Reports the balances after each chain's answer, but only in the first reading. A later
+        reading is reported once every chain has answered."""
         if known is None or not known.holdings:
             heard(replace(before, holdings=holdings))
 

@@ -1,5 +1,5 @@
-"""Turns a failure of the wallet into the words of a Failure: code, cause, where the money is, and
-who acts next."""
+"""Turns a failure of the wallet into a Failure: code, cause, where the money is, and who acts
+next."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 
 def failure_of_wallet(error: WalletError) -> Failure:
-    """Returns a failure of the wallet in words. Its code is the agent's refusal code in capitals.
-    It is for failures that happen before anything is signed."""
+    """Returns the Failure that explains an error of the wallet to the user, for errors that happen
+    before anything is signed. Its code is the agent's refusal code in capitals, or WALLET_MISSING,
+    AGENT_GONE, READ_ONLY or WALLET if there is none."""
     if isinstance(error, AgentMissing):
         next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
         return Failure(sentence(error.words), NOTHING_SENT, next_, MISSING)
@@ -62,9 +63,9 @@ def failure_of_wallet(error: WalletError) -> Failure:
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
-    """Returns who acts next if ``chain``, a short name, cannot be read; an empty text if there is
-    nothing to do but read again. ``place`` is the configuration table with the chain's node, None
-    in the sandbox."""
+    """Returns who acts next if ``chain``, a short name, cannot be read; empty if all one can do is
+    read again. ``code`` is the agent's refusal. ``place`` is the section of the configuration with
+    the chain's node, None in the sandbox."""
     if place is None:
         return ""
     if code == "other_chain":
@@ -75,7 +76,7 @@ def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
 
 
 def sentence(words: str) -> str:
-    """Returns the words as a sentence, with a capital at the beginning and a full stop at the
-    end."""
+    """Returns ``words`` as a sentence: with a capital letter at the beginning and a full stop at
+    the end, unless it ends with ``?`` or ``!``."""
     text = words[:1].upper() + words[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -1,8 +1,8 @@
-"""The verbs of the desk. A verb is one row from which its key, footer entry, palette entry and help
-are made.
+"""The verbs of the desk. A verb is a command of a page or of every page; its key, footer entry,
+palette entry and help are all made from one ``Verb`` object.
 
-There is one module for each page. A verb is registered if it is a name in a module of this folder.
-Nothing here needs a screen, so a keymap can be checked without one.
+There is one module for each page. Every ``Verb`` that is a name in a module of this folder is
+registered. Nothing here needs a screen, so a user's keymap can be checked without one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @cache
 def pages_of_verbs() -> Mapping[Verb, str]:
-    """Returns every verb with the name of its module, which is its page. Verbs that work on every
-    page come first, in the order of the help."""
+    """Returns every verb (a command with a key) with the name of its page, which is the name of its
+    module. Verbs that work on every page come first, in the order of the help."""
     from swapdesk.tui.commands.command import Verb
 
     pages: dict[Verb, str] = {}

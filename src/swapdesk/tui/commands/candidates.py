@@ -1,4 +1,4 @@
-"""Verbs of the page that settles a create of unknown outcome."""
+"""Verbs of the page where the user chooses which order an unanswered create request led to."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,7 +1,8 @@
-"""The row of a verb: its key, its words and its help.
+"""A verb: a command with its key, its words and its help.
 
-A page lists its verbs. From them the framework makes the binding (with an id for keymaps), the
-footer entry, the palette entry and the help row, and it calls ``do_<name>`` of the page.
+A page lists its verbs. From them the framework makes the key binding (with an id for the user's
+keymap), the entries in footer and palette, and the row in the help. It calls the method ``do_<id>``
+of the page.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class CommandState(Struct, frozen=True):
-    """How a verb appears in the footer at present, as in ``r`` ``refresh, 1 quote``. ``key`` is the
-    key that works now, and ``verb`` replaces the usual words of the verb. After the words and a
-    comma comes ``cost``, or ``locked``, the reason why the verb does not work; a locked verb is
-    drawn without accent. A ``hidden`` verb has no key at this moment."""
+    """How a verb (a command with a key) appears in the footer at present, as in ``r`` ``refresh, 1
+    quote``. ``key`` and ``verb`` replace its usual key and words if not empty. ``cost`` follows the
+    words. If ``locked`` is not empty, the verb does not work, and this reason is drawn instead of
+    ``cost``. A ``hidden`` verb has no footer entry, and its key does nothing."""
 
     key: str = ""
     verb: str = ""
@@ -40,7 +41,7 @@ READY = CommandState()
 HIDDEN = CommandState(hidden=True)
 
 Standings = Mapping["Verb", CommandState | bool]
-"""The states of verbs: True if a verb works, False if it has no key at this moment."""
+"""The present state of each verb. True means that the verb works, False that it is hidden."""
 
 
 def state_of(standing: CommandState | bool) -> CommandState:
@@ -50,7 +51,7 @@ def state_of(standing: CommandState | bool) -> CommandState:
 
 
 class Verb(Struct, frozen=True, eq=False):
-    """What one key does on the pages that list this verb."""
+    """A command with its key and its texts. A page lists the commands that it offers."""
 
     id: str
     """The name in keymaps, as ``copy-address``; the page's method is then ``do_copy_address``."""
@@ -59,38 +60,39 @@ class Verb(Struct, frozen=True, eq=False):
     words: str
     """Two or three words for the footer, as ``copy address``."""
     sentence: str
-    """The sentence of the help."""
+    """The sentence for the help and the palette."""
     shown: str = ""
-    """How the key is drawn if that differs from its name, as ``↑↓``; empty if it does not."""
+    """How the key is drawn, as ``↑↓``; empty if it is drawn by its name."""
     act: str = ""
-    """The method to call, without ``do_``, if several verbs share one: ``step`` means ``do_step``.
-    If it is empty, the method is named after the verb's id."""
+    """The method to call, without ``do_``, if several verbs share it: ``step`` calls ``do_step``.
+    If it is empty, the method is named after ``id``."""
     given: tuple[object, ...] = ()
-    """The arguments that the method is called with, such as the direction of a step or the kind of
-    routes to keep."""
+    """The arguments for the method, such as the direction of a step or the kind of routes to
+    keep."""
     current: bool = False
-    """True if the verb acts on the page's ``current``. The method is called with it, and the verb
-    is hidden while it is None."""
+    """True if the verb acts on the ``current`` of its page, such as the row under the cursor. The
+    method gets ``current`` as its first argument, and the verb is hidden while ``current`` is
+    None."""
     footer: bool = True
     money: bool = False
-    """True if the verb moves money. Its key works only if the screen has not changed for a moment,
-    and only for the step that the screen showed."""
+    """True if the key moves money. The key works only if the screen has not changed for 0.3 s and
+    the footer shows what the key does now."""
     writes: bool = False
-    """True if the verb creates, signs or spends, or leads to a page only for that. A desk that only
-    reads does not have the verb."""
+    """True if the verb creates, signs or spends, or opens a page that does only that. A desk that
+    only reads leaves the verb out."""
     sandbox_only: bool = False
-    """True if a live desk does not have the verb."""
+    """True if only a desk in the sandbox has the verb."""
     when_too_small: bool = False
-    """True if the verb works also while the terminal is too small to show what would happen."""
+    """True if the verb works even while the terminal is too small for the page to be drawn."""
     place: int = 0
-    """The place in help and palette, in steps of ten, of a verb that works on every page; 0 for
-    other verbs. Verbs that work on every page are listed apart in the help and never in the
-    footer."""
+    """The position in help and palette, in steps of ten, if the verb works on every page; 0 for all
+    other verbs. The help lists verbs that work on every page in a group of their own, and the
+    footer leaves them out."""
     opens: str = ""
-    """The import path of the page class that the verb opens; the class is imported when the key is
-    pressed. If it is empty, the verb calls a method of the page or of the application instead."""
+    """The import path of the page class that the verb opens, which is imported when the key is
+    pressed. It is empty if the verb calls a method instead."""
     before_opened: bool = False
-    """True if the page can be opened while the desk is still starting."""
+    """True if the page can be opened before the start of the desk is finished."""
 
     @property
     def everywhere(self) -> bool:
@@ -111,11 +113,12 @@ class Verb(Struct, frozen=True, eq=False):
 
     @property
     def text(self) -> str:
-        """The words with a capital letter, for the palette."""
+        """The words of the verb with a capital letter, as the palette shows them."""
         return self.words[:1].upper() + self.words[1:]
 
     def help(self, standing: CommandState = READY) -> str:
-        """Returns the help sentence, followed by the cost if the verb works now."""
+        """Returns the help sentence of the verb, followed by its cost if it has one and is not
+        locked. ``standing`` is the present state."""
         said, cost = self.sentence, "" if standing.locked else standing.cost
         return f"{said.rstrip('.')}; {cost}." if cost else said
 
@@ -133,8 +136,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """Returns the footer entry for the state ``standing``. ``key`` replaces the verb's usual
-        key if the user's keymap changed it; it is empty if not."""
+        """Returns the footer entry of the verb. ``standing`` is its present state. ``key`` is the
+        key from the user's keymap, as it is drawn; empty for the usual key."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

@@ -1,4 +1,4 @@
-"""Verbs of the create form and its locked intent."""
+"""Verbs of the create form, and of its intent once it is locked for review."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,5 +1,5 @@
-"""The names of keys: as a person writes them in a file, as the toolkit calls them, and as they are
-shown."""
+"""The names of keys in three forms: as the user writes them in a file, as Textual calls them, and
+as the desk draws them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FORBIDDEN: Mapping[str, str] = {
     "ctrl+m": "enter",
     "ctrl+left_square_bracket": "escape",
 }
-"""Keys that a program cannot tell from another key, because the terminal sends the same code for
-both. Each has the name of that other key; all names are the toolkit's."""
+"""Keys that a program cannot tell from a second key, because the terminal sends the same code for
+both. The value is that second key. All names are Textual's."""
 
 TAKEN: Mapping[str, str] = {
     **dict.fromkeys(("up", "down", "j", "k", "home", "end", "pageup", "pagedown"), "lists"),
@@ -28,8 +28,8 @@ TAKEN: Mapping[str, str] = {
     "f8": "the mouse",
     **dict.fromkeys((*"0123456789", "equals_sign"), "the line of the first screen"),
 }  # fmt: skip
-"""Keys that have a fixed meaning in lists, fields or on leaving, with the place where they have it.
-A keymap cannot give such a key to a verb, unless it is already the verb's usual key."""
+"""Keys that have a fixed meaning, each with the place where it has that meaning. A user's keymap
+cannot give such a key to a verb, unless it is one of the verb's usual keys."""
 
 _SHOWN = {"escape": "esc", "up": "↑", "down": "↓", "left": "←", "right": "→", "space": "space"}
 _REPLACED = {
@@ -50,7 +50,7 @@ _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
 def character_key(character: str) -> str:
-    """Returns the toolkit's name of the key that types this character."""
+    """Returns Textual's name of the key that types ``character``."""
     if character.isalnum():
         return character
     name = unicodedata.name(character, "").lower().replace("-", "_").replace(" ", "_")
@@ -62,8 +62,8 @@ KNOWN_KEYS = (*sorted(_NAMED), *_MARKS)
 
 
 def key_name(written: str) -> str | None:
-    """Returns the toolkit's name of a key written as ``y``, ``?``, ``ctrl+t``, ``f3`` or ``slash``;
-    None if there is no such key."""
+    """Returns Textual's name of a key that the user wrote as ``y``, ``?``, ``ctrl+t``, ``f3`` or
+    ``slash``; None if there is no such key."""
     written = written.strip()
     if len(written) == 1:
         return character_key(written) if written.isascii() and written.isprintable() else None
@@ -80,12 +80,12 @@ def key_name(written: str) -> str | None:
 
 
 def shown_key(name: str) -> str:
-    """Returns how a key is shown in the footer: ``question_mark`` as ``?``, ``escape`` as
-    ``esc``."""
+    """Returns how the footer draws the key with Textual's name ``name``: ``question_mark`` as
+    ``?``, ``escape`` as ``esc``."""
     *modifiers, key = name.split("+")
     return "+".join([*modifiers, _MARKS.get(key, _SHOWN.get(key, key))])
 
 
 def split_keys(keys: str) -> list[str]:
-    """Returns the keys of a binding, which are joined by commas."""
+    """Returns the keys in ``keys``, where they are joined by commas, without blanks around them."""
     return [key.strip() for key in keys.split(",") if key.strip()]

@@ -1,5 +1,5 @@
-"""The check of a user's keymap. Without it the toolkit would silently drop the key of another
-verb."""
+"""Checks a user's keymap. Without the check, Textual would give a key that two commands want to
+only one of them, without a word."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from swapdesk.tui.commands.key_names import (
 )
 
 Refuse = Callable[[str, str, str | None], ConfigProblem]
-"""A function that makes a problem from a command, a message and the nearest known name (None if
-there is none). The problem has the file and line of the command."""
+"""A function that makes the problem of a wrong entry from a command id, a message and the most
+similar valid name (None if there is none). It adds the file and line of the entry."""
 
 
 def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
-    """Returns a problem of a keymap that does not come from a file."""
+    """Returns the problem of a keymap entry that does not come from a file. ``near`` is the most
+    similar valid name; None if there is none."""
     return ConfigProblem(None, None, f"keys.{command}", message, near)
 
 
@@ -32,12 +33,12 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Returns the usable entries of a keymap (command id to keys) and a problem for each other
-    entry.
+    """Returns the usable entries of the keymap ``wanted`` (keys by command id), and a problem for
+    each refused entry.
 
-    An id means the verb of that name on every screen. Refused are: unknown ids and keys, keys that
-    a terminal sends as another key, keys that lists, fields or leaving need, and keys of another
-    verb that works on the same screen.
+    An id stands for the command of that name on every screen. Refused are unknown ids and keys,
+    keys that a terminal sends like a different key, keys with a fixed meaning in lists or fields or
+    for leaving, and keys of a different command that works on the same screen.
     """
     by_id: dict[str, list[Verb]] = {}
     for command in commands:
@@ -83,9 +84,9 @@ def _keys_of(
 def _clash(
     keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
-    """Looks for an entry of ``keymap`` whose key belongs to another verb on the same screen.
-    Returns the entry's verb id, the other verb's id, and the key; None if there is no such entry.
-    If two entries of the keymap ask for the same key, the later one is returned."""
+    """Returns an entry of ``keymap`` whose key belongs to a second command on the same screen, as
+    (id of the entry, id of the second command, key); None if there is no such entry. If two entries
+    want the same key, the later one is returned. ``by_id`` has the commands by id."""
     order = list(keymap)
     for at in reversed(range(len(order))):
         name = order[at]
@@ -100,7 +101,7 @@ def _clash(
 
 
 def _apart(verb: Verb, other: Verb) -> bool:
-    """Returns True if both verbs may have the same key: they belong to different pages, and neither
-    works on every page."""
+    """Returns True if both commands may have the same key, because they belong to different pages
+    and neither works on every page."""
     pages = pages_of_verbs()
     return not (verb.everywhere or other.everywhere) and pages.get(verb) != pages.get(other)

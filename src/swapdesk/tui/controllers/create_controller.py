@@ -1,8 +1,8 @@
-"""Controllers that create orders, of one exchange or of the groups of a batch, and that pay by the
-faucet.
+"""Controllers that create orders (for a single exchange or for the groups of a batch) and that pay
+deposits from the sandbox's faucet.
 
-At most one of each runs at a time, and leaving a page cancels none. The open batch, at most one, is
-kept when its page is left.
+At most one create, one faucet payment and one batch run at a time. Leaving a page cancels none of
+them, and the open batch is kept when its page is left.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class CreateController(Controller):
-    """The controller that creates the order of one exchange and pays deposits by the faucet.
-    ``creating`` is the id of the intent for which a create was sent and not answered yet, None if
-    there is none."""
+    """The controller that creates the order of a single exchange and pays deposits from the
+    sandbox's faucet. ``creating`` is the id of the intent (the swap that the user confirmed) whose
+    create request is not answered yet; None if there is none."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -33,8 +33,8 @@ class CreateController(Controller):
         self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
-        """Begins to create the order of ``intent`` and returns True. Returns False, and does
-        nothing, if an earlier create has not been answered yet."""
+        """Begins to create the order of ``intent`` in the background and returns True. Returns
+        False, and does nothing, if an earlier create request has not been answered yet."""
         if self.creating is not None:
             return False
         self.creating = intent.id
@@ -52,8 +52,9 @@ class CreateController(Controller):
         self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
-        """Begins to pay a deposit from the sandbox's faucet and returns True. Returns False, and
-        does nothing, if an earlier payment by the faucet has not been answered yet."""
+        """Begins to pay the deposit of ``tracked`` from the sandbox's faucet, in the background,
+        and returns True. Returns False, and does nothing, if an earlier payment by the faucet has
+        not been answered yet."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
@@ -70,8 +71,8 @@ class CreateController(Controller):
         self._app.call_later(self._deposit_paid, tracked.service_id, outcome)
 
     def _waits(self) -> None:
-        """Called when the service did not answer a create. Tells the create page that the desk now
-        looks for the order."""
+        """Tells the open create pages that the service did not answer, so that the desk is now
+        looking for the order."""
         from swapdesk.tui.screens.create import CreateScreen
 
         for screen in self._app.screen_stack:
@@ -130,8 +131,9 @@ class CreateController(Controller):
 
 
 class BatchController(Controller):
-    """The controller of the batch of this run. The batch is a file that was loaded or one that an
-    earlier run left open; at first there may be none."""
+    """The controller of the batch (a file with many recipients) that this run of the desk works on:
+    one that was loaded, or one that an earlier run left open. ``planner`` is None while there is no
+    batch."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -139,32 +141,34 @@ class BatchController(Controller):
         self.plan: BatchPlan | None = None
         self.means: tuple[Means, ...] = ()
         self.batch_id: str | None = None
-        """The id of the batch in the journal; None before its rows are written there."""
+        """The id of the batch in the journal; None until its rows are written to the journal."""
         self.creating = False
-        """True while the groups are being created."""
+        """True while the orders of the batch are being created, group by group."""
         self.unpaid: str | None = None
-        """The id of the batch whose failed rows are loaded here, while other rows of that batch
-        still have to be paid; None otherwise."""
+        """The id of an earlier batch whose failed rows are loaded as this batch, while the other
+        rows of the earlier batch still have to be paid. None if there is no such batch."""
 
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Begins with a new batch. ``planner`` plans its rows. ``batch_id`` is its id in the
-        journal, None for a file that is not written there. ``unpaid`` is the batch that the loaded
-        rows failed in, if the rest of that batch is still to be paid."""
+        """Replaces the batch by a new one, whose rows ``planner`` plans. ``batch_id`` is the id of
+        the new batch in the journal; None if it is not written there yet. ``unpaid`` is the id of
+        the earlier batch in which the loaded rows failed, if that batch still has to be paid; None
+        otherwise."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
-        """Writes the rows of a plan to the journal and begins to create their orders. ``agreed``
-        says that the user agreed to the plan's doubts. Raises NotCreatable, ClaimTaken and
-        JournalUnavailable before anything is sent."""
+        """Writes the rows of ``plan`` to the journal and begins to create their orders in the
+        background. ``agreed`` is True if the user accepted the doubts that the plan lists. Raises
+        NotCreatable, ClaimTaken or JournalUnavailable before anything is sent."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 
     def go_on(self) -> None:
-        """Creates the groups that are not created yet, and looks for those whose outcome is
-        unknown."""
+        """Creates the groups of the batch that are not created yet, and looks for the orders of
+        groups whose create request had no answer. Does nothing if a creation is already running or
+        if no batch is in the journal."""
         batch_id = self.batch_id
         if batch_id is None or self.creating:
             return
@@ -196,8 +200,9 @@ class BatchController(Controller):
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """Called when the creation of a group ended. ``failure`` says in sentences why it failed;
-        it is empty if the group was created."""
+        """Redraws the pages of the batch after a group was created or failed. ``failure`` is the
+        reason for the user, which is also shown as a notice on other pages; empty if the group was
+        created."""
         from swapdesk.tui.screens.batch import BatchScreen
 
         shown = isinstance(self._app.screen, BatchScreen)

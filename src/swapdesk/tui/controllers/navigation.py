@@ -1,4 +1,5 @@
-"""What works on every page: opening pages, going back, hiding amounts, releasing the mouse."""
+"""The controllers of what works on every page: opening pages, going back, hiding amounts and
+releasing the mouse."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ STARTING = "The desk is starting. This is open in a moment."
 
 
 class Navigation:
-    """The controller that goes from page to page. ``first`` is the page that always stays open
-    below the others."""
+    """The controller that opens and closes pages. ``first`` is the first page, which always stays
+    open below all other pages."""
 
     def __init__(self, app: App[Any], session: Session, first: SwapScreen) -> None:
         self.app = app
@@ -30,14 +31,14 @@ class Navigation:
 
     @property
     def page(self) -> Page | None:
-        """The page in view, which may be under an overlay; None if there is none."""
+        """The uppermost page, which an overlay may cover; None if no page is open."""
         pages = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tells the page in view which orders changed (``ids``), so that it can redraw them. An
-        empty set means that no order changed but the connection state or a create did, so the
-        header is redrawn as well."""
+        """Tells the page in view that the orders with the service ids ``ids`` changed, so that it
+        redraws them. An empty set means that the connection or a create request changed instead;
+        the header is then redrawn, too."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
                 page.refresh_frame()
@@ -45,8 +46,8 @@ class Navigation:
             page.see_moves()
 
     def open(self, verb: Verb) -> None:
-        """Opens the page of ``verb``. If the page needs the desk and the desk is not open, a notice
-        says so instead."""
+        """Opens the page that ``verb`` (a command with a key) names. If that page needs an open
+        desk and the desk is not open yet, a notice says so instead."""
         if not (self.session.opened or verb.before_opened):
             session = self.session
             failed = session.phase == "failed"
@@ -57,27 +58,30 @@ class Navigation:
         self.app.push_screen(page(self.session))
 
     async def back(self) -> None:
-        """Goes to the page before; does nothing on the first page."""
+        """Closes the page in view, so that the page below it comes into view. Does nothing on the
+        first page."""
         if len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
 
     async def home(self) -> SwapScreen:
-        """Closes all pages above the first one and returns the first page. The line typed there is
-        kept."""
+        """Closes all pages above the first one and returns the first page. The line typed on that
+        page is kept."""
         while len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
         return self.first
 
     async def begin_with(self, line: str) -> None:
-        """Goes to the first page and writes this line of a swap there; makes no call."""
+        """Goes to the first page and writes ``line``, such as ``0.5 btc eth``, into its field. No
+        quotes are asked for."""
         (await self.home()).begin_with(line)
 
     async def write_token(self, spec: str) -> None:
-        """Goes to the first page and writes a token into its line."""
+        """Goes to the first page and writes the token ``spec``, such as ``usdc.base``, into the
+        line of the swap."""
         (await self.home()).write_token(spec)
 
     async def finish_with(self, page: Page) -> None:
-        """Goes to the first page and empties its line, since the swap typed there is done. Then
+        """Goes to the first page and empties its line, because the swap typed there is done. Then
         opens ``page``, which shows the result."""
         (await self.home()).begin(private=False)
         await self.app.push_screen(page)
@@ -93,7 +97,7 @@ class Navigation:
         self.app.push_screen(DemoScreen(self.session, choice))
 
     def open_orders(self, filter_line: str) -> None:
-        """Opens the tracker with this filter."""
+        """Opens the page of all orders, filtered by ``filter_line`` as the user would type it."""
         from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
@@ -101,7 +105,7 @@ class Navigation:
 
 
 class Controller:
-    """The base of the controllers, whose work continues whichever page is in view."""
+    """The base of the controllers. Their work continues when the user goes to a different page."""
 
     def __init__(self, navigation: Navigation) -> None:
         self._navigation = navigation
@@ -117,8 +121,8 @@ NO_MOUSE = "This terminal gives the desk no mouse."
 
 
 class PrivacyMode:
-    """The controller that hides amounts and releases the mouse. ``painting`` reads
-    ``hides_amounts`` when it makes the cells of the screen."""
+    """The controller that hides amounts and gives the mouse to the terminal. While
+    ``hides_amounts`` is True, ``painting`` draws every amount as dots."""
 
     def __init__(self, app: App[Any], session: Session) -> None:
         self._app = app
@@ -127,13 +131,14 @@ class PrivacyMode:
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
-        """Returns True if ``word`` is the symbol of a token. A whole number before such a word is
-        an amount and has to be hidden."""
+        """Returns True if ``word`` is the symbol of a token. A whole number right before such a
+        word counts as an amount and is hidden."""
         catalog = self._session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
-        """Draws all amounts as ``•••``, or shows them again."""
+        """Switches between drawing every amount as ``•••`` and showing the amounts. A notice says
+        which of the two is on now."""
         self.hides_amounts = not self.hides_amounts
         for screen in self._app.screen_stack:
             screen.refresh()
@@ -142,7 +147,8 @@ class PrivacyMode:
         self._app.notify(HIDDEN if self.hides_amounts else SHOWN)
 
     def toggle_mouse(self) -> None:
-        """Gives the mouse to the terminal, so that text can be selected, or takes it back."""
+        """Switches between the mouse for the desk and the mouse for the terminal, in which the user
+        can then select text. A notice says who has the mouse now."""
         name = "_enable_mouse_support" if self._mouse_released else "_disable_mouse_support"
         switch = getattr(self._app._driver, name, None)
         if switch is None:

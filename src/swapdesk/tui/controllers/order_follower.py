@@ -1,7 +1,7 @@
-"""Hands changes of orders to the page in view, and announces that an order ended.
+"""Passes changes of orders on to the page in view and announces orders that ended.
 
-An end is announced once, by the bell and by a notice of the terminal (OSC 9). Some terminals show
-that notice outside their window, others do not show it.
+The end of an order is announced once, by the bell and by a notification of the terminal (OSC 9).
+Some terminals show such a notification outside their window, others ignore it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class OrderFollower(Controller):
-    """The controller that follows the orders of the connected desk. ``ends`` rings the bell and
-    shows a notice in the terminal when an order ended."""
+    """The controller that follows the orders of the connected desk. ``ends`` announces in the
+    terminal that an order ended."""
 
     def __init__(self, navigation: Navigation, ends: EndBell) -> None:
         super().__init__(navigation)
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Shows what became of unfinished orders at the start. From then on, passes every change of
-        an order to the page in view. ``link`` is the connected desk."""
+        """Begins to pass every change of an order of ``link``, the connected desk, to the page in
+        view. First shows what became of orders that an earlier run left unfinished."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
@@ -39,8 +39,8 @@ class OrderFollower(Controller):
         self._tell_unfinished()
 
     def _tell_unfinished(self) -> None:
-        """Shows what became of the orders that an earlier run left unfinished. This opens the page
-        about them if only the first page is open; otherwise a notice is shown."""
+        """Shows what became of the orders that an earlier run left unfinished: on their own page if
+        only the first page is open, otherwise as a notice. Shows nothing if there were none."""
         report = self._session.report
         if report is None or report.empty:
             return
@@ -52,7 +52,8 @@ class OrderFollower(Controller):
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
-        """Called when all orders of the journal are loaded."""
+        """Redraws the page in view when all orders of the journal are loaded. Orders that have
+        ended by then are never announced."""
         if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
         if (page := self._navigation.page) is not None:
@@ -60,8 +61,8 @@ class OrderFollower(Controller):
             page.session_changed()
 
     def _settled(self, report: ResumeReport) -> None:
-        """Called when the desk found out what became of creates whose outcome was unknown. Shows a
-        notice for each result in ``report``."""
+        """Shows a notice for each create request whose result was unknown and is now known;
+        ``report`` has the results."""
         from swapdesk.flows.tracking.open_business import settled_words
 
         for words in settled_words(report):
@@ -84,24 +85,25 @@ LONGEST = 120
 
 
 class EndBell:
-    """Announces in the terminal that orders ended. ``tell`` rings the bell and shows a sentence
-    there. ``choice`` is the user's setting: ``off``; ``always``; or ``away``, which stays silent
-    only while the terminal reports that it has the focus."""
+    """Announces in the terminal that orders ended. ``tell`` rings the bell there with a sentence.
+    ``choice`` is the user's setting: ``off``; ``always``; or ``away``, which announces nothing
+    while the terminal reports that it has the focus."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
         self._tell = tell
         self._told: dict[str, str] = {}
         self.focused = False
-        """True if the terminal said that it has the focus. Not every terminal says so."""
+        """True if the terminal reported that it has the focus. Some terminals never report it."""
 
     def begin(self, orders: Iterable[TrackedOrder]) -> None:
-        """Records that these orders have already ended, so that they are not announced."""
+        """Marks all ``orders`` that have ended as announced, so that :meth:`changed` passes over
+        them."""
         self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Announces the orders that ended since the last call. Returns one sentence for each of
-        them, even if the user's setting kept the bell silent."""
+        """Announces each of ``orders`` that has ended and was not announced before. Returns one
+        sentence for each such order, even if the user's setting kept the terminal silent."""
         ended = (order for order in orders if order.ended)
         news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)
@@ -114,8 +116,8 @@ class EndBell:
 
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
-    """Returns a sentence such as ``Order m1Xc7D, BTC to ETH: completed.`` It has no amounts, since
-    it leaves the screen."""
+    """Returns a sentence such as ``Order m1Xc7D, BTC to ETH: completed.`` It has no amounts,
+    because the terminal may show it outside the desk."""
     # Orders and their models load after the first frame.
     from swapdesk.flows.orders.order_status import order_status
 
@@ -125,8 +127,9 @@ def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
 
 
 def terminal_notice(text: str) -> str:
-    """Returns the bell and a notice by OSC 9. Characters that could end the notice early are
-    removed."""
+    """Returns the escape sequences that ring the terminal's bell and show ``text`` as a
+    notification (OSC 9). Characters that could end the notification early are removed, and ``text``
+    is cut to 120 characters."""
     safe = "".join(char for char in printable(text) if char.isprintable())[:LONGEST]
     return f"\a\x1b]9;{safe}\x1b\\"
 

@@ -1,5 +1,5 @@
-"""The controller of everything that is signed in this run: swaps on chains, deposits, groups of a
-batch, and what the wallet does for itself. The work continues whichever page is in view."""
+"""The controller of everything that this run signs: swaps on chains, deposits, groups of a batch,
+revoked allowances and withdrawals. The work continues when the user goes to a different page."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ log = logging.getLogger(__name__)
 
 
 class SigningController(Controller):
-    """The controller that keeps signing sessions running. The wallet is started by the first
-    session."""
+    """The controller that keeps signing sessions running. A signing session leads one swap, deposit
+    or similar from its review to its confirmed transactions."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
-        """The last transaction that each session waited for, as the page was told of it: hash and
-        state, by the session's id."""
+        """The hash and state of the transaction that each signing session waited for when the page
+        in view was last told, by the id of the session."""
 
     @property
     def begun(self) -> bool:
-        """True if a signing session was begun in this run."""
+        """True if there was a signing session in this run."""
         return self._begun is not None
 
     @property
     def open_sessions(self) -> list[SigningSession[Any]]:
-        """The sessions that have not ended, swaps first. A session that rests until a key is
-        pressed is left out."""
+        """The signing sessions that have not ended, swaps first. A session that has done its part
+        and rests until the user presses a key is left out."""
         if self._begun is None:
             return []
         return [session for session in self._begun.open if not session.rests]
 
     @property
     def open_counts(self) -> tuple[int, int]:
-        """Two numbers: the swaps that have not ended, and the payments (of deposits and batch
-        groups) that have not ended."""
+        """Two numbers: how many swaps have not ended, and how many payments of deposits or batch
+        groups have not ended."""
         nouns = [session.kind.noun for session in self.open_sessions]
         return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
@@ -65,15 +65,15 @@ class SigningController(Controller):
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
-        """Begins to end the allowance ``allowance`` of ``account``, and opens the page where the
-        transaction is signed."""
+        """Begins to revoke ``allowance``, by which a contract may spend tokens of ``account``, and
+        opens the page where the user signs the transaction. ``link`` is the chain."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
 
     def withdraw(self, account: Account, link: ChainLink) -> None:
-        """Begins to withdraw what the smart account of ``account`` has, and opens the page that
-        signs."""
+        """Begins to withdraw everything that the smart account of ``account`` holds, and opens the
+        page where the user signs it. ``link`` is the chain."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
         self._carry_out(begin_withdrawal(self.running, account.address, link, account.name))
@@ -83,14 +83,16 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
-        """Begins to pay the deposit of an order from the wallet. If the payment was begun before,
-        it is continued. Opens the page where it is signed."""
+        """Begins or continues to pay the deposit of the order ``tracked`` from the wallet, and
+        opens the page where the user signs the payment."""
         from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
-        """Begins a swap that was confirmed, and opens the page that signs."""
+        """Begins the swap on chains that the user confirmed as ``intent``, and opens the page where
+        the user signs it. ``wallet`` is the name of the account that signs, and ``plan`` the steps
+        of the swap; empty and None if they are not known yet."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -99,10 +101,10 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Continues the payment of a group that was created, up to the stage ``until``, and returns
-        its signing session. ``group_id`` is the id under which the journal has the group. Raises
-        Stopped if the payment cannot continue, KeyError if there is no such group, and
-        JournalUnavailable."""
+        """Returns the signing session that pays a created group of a batch. Unless the session is
+        running, continues it up to the stage ``until``. ``group_id`` is the id of the group in the
+        journal. Raises KeyError if there is no such group, Stopped if the payment cannot continue,
+        and JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
@@ -119,8 +121,8 @@ class SigningController(Controller):
             self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
-        """Speeds up the transaction that the session waits for by paying more gas, or cancels it if
-        ``cancels`` is True. The session goes on meanwhile."""
+        """Replaces the pending transaction of ``signing``: by the same call with more gas, or, if
+        ``cancels`` is True, by one that moves nothing. The session keeps running meanwhile."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk
@@ -148,7 +150,7 @@ class SigningController(Controller):
 
     def take_on(self) -> None:
         """Continues the signing sessions that an earlier run left open, and those of this run that
-        stopped because the service or the wallet was not reachable. Does nothing in a desk that
+        stopped because the service or the wallet could not be reached. Does nothing if the desk
         only reads."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
@@ -182,9 +184,9 @@ class SigningController(Controller):
                 self.go_on(session)
 
     def _take_on_groups(self) -> None:
-        """Continues the batch groups whose payment an earlier run left open. A payment that is
-        already submitted is followed until it is settled. One that is only signed stays unsent
-        until the user presses the key that submits it."""
+        """Prepares the batch groups whose payment an earlier run left open. A payment that was
+        submitted is followed until it is settled. A payment that was only signed is not sent until
+        the user presses the key that submits it."""
         from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 
@@ -199,7 +201,8 @@ class SigningController(Controller):
             session.about.until = Until.SETTLED if under_way else Until.SIGNED
 
     def moved(self, signing_id: str) -> None:
-        """Called when a session has something new to show: a step, a review or a confirmation."""
+        """Updates the page in view because the signing session with this id made a step, has
+        something to review, or has a new confirmation."""
         if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
             signing = self.running.get(signing_id)
@@ -208,9 +211,9 @@ class SigningController(Controller):
         self._tell_page(signing_id)
 
     async def _ended(self, signing: SigningSession[Any]) -> None:
-        """Called when a session ended. If it succeeded while its page was in view, that page closes
-        and the order is shown, if there is one. A failure is shown as a notice, unless the page in
-        view shows it itself."""
+        """Is called when a signing session ended. If it succeeded while its page was in view, that
+        page closes and its order, if any, is opened. A failure is shown as a notice, unless the
+        page in view shows the failure itself."""
         from swapdesk.tui.screens.order import OrderScreen
         from swapdesk.tui.screens.sign import SignScreen, subject_of
 
@@ -238,9 +241,8 @@ class SigningController(Controller):
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
-        """Tells the page in view that a session changed. If the session ended, or its transaction
-        has a new hash or state, the balances are outdated, so the page is told to read them
-        again."""
+        """Tells the page in view that the signing session ``signing_id`` changed. If it ended, or
+        its transaction has a new hash or state, the page is also told to read balances again."""
         transactions = (
             session.transaction for session in self.open_sessions if session.id == signing_id
         )

@@ -32,12 +32,12 @@ MOST_LINE = 300
 MOST_KEYS = 20
 MOST_TYPED = 200
 MOST_SAID = 68
-"""Largest number of characters of a sentence, so that it fits into 80 columns with the key beside
-it."""
+"""Largest number of characters of a line that is shown to the reader, so that the line and a key
+beside it fit into 80 columns."""
 MOST_PAUSE = 60.0
 MOST_PATIENCE = 600.0
 MOST_WAITING = 1_800.0
-"""Largest number of seconds that all acts of a tape may wait together."""
+"""Largest number of seconds that all acts of a tape may wait in total."""
 PATIENCE = 30.0
 LEAST_SIZE, MOST_SIZE = (60, 15), (200, 60)
 SIZE = (100, 30)
@@ -48,21 +48,24 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
 class Act(Struct, frozen=True):
-    """One instruction of a tape: what one line of it says."""
+    """One instruction of a tape (a text file that presses keys in the desk). ``line`` is its line
+    number, ``verb`` what it does."""
 
     line: int
     verb: Literal["press", "type", "wait", "pause", "mark", "say", "await"]
     text: str = ""
-    """The text that is typed, waited for or shown. For ``mark`` it is the name of the moment."""
+    """The text that is typed, waited for or shown. For ``mark`` it is the name of the picture."""
     keys: tuple[str, ...] = ()
-    """The keys that are pressed, by the toolkit's names. For ``await`` it is the one key that the
-    reader presses."""
+    """The keys to press, by Textual's names. For ``await`` it is the one key that the reader
+    presses."""
     seconds: float = 0.0
-    """For ``pause`` its length, for ``wait`` and ``await`` the longest time to wait, in seconds."""
+    """For ``pause`` how long it lasts, for ``wait`` and ``await`` the longest time to wait, in
+    seconds."""
 
 
 class Tape(Struct, frozen=True):
-    """The acts of a tape, and the ``size`` of its screen in columns and rows."""
+    """A tape that was read: its instructions in order, and the ``size`` of its screen in columns
+    and rows."""
 
     acts: tuple[Act, ...]
     size: tuple[int, int] = SIZE
@@ -77,7 +80,8 @@ class Mistake(Struct, frozen=True):
 
 
 class TapeRefused(ValueError):
-    """Raised if a file is not a valid tape. ``mistakes`` has one problem for each wrong line."""
+    """Raised if a file is not a valid tape (a text file that presses keys in the desk).
+    ``mistakes`` has one entry for each wrong line."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
         super().__init__("; ".join(map(str, mistakes)))
@@ -85,11 +89,12 @@ class TapeRefused(ValueError):
 
 
 class _Wrong(ValueError):
-    """Raised while a line of a tape is read and is wrong; the text says why."""
+    """Raised by the reader of a tape for a wrong line; the text says what is wrong."""
 
 
 def read_tape(content: bytes) -> Tape:
-    """Returns the tape that a file contains. Raises TapeRefused."""
+    """Returns the tape that ``content``, the bytes of a file, contains. Raises TapeRefused if a
+    line is wrong or a limit of size, lines or waiting time is exceeded."""
     if len(content) > MOST_BYTES:
         raise TapeRefused([Mistake(1, f"A tape has at most {MOST_BYTES:,} bytes.")])
     try:
@@ -117,8 +122,8 @@ def read_tape(content: bytes) -> Tape:
 
 
 class _Reader:
-    """Reads a tape line by line. It keeps the acts and mistakes found so far, and settings of
-    earlier lines that apply to later ones."""
+    """Reads a tape line by line. It collects instructions and mistakes, and keeps settings that
+    later lines use, such as the longest wait."""
 
     def __init__(self) -> None:
         self.acts: list[Act] = []

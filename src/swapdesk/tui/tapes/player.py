@@ -1,8 +1,8 @@
-"""Plays a tape in a desk. Its keys are handled like a person's keys, and between them the player
-waits for what the tape names on the screen.
+"""Plays a tape (a text file that presses keys) in a desk. Its keys are handled like a person's
+keys. Between them the player waits until the screen shows the texts that the tape names.
 
-In a terminal it plays at the pace of somebody who talks. ``ctrl+c`` stops it; after that, or after
-the last act, the user has the desk. Without a terminal the desk ends with the tape.
+In a terminal it plays at the pace of a presenter. ``ctrl+c`` stops it; after that, or after the
+last instruction, the user has the desk. Without a terminal the desk ends with the tape.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.05
 KEY_SECONDS, LETTER_SECONDS = 0.9, 0.09
-"""Seconds before each key, and before each typed letter: the pace of somebody who talks."""
+"""Seconds before each key and before each typed letter, at the pace of a presenter."""
 STILL_LOOKS = 200
-"""The largest number of times that the player checks whether the screen is still, before it presses
-a money key. After that it presses the key anyway; the desk then refuses the key as it would refuse
-a person's."""
+"""How often the player checks whether the screen is still before it presses a key that moves money.
+After the last check it presses the key anyway, and the desk refuses the key."""
 SLICE_SECONDS = 0.25
-"""Longest single wait of the player, in seconds, so that it notices soon if the desk ended."""
+"""Longest single sleep of the player, in seconds, so that it notices soon if the user left the
+desk."""
 STOP = "ctrl+c"
 STOPS = f"{STOP} stops the tape"
 ENDS_TOUR = f"{STOP} ends the tour"
@@ -55,10 +55,10 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
-    """While the context is open, the toolkit's timers follow ``clock`` instead of the machine's
-    clock. The toolkit's own sleep does not wait at all for less than half a millisecond. On a clock
-    that moves only while everybody waits, a timer with so little time left would never end, so the
-    clock's own sleep is used."""
+    """While the context is open, Textual's timers follow ``clock`` instead of the machine's clock,
+    and use its sleep. Textual's own sleep returns at once for less than half a millisecond; on a
+    clock that moves only while everybody sleeps, a timer with so little time left would never
+    end."""
     timers: Any = timer
     machine, almost = _time.get_time, timers.sleep
     _time.get_time, timers.sleep = clock.monotonic, clock.sleep
@@ -69,7 +69,8 @@ def timers_of(clock: Clock) -> Iterator[None]:
 
 
 class TapeFailed(Exception):
-    """Raised if a tape cannot continue. ``screen`` is the text that was on the screen then."""
+    """Raised if a tape cannot continue. ``screen`` is the text that the screen showed at that
+    moment."""
 
     def __init__(self, line: int, said: str, screen: str) -> None:
         super().__init__(f"Line {line} {said}")
@@ -77,23 +78,25 @@ class TapeFailed(Exception):
 
 
 class NeverCame(TapeFailed):
-    """Raised if a text for which the tape waited did not appear in time."""
+    """Raised if a text for which a tape waited did not appear on the screen in time."""
 
     def __init__(self, line: int, text: str, patience: float, screen: str) -> None:
         super().__init__(line, f'waited {patience:g} s for "{text}", which never came.', screen)
 
 
 class _Over(Exception):
-    """Raised to end the playing, because the desk was left or the user stopped the tape."""
+    """Raised inside the player to stop playing, because the user left the desk or stopped the
+    tape."""
 
 
 class Player:
-    """Plays one tape in an application.
+    """Plays one tape (a text file that presses keys) in an application.
 
-    Pass the application to :meth:`attach` and run it; then read ``moments``, ``failure`` and
-    ``left_at``, the line in which the desk was left or the tape was stopped. ``alone`` says that
-    there is no terminal and that the desk ends with the tape. With ``reader`` an ``await`` waits
-    for the keys of a person, who can use all keys at any time.
+    Pass the application to :meth:`attach` and run it. Afterwards ``moments`` has the pictures,
+    ``failure`` the error that stopped the tape (or None), and ``left_at`` the line at which the
+    desk was left or the tape stopped (None if it was played to its end). With ``alone`` there is no
+    terminal, and the desk ends with the tape. With ``reader`` an ``await`` waits for the keys of a
+    person, who can use all keys at any time.
     """
 
     def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:
@@ -110,7 +113,8 @@ class Player:
         self._said = ""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:
-        """Prepares an application for the tape. Returns the arguments to run it with."""
+        """Prepares ``app`` for the tape: sets its driver, which records what is drawn. Returns the
+        keyword arguments for ``app.run``."""
         size = None
         if self._alone:
             size = self._tape.size
@@ -126,9 +130,9 @@ class Player:
     # keys of the user, asked by the application
 
     def keeps(self, event: Key | Paste) -> bool:
-        """Returns True if a key or paste must be kept away from the desk. While a tape plays, this
-        is the case for everything that the user presses, unless the tape is played for a reader.
-        ``ctrl+c`` stops the tape."""
+        """Returns True if a key or paste must not reach the desk. While a tape plays, this is so
+        for everything that the user presses, unless the tape is played for a reader. ``ctrl+c``
+        stops the tape and never reaches the desk."""
         if event in self._own:
             self._own.remove(event)
             return False
@@ -219,8 +223,9 @@ class Player:
         self._show(stage)
 
     def _give(self, stage: _Stage, line: int, event: Key) -> None:
-        """Sends a key to the application as the terminal would. Raises TapeFailed if the key would
-        be typed into the field of a pass phrase. ``line`` is the tape's line for that error."""
+        """Sends the key ``event`` to the application as the terminal would. Raises TapeFailed, with
+        the tape's line number ``line``, if the key would be typed into the field of a pass
+        phrase."""
         if isinstance(stage.app.focused, PassphraseField) and event.is_printable:
             said = "would write into the field of a pass phrase, and no tape does."
             raise TapeFailed(line, said, stage.text)
@@ -229,7 +234,8 @@ class Player:
         stage.app.post_message(event)
 
     async def _settle(self, stage: _Stage) -> None:
-        """Waits until every key that the player pressed had its effect and the screen shows it."""
+        """Waits until every key that the player pressed had its effect and the screen shows that
+        effect."""
         await self._until(stage, lambda: not self._own and stage.app.keys.at_rest)
         await stage.rest(LOOK_SECONDS)
 
@@ -270,14 +276,15 @@ class Player:
 
 
 class _Stage(Struct):
-    """The running application, with what a tape needs to know of it."""
+    """The running application, with what the player asks about it: the text on the screen, the
+    clock, and whether a key can be pressed now."""
 
     app: DeskApp
     pilot: Pilot[Any]
     cast: Cast
     _read: tuple[int, str] = (-1, "")
-    """The text of the screen, kept with the number of frames that had been drawn when it was
-    read."""
+    """The text of the screen, kept until the next frame is drawn. The number is how many frames had
+    been drawn when the text was read."""
 
     @property
     def runs(self) -> bool:
@@ -288,8 +295,8 @@ class _Stage(Struct):
         return self.app.session.clock
 
     async def rest(self, seconds: float) -> None:
-        """Waits until the application has handled its messages, then ``seconds`` more. If the user
-        leaves the desk meanwhile, it returns without an error."""
+        """Waits until the application has handled its messages, then ``seconds`` more. Returns
+        early, without an error, if the user leaves the desk."""
         # A desk that is left meanwhile has no screen.
         with contextlib.suppress(ScreenStackError, WaitForScreenTimeout):
             await self.pilot.pause(seconds)
@@ -301,7 +308,8 @@ class _Stage(Struct):
         return self._read[1]
 
     def moves_under(self, key: str) -> bool:
-        """Returns True if the key would move money and the screen is not still yet."""
+        """Returns True if ``key`` would move money and the desk would refuse it now, because the
+        screen has just changed."""
         page = self.app.screen
         if not isinstance(page, DeskScreen):
             return False

@@ -1,6 +1,7 @@
-"""Records what a tape showed: an asciicast v2 of everything that was drawn, and the marked moments.
+"""Records what the screen showed while a tape was played: an asciicast v2 of everything that was
+drawn, and a picture and text for each marked moment.
 
-The texts of the moments are one document, so that a later run can be compared with it.
+The texts of all moments are written as one document, so that a later run can be compared with it.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ _ORDERS = re.compile(
     r"|\x1b.?|[\x00-\x08\x0b-\x1f\x7f-\x9f]",
     re.DOTALL,
 )
-"""Matches the control sequences of a terminal. Those of the first group move the cursor, set
-colours or erase, and are kept in a cast; the others are left out."""
+"""Matches the control sequences of a terminal. The first group matches those that move the cursor,
+set colours or erase, which a cast keeps. All others are left out of the cast."""
 _FONTS = re.compile(r"\s*@font-face \{[^}]*\}")
 OPENING = "\x1b[?25l\x1b[H\x1b[2J"
-"""Clears the screen and hides the cursor; it begins every cast."""
+"""The escape sequence with which every cast begins. It hides the cursor and clears the screen."""
 TITLE = "swapdesk"
 
 
 class Moment(Struct, frozen=True):
-    """A marked moment: its name, the text of the screen, and a picture as SVG."""
+    """The screen at a moment that the tape marked: the name given there, the text of the screen,
+    and a picture of it as SVG."""
 
     name: str
     text: str
@@ -46,7 +48,8 @@ class Moment(Struct, frozen=True):
 
 
 def screen_text(app: App[Any]) -> str:
-    """Returns the text on the screen, without spaces at the right edge."""
+    """Returns the text on the screen, one line for each row, without spaces at the ends of rows and
+    without empty rows at the end."""
     # What shows through an overlay belongs to the picture.
     drawn = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     assert isinstance(drawn, LayoutUpdate)  # a full update is one
@@ -61,20 +64,22 @@ def moment(app: App[Any], name: str) -> Moment:
 
 
 def moments_text(moments: Iterable[Moment]) -> str:
-    """Returns the document of the moments: for each a head line, then its rows."""
+    """Returns one document with the text of all moments. Each begins with a head line such as ``==
+    quotes ==``."""
     return "\n".join(f"{HEAD.format(one.name)}\n{one.text}\n" for one in moments)
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """Reads a document that :func:`moments_text` wrote. Returns the text of each moment by its
-    name; if a name occurs twice, the later text."""
+    """Returns the texts in a document that :func:`moments_text` wrote, by the name of their moment.
+    If a name occurs twice, the later text is returned."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 class Cast:
-    """A recording of everything that is drawn after :meth:`begin`. Times are seconds since then, by
-    the clock given there. ``size`` is columns and rows, set once the terminal is known."""
+    """A recording of everything that the terminal shows from :meth:`begin` to :meth:`end`. Its
+    times are seconds since :meth:`begin`, by the clock passed there. ``size`` is the terminal's
+    columns and rows."""
 
     size: tuple[int, int] = (0, 0)
 
@@ -82,7 +87,7 @@ class Cast:
         self._events: list[tuple[float, str, str]] = [(0.0, "o", OPENING)]
         self._ended = False
         self.frames = 0
-        """How often something was drawn."""
+        """How many times something was drawn."""
 
     def begin(self, clock: Clock) -> None:
         self._clock = clock
@@ -99,7 +104,7 @@ class Cast:
         self._events.append((self._seconds(), "m", name))
 
     def end(self) -> None:
-        """Ends the recording; what is drawn later is not part of it."""
+        """Ends the recording. What is drawn afterwards is not recorded."""
         self._ended = True
 
     def lines(self, title: str) -> Iterator[str]:
@@ -121,7 +126,8 @@ class Cast:
 
 
 def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
-    """Returns a driver class that also writes to ``cast`` what it draws."""
+    """Returns a subclass of the driver class ``base`` that also records in ``cast`` what it
+    draws."""
 
     class RecordingDriver(base):  # type: ignore[misc, valid-type]
         def write(self, data: str) -> None:
@@ -132,7 +138,8 @@ def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
 
 
 class UndrawnDriver(HeadlessDriver):
-    """A driver without a terminal that makes the toolkit draw all the same."""
+    """A driver that has no terminal and discards what it draws, but tells Textual that it has one,
+    so that Textual draws at all."""
 
     @property
     def is_headless(self) -> bool:
@@ -140,8 +147,9 @@ class UndrawnDriver(HeadlessDriver):
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
-    """Writes cast, texts and pictures into a directory, each whole (mode 0600), and returns the
-    files. Raises OSError."""
+    """Writes the cast, the texts of ``moments`` as one document, and one SVG per moment into the
+    directory ``place``, readable by the user alone (mode 0600). ``name`` is the file name of cast
+    and texts without extension. Returns the paths. Raises OSError."""
     listed = list(moments)
     files = {f"{one.name}.svg": one.picture for one in listed}
     files[f"{name}.txt"] = moments_text(listed)

@@ -1,2 +1,2 @@
-"""Widgets, one per file. A widget takes plain data by ``show`` and draws the lines that a pure
-function returns."""
+"""The widgets of the desk, one per file. The screens pass plain data to ``show`` of a widget, which
+draws the lines that a pure function makes of the data."""

@@ -1,5 +1,5 @@
-"""The card that says what to send, where and until when. If the order is not what the user
-confirmed, the card hides all of this."""
+"""The card of a deposit, which says what to send, where and until when. If the order differs from
+what the user confirmed, the card shows none of this."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ INDENT = 4
 LABEL = 18
 BAR = 16
 LEAST = 8
-"""Width in cells that a memo or an address gets in the narrowest card."""
+"""Least width in cells for a memo or an address, even if the card is narrower."""
 
 
 class Payment(Struct, frozen=True):
-    """What the user has to pay. ``amount`` is ``exact`` with its symbol; ``memo`` is None if the
-    chain needs none. ``note`` is a sentence that is shown if the service writes the amount
-    differently. ``simulated`` is True for a chain that exists only in the sandbox's ledger."""
+    """What the user has to pay. ``amount`` is the text of the number ``exact`` with its symbol.
+    ``memo`` is None if the chain needs no memo. ``note`` is a sentence to show if the service
+    writes the amount in a different form; empty if it does not. ``simulated`` is True for a chain
+    that exists only in the sandbox's ledger."""
 
     network: str
     amount: str
@@ -41,10 +42,10 @@ class Payment(Struct, frozen=True):
 
 
 class DepositState(Struct, frozen=True):
-    """What a deposit card shows. ``head`` is its first sentence, and ``right`` the text at the
-    right end of that row. ``payment`` is None unless the order waits for its deposit, so that a
-    hidden address is nowhere in the data. ``left_part`` is the share of the time for the deposit
-    that is left, from 0 to 1."""
+    """What a deposit card shows. ``head`` is its first sentence, with ``right`` at the right end of
+    that row. ``payment`` is None unless the order waits for its deposit, so a hidden address is not
+    in the data at all. ``left_part`` is the share of the time to pay that is left, from 0 to 1.
+    ``keys`` are the keys that copy memo, amount and address."""
 
     phase: DepositPhase
     head: LineLike
@@ -63,8 +64,9 @@ class DepositState(Struct, frozen=True):
 
 
 class DepositCard(StateView[DepositState]):
-    """A widget that draws the deposit card. On short screens it leaves out empty rows and, while
-    the deposit is awaited, the line that says whether the order matches what was confirmed."""
+    """A widget that draws the card of a deposit. On short screens it leaves out empty rows and,
+    while the deposit is awaited, the row that says whether the order matches what the user
+    confirmed."""
 
     def __init__(self, state: DepositState, **place: Any) -> None:
         super().__init__(state, **place)
@@ -106,8 +108,9 @@ def _head_lines(head: Line, right: Line, width: int) -> list[Line]:
 def _payment_lines(
     payment: Payment, keys: tuple[str, str, str], width: int, gap: list[Line]
 ) -> list[Line]:
-    """Returns the rows of a payment, each with the key that copies it: first the memo if there is
-    one, then the amount, then the address. ``gap`` are rows put between them."""
+    """Returns the rows of a payment: the memo if there is one, the amount, and the address.
+    ``keys`` are the keys that copy memo, amount and address; each is drawn beside its value.
+    ``gap`` are the empty rows between the three."""
     memo_key, amount_key, address_key = keys
     # While a window is resized the card may have no room at all for a moment.
     room = max(LEAST, width - INDENT - LABEL - 8)

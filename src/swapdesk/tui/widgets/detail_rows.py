@@ -1,5 +1,5 @@
-"""Rows of facts: a muted label, a value and an optional note at the right. Addresses are never
-cut."""
+"""Rows of facts about something, such as an order. Each has a muted label, a value and an optional
+note at the right. Addresses are never cut."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MARGIN = 2
 
 
 class Fact(Struct, frozen=True):
-    """A label and its value. ``address`` is drawn in groups and wrapped, never cut. ``was`` is the
-    former value, shown after the word "was"; ``note`` is shown at the right edge; ``below`` are
-    muted rows under the value. ``copy`` is the text that a copy key takes (default: the address). A
-    fact without label and value is an empty row."""
+    """A label and its value. ``address`` is drawn instead of ``value``, in groups and wrapped.
+    ``was`` is the former value. ``note`` is drawn at the right edge, ``below`` as muted rows under
+    the value. ``key`` identifies the fact; if empty, the label does. ``copy`` is the text that a
+    copy key copies; if empty, the address. Without label and value it is an empty row."""
 
     label: str = ""
     value: LineLike = ""
@@ -42,7 +42,8 @@ class Fact(Struct, frozen=True):
     copy: str = ""
     bold: bool = False
     link: str = ""
-    """The address of a web page about the value; the desk never opens it by itself."""
+    """The address of a web page about the value. The user may follow it; the desk never opens
+    it."""
 
     @property
     def name(self) -> str:
@@ -54,7 +55,7 @@ class Fact(Struct, frozen=True):
 
 
 class DetailRows(LinesView, can_focus=True):
-    """A list of facts. The cursor moves over the facts that have a label."""
+    """A widget that lists facts. Its cursor moves over the facts that have a label."""
 
     DEFAULT_CSS = """
     DetailRows { padding: 0; }
@@ -68,7 +69,7 @@ class DetailRows(LinesView, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """The message that ``enter`` was pressed on a fact."""
+        """The message that the user pressed ``enter`` on ``fact``."""
 
         rows: DetailRows
         fact: Fact
@@ -82,11 +83,11 @@ class DetailRows(LinesView, can_focus=True):
         self.facts: tuple[Fact, ...] = ()
         self._key = ""
         self._names: list[str] = []
-        """For each row that is drawn, the name of the fact to which the row belongs."""
+        """For each drawn row, the ``name`` of the fact that it belongs to."""
 
     @property
     def current(self) -> Fact | None:
-        """The fact under the cursor."""
+        """The fact under the cursor; None if no fact has a label."""
         return next((fact for fact in self.facts if fact.name == self._key and fact.label), None)
 
     def show(self, facts: Sequence[Fact]) -> None:
@@ -128,7 +129,8 @@ class DetailRows(LinesView, can_focus=True):
         self._show_current()
 
     def _show_current(self) -> None:
-        """Scrolls the body to the rows of the fact under the cursor."""
+        """Scrolls the parent widget so that all rows of the fact under the cursor are visible. For
+        the first fact it scrolls to the top."""
         width = self.size.width
         self._at(width)
         rows = [at for at, name in enumerate(self._names) if name == self._key]
@@ -145,8 +147,8 @@ class DetailRows(LinesView, can_focus=True):
 
 
 def label_width(facts: Sequence[Fact]) -> int:
-    """Returns the column in which values begin: the width of the longest label, plus three
-    cells."""
+    """Returns the column at which the values begin, counted from 0: three cells after the longest
+    label."""
     return max((cell_len(fact.label) for fact in facts), default=0) + 3
 
 
@@ -156,7 +158,8 @@ def facts_lines(facts: Sequence[Fact], width: int, label: int = 0) -> list[Line]
 
 
 def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
-    """Returns the rows of one fact; the value begins in column ``label``."""
+    """Returns the rows of one fact, at most ``width`` cells wide. The value begins in column
+    ``label``."""
     room = max(4, width - label)
     head = Span(fact.label.ljust(label), "muted")
     indent = Span(" " * label)

@@ -1,8 +1,8 @@
-"""Fields of a form: a label, the row to type in, and the results of checks.
+"""Fields of a form. Each has a label, a row to type in, and the results of checking what was typed.
 
-An address is grouped while typing. Every check is one sentence, and an address that looks like a
-known one is shown side by side with it. ``FilterField`` is the line above a table that keeps only
-some of its rows.
+An address is grouped while it is typed. Every result is one sentence, and an address that looks
+like a known one is shown side by side with the known one. ``FilterField`` is the line above a table
+that filters its rows.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ _MARKS: Mapping[CheckLevel, tuple[str, str]] = {
     "refuse": (REFUSED, "status-trouble"),
     "unknown": (UNKNOWN, "muted"),
 }
-"""Glyph and role of a check, by its level."""
+"""Glyph and colour role for the result of a check, by its level."""
 
 
 def check_lines(check: CheckLine, width: int) -> list[Line]:
-    """Returns the rows of one check. Rows after the first are indented to begin below the first
-    word. For a valid value only the glyph is coloured, not the sentence."""
+    """Returns the rows for the result of one check, at most ``width`` cells wide. Rows after the
+    first are indented to the first word. If the check found the value valid, only the glyph is
+    coloured, not the sentence."""
     glyph, hue = _MARKS[check.level]
     role = "muted" if check.level == "ok" else hue
     line: Line = [Span(f"{glyph} ", hue), Span(check.text, role)]
@@ -43,27 +44,29 @@ def check_lines(check: CheckLine, width: int) -> list[Line]:
 
 
 def label_lines(label: str, note: LineLike, width: int) -> list[Line]:
-    """Returns a row with the label and its note, as in ``Recipient  gets the ETH, on Ethereum``."""
+    """Returns one row with the label in bold and a muted note, as in ``Recipient  gets the ETH, on
+    Ethereum``."""
     said = line_of(note, "muted")
     head = Span(label, "foreground", bold=True)
     return [cut([head, Span("  "), *said] if said else [head], width)]
 
 
 def result_lines(checks: Sequence[CheckLine], extra: Sequence[Line], width: int) -> list[Line]:
-    """Returns the rows under a field: the sentences of the checks, then ``extra``."""
+    """Returns the rows below a field: the results of the checks, then the lines of ``extra``, cut
+    to ``width``."""
     rows = [row for check in checks for row in check_lines(check, width)]
     return [*rows, *(cut(line, width) for line in extra)]
 
 
 ADDRESS_LIMIT = 1024
-"""Limit of characters: enough for a payment link with its label and message."""
+"""Largest number of characters in an address field, enough for a payment link with its label and
+message."""
 MEMO_LIMIT = 128
 
 
 class LabelledField(Vertical):
-    """A label, a :class:`TextField` and the results of checking the field. A disabled field is not
-    drawn. Messages of the field also reach the parents of this widget, with the field as their
-    ``control``."""
+    """A widget with a label, a :class:`TextField` and the results of checking its value. If the
+    field is disabled, only the label and the results are drawn."""
 
     DEFAULT_CSS = """
     LabelledField { height: auto; }
@@ -95,17 +98,18 @@ class LabelledField(Vertical):
         wrong: frozenset[int] = frozenset(),
         alike: tuple[str, str] | None = None,
     ) -> None:
-        """Shows the results of checking the value; an empty list clears the rows. ``wrong`` are
-        positions (from 0) to mark. ``alike`` is a known address that the value resembles, with its
-        name (as ``@bob``) first; both addresses are shown below the results."""
+        """Shows the results of checking the value. An empty ``checks`` clears them. ``wrong`` are
+        the positions (from 0) of characters to mark as wrong. ``alike`` is a known address that the
+        value resembles, with its name first, as ``@bob``. If it is given, both addresses are shown
+        below the results."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))
 
 
 def alike_lines(address: str, name: str, known: str) -> list[Line]:
-    """Returns two rows, which show two similar addresses in full, one below the other. The groups
-    in which they differ are bold. ``name`` is the label of the address ``known``."""
+    """Returns two rows that show ``address`` and, below it, the similar address ``known`` with its
+    name ``name``. Both are shown in full, and the groups in which they differ are bold."""
     differing = differing_groups(address, known)
     size = max(len("this"), len(name)) + 2
     return [
@@ -125,12 +129,12 @@ def _alike_line(name: str, address: str, differing: list[int], size: int) -> Lin
 
 
 LIMIT = 240
-"""Limit of characters: enough for the longest hash and a few words."""
+"""Largest number of characters in a filter, enough for the longest hash and a few words."""
 
 
 class FilterField(TextField):
-    """The line above a table that filters its rows. While it is closed it takes no row and filters
-    nothing."""
+    """The line above a table in which the user types a filter for the rows. While it is closed it
+    is not drawn and its text is empty."""
 
     DEFAULT_CSS = """
     FilterField { display: none; }
@@ -146,22 +150,23 @@ class FilterField(TextField):
 
     @property
     def text(self) -> str:
-        """The text that rows are filtered by, without blanks around it."""
+        """The typed filter, without blanks at both ends."""
         return self.value.strip()
 
     def open(self) -> None:
-        """Shows the line and gives it the focus."""
+        """Shows the line and moves the focus to it."""
         self.add_class("-open")
         self.focus()
 
     def say(self, hint: LineLike) -> None:
-        """Shows ``hint`` at the right end until another one is set; empty for none."""
+        """Shows ``hint`` at the right end of the line until the next call. An empty ``hint``
+        removes it."""
         if hint != self.hint:
             self.hint = hint
             self.redraw()
 
     def close(self) -> None:
-        """Hides the line and clears its text and its hint."""
+        """Hides the line and clears its text and hint."""
         self.say("")
         self.remove_class("-open")
         self.set_value("")

@@ -1,9 +1,9 @@
-"""The widgets that frame every screen: header, notice, money line and keys.
+"""The widgets around the body of every screen: header, notice, money line and keys.
 
 The header begins with the word SANDBOX, LIVE or FILE, which says whether the desk works with the
-sandbox, with the live service, or shows a support file. The name of the page, the state of the
-connection and the budget of calls follow. The money line says where the funds are and who acts
-next; it is never hidden and never scrolled. ``NoticeLog`` keeps notices for the request log.
+sandbox, works with the live service, or shows a support file. The name of the page, the state of
+the connection and the remaining API calls follow. The money line says where the funds are and who
+acts next; it is always visible. ``NoticeLog`` keeps notices for the page of the request log.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from swapdesk.client.live import StreamState
 
 World = Literal["SANDBOX", "LIVE", "FILE"]
-"""The first word of the header: whether the desk works with the sandbox, with the live service, or
-shows a support file."""
+"""The first word of the header. It says whether the desk works with the sandbox, works with the
+live service, or shows a support file."""
 _WORLDS: Mapping[World, tuple[str, str]] = {
     "SANDBOX": ("frame-sandbox", SANDBOX_RULE),
     "LIVE": ("frame-live", LIVE_RULE),
     "FILE": ("frame-sandbox", SANDBOX_RULE),
 }
-"""Role and glyph of the frame rule, by the first word of the header."""
+"""The colour role and the glyph of the frame rule, by the first word of the header."""
 _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
     "live": (DONE, "stream", "status-done"),
     "resuming": (STALE, "resuming", "status-waiting"),
     "polling": (MOVING, "polling", "status-moving"),
     "offline": (REFUSED, "offline", "status-trouble"),
 }
-"""Glyph, word and role of the badge that says how order updates arrive, by the state of the
-stream."""
+"""Glyph, word and colour role of the badge in the header, by the state of the stream that brings
+order updates."""
 
 
 class BudgetFigure(Struct, frozen=True):
-    """How many calls the keys of this screen may still spend. ``left`` and ``limit`` come from the
-    service's answers. If the service sends no limit, ``limit`` is None and ``used`` is shown
-    instead, which the desk counts itself."""
+    """What the header says about API calls of one kind, ``name``. If the service sends a limit,
+    ``left`` of ``limit`` calls remain until ``reset``. Otherwise ``limit`` is None and ``used``
+    calls were made, by the desk's own count."""
 
     name: str
     left: int = 0
@@ -58,27 +58,29 @@ class BudgetFigure(Struct, frozen=True):
 
 
 class FrameState(Struct, frozen=True):
-    """What the header shows. ``context`` is the muted text after the name."""
+    """What the header shows. ``context`` is the muted text after the page's name. ``account`` is
+    the name of the partner account."""
 
     name: str
     world: World = "SANDBOX"
     context: str = ""
     account: str = ""
     stream: StreamState | None = None
-    """How order updates arrive; None draws no badge."""
+    """The state of the stream that brings order updates. If it is None, the header has no badge."""
     age: float | None = None
-    """Seconds since the last message of the stream or the last answer. If it is None, the badge has
-    no number."""
+    """Seconds since the last message of the stream or the last answer of the service. If it is
+    None, the badge shows no age."""
     budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
-    """State of the wallet's keys, shown in place of the budget."""
+    """How long the wallet's keys stay unlocked, or that they are locked. Drawn after the other
+    parts of the header; empty if the page shows no lock."""
 
 
 class Caption(Struct, frozen=True):
-    """A sentence in the frame rule for the viewer of a tape, placed there so that nothing moves or
-    is hidden. ``key`` is the key to press; ``ends`` says how to end the tape and is shown if there
-    is room."""
+    """A sentence for the viewer of a tape (a demonstration played by a file). It is drawn inside
+    the frame rule, so that nothing on the page moves. ``key`` is the key that the viewer has to
+    press, ``ends`` how to end the tape, which is shown if there is room."""
 
     text: str
     key: str = ""
@@ -86,7 +88,7 @@ class Caption(Struct, frozen=True):
 
 
 class Frame(StateView[FrameState]):
-    """A widget of two rows: the header and the frame rule."""
+    """The widget of the top two rows of a screen: the header and the frame rule."""
 
     DEFAULT_CSS = """
     Frame {
@@ -100,7 +102,8 @@ class Frame(StateView[FrameState]):
         return frame_lines(self.state, width, getattr(self.app, "caption", None))
 
     def render_line(self, y: int) -> Strip:
-        """Draws a row; the rule has the background of the body, not of the header."""
+        """Returns a drawn row. Row 0 is the header; row 1 is the rule, which has the background of
+        the body."""
         if y == 0:
             return super().render_line(y)
         return paint(
@@ -109,9 +112,9 @@ class Frame(StateView[FrameState]):
 
 
 def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
-    """Returns two lines: the header and the frame rule below it. Below 100 cells of width the
-    account is left out and the budget is written short. The text after the page's name is shortened
-    to the room that is left."""
+    """Returns the header and the frame rule below it, each ``width`` cells wide. Below 100 cells
+    the header leaves out the account and shortens the number of remaining calls. The context is
+    shortened to the room that is left."""
     role, _ = _WORLDS[state.world]
     head = Span(f" {state.world} ", f"{role}-word", bold=True)
     left: Line = [head, Span(" "), Span(state.name, "foreground", bold=True)]
@@ -140,7 +143,8 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """Returns the frame rule, with the caption inside if there is one."""
+    """Returns the frame rule as ``width`` cells, with ``caption`` written into it; with None it has
+    no text."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
@@ -186,21 +190,23 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
     "warning": (f"{TROUBLE} ", "status-waiting"),
     "error": (f"{REFUSED} ", "status-trouble"),
 }
-"""Mark and role of a notice, by its severity in Textual's words."""
+"""Sign before the text and colour role of a notice, by its severity in Textual's words."""
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice: one sentence. If ``text`` is empty, the row shows the frame rule instead."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule of ``world`` is drawn
+    instead."""
 
     text: str = ""
     severity: str = "information"
     world: World = "SANDBOX"
     short: str = ""
-    """A shorter sentence that is shown if ``text`` does not fit."""
+    """A shorter form of ``text``, shown if the row is too narrow for ``text``."""
 
 
 class NoticeRow(StateView[NoticeState]):
-    """The row that shows the notice, or the bottom frame rule if there is no notice."""
+    """The widget of the row that shows the present notice, or the lower frame rule if there is
+    none."""
 
     DEFAULT_CSS = """
     NoticeRow { height: 1; padding: 0; }
@@ -216,8 +222,9 @@ class NoticeRow(StateView[NoticeState]):
 
 
 def whole_sentences(line: Line, width: int) -> Line:
-    """Returns as many of the first sentences as fit into ``width``, followed by ``…``. If the first
-    sentence alone does not fit, it is shortened."""
+    """Returns ``line`` in at most ``width`` cells. If it is too long, as many of its first
+    sentences as fit are kept, followed by ``…``. If not even the first sentence fits, the text is
+    cut."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -236,15 +243,14 @@ def notice_line(state: NoticeState, *, brief: bool = False) -> Line:
 
 
 LEAST = 7
-"""Cells that the left half of the money line keeps at least: enough for a word that says where the
-money is."""
+"""Least number of cells for the left half of the money line, enough for the word that says where
+the money is."""
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line says. ``where`` is shown after the word Funds and ``next_`` after the
-    word Next; both are sentences without that word. If both halves do not fit, ``where_short``
-    (only the place) and ``next_short`` (the step in few words) replace them. ``urgent`` makes the
-    next step bold (a deadline under two minutes)."""
+    """What the money line shows: ``where`` after the word Funds and ``next_`` after the word Next.
+    If both do not fit, their short forms ``where_short`` (only the place) and ``next_short`` are
+    used. ``urgent`` draws the next step in bold, as for a deadline under two minutes."""
 
     where: str
     next_: str = ""
@@ -254,7 +260,7 @@ class MoneyState(Struct, frozen=True):
 
 
 class MoneyLine(StateView[MoneyState]):
-    """The row above the keys: where the money is, and who acts next."""
+    """The widget of the row above the keys, which says where the money is and who acts next."""
 
     DEFAULT_CSS = """
     MoneyLine {
@@ -269,9 +275,9 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Shows ``notice`` in place of the left half of the money line, on screens without a row
-        for notices. An empty ``notice`` shows the left half again. ``brief`` is shown if ``notice``
-        does not fit."""
+        """Shows ``notice`` in place of the text that says where the money is, on screens too short
+        for a row of notices. ``brief`` replaces ``notice`` if it does not fit. An empty ``notice``
+        shows that text again."""
         self._notice, self._brief = notice, brief
         self.redraw()
 
@@ -280,10 +286,10 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Returns the money line with both halves in full if they fit. If not, the left half takes its
-    short form, and if that is not enough the right half too. A ``notice`` replaces the left half.
-    Its short form ``brief`` names a key or an amount, so it is never shortened; the right half is
-    shortened instead."""
+    """Returns the money line, ``width`` cells wide. If both halves do not fit, the left half takes
+    its short form and, if that is not enough, the right half too; then the right half is cut.
+    ``notice`` replaces the left half. If ``notice`` does not fit, ``brief`` is shown instead. It is
+    never cut; the right half is cut to make room for it."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:
@@ -328,7 +334,8 @@ HELP_WORD = "keys"
 
 
 class KeyBar(LinesView):
-    """The row of keys: the keys of the screen at the left, ``? keys`` at the right."""
+    """The widget of the bottom row, with the keys of the screen at the left and ``? keys`` at the
+    right."""
 
     DEFAULT_CSS = """
     KeyBar {
@@ -340,8 +347,8 @@ class KeyBar(LinesView):
     def __init__(
         self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
-        """``hints`` are the footer entries. ``help_key`` is the key of the help as it is drawn. In
-        an overlay it is empty, because the help does not open there."""
+        """``hints`` are the entries, each a key with its words. ``help_key`` is the key of the help
+        as it is drawn; it is empty in a panel, where the help cannot be opened."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
@@ -357,8 +364,9 @@ class KeyBar(LinesView):
 
 
 def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
-    """Returns the row of keys: up to six entries, up to five on screens below 100 cells and four
-    below 80, or as many as fit. ``width`` is that of the row, four cells less than the screen's."""
+    """Returns the row of keys, ``width`` cells wide. It has as many of ``hints`` as fit, but at
+    most six; at most five below 96 cells and four below 76. ``help_key`` is drawn at the right;
+    empty for none."""
     most = 6 if width >= 96 else 5 if width >= 76 else 4
     right: Line = []
     if help_key:
@@ -382,8 +390,8 @@ MOST_CHARACTERS = 400
 
 
 class KeptNotice(Struct, frozen=True):
-    """A notice in the log. ``at`` is its time on the desk's clock, None if the clock was not known
-    yet; ``number`` counts from 1."""
+    """A notice in the log. ``at`` is when it was shown, by the desk's clock; None if the notice
+    came without a time. ``number`` counts all notices from 1."""
 
     number: int
     at: datetime | None
@@ -392,7 +400,7 @@ class KeptNotice(Struct, frozen=True):
 
 
 class NoticeLog:
-    """The newest notices; each new one beyond the limit replaces the oldest."""
+    """The log of the newest 200 notices. Each further notice replaces the oldest one."""
 
     def __init__(self) -> None:
         self._kept: deque[KeptNotice] = deque(maxlen=MOST_NOTICES)
@@ -403,5 +411,5 @@ class NoticeLog:
         self._kept.append(KeptNotice(self.count, at, severity, text[:MOST_CHARACTERS]))
 
     def __iter__(self) -> Iterator[KeptNotice]:
-        """Returns the notices, oldest first."""
+        """Yields the kept notices, oldest first."""
         return iter(tuple(self._kept))

@@ -1,4 +1,4 @@
-"""Bars that show how much of a limit or of a time is used, and countdowns."""
+"""Bars that show how much of a limit or of a time is used up, and countdowns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells. The part of it given by ``part`` (0 to 1) is drawn heavy.
-    Only 0 has no heavy cell, and only 1 has no light cell."""
+    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy, in the role
+    ``role``, and the rest is light. Only for 0 is no cell heavy, and only for 1 is no cell
+    light."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:
@@ -24,8 +25,9 @@ def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
 
 
 def gauge_line(used: int, limit: int, width: int, *, reset: str = "", label: str = "") -> Line:
-    """Returns a bar with the numbers ``used`` of ``limit`` (in one unit), the share in percent, and
-    ``reset`` (a text as ``41s``) if there is room."""
+    """Returns a row with a bar, the numbers as ``used of limit``, the share in percent and, if
+    there is room, when the limit resets (``reset``, as ``41s``). ``used`` and ``limit`` have the
+    same unit. ``label`` is written before the bar."""
     share = used * 100 // limit if limit > 0 else 100
     role = "accent" if share < WARN_PERCENT else "status-waiting"
     if share >= 100:
@@ -54,8 +56,8 @@ BOLD_BELOW = 60
 
 
 def countdown_spans(left: float, total: float = 0, bar: int = 0) -> Line:
-    """Returns a countdown of the seconds ``left``. If ``bar`` is not 0, a bar of that many cells
-    before it shows which part of ``total`` seconds is left."""
+    """Returns a countdown of ``left`` seconds, as text. If ``bar`` is not 0, the text follows a bar
+    of ``bar`` cells that shows which share of ``total`` seconds is left."""
     text = countdown(left)
     if text == EXPIRED:
         return [Span(EXPIRED, "muted")]

@@ -1,8 +1,5 @@
-"""Panels to find keys with: the help with every key that works here, and the palette of verbs.
-
-Both are generated from the verbs of the screen; the help also lists the bindings of the focused
-widget.
-"""
+"""Two panels made from the commands of the screen: the help, which lists every key that works here,
+and the palette, which searches commands. The help also lists the keys of the focused widget."""
 
 from __future__ import annotations
 
@@ -31,17 +28,18 @@ TWO_FROM = 92
 
 
 class HelpGroup(Struct, frozen=True):
-    """The keys listed under one title: those of this screen, of every screen, or of the widget with
-    the focus. ``more`` is a command that prints more about the screen, empty for none."""
+    """The keys that the help lists under one title: those of this screen, of the focused widget, or
+    of every screen. ``more`` is a shell command that prints more about the screen; empty if there
+    is none."""
 
     title: str
     rows: Sequence[tuple[str, str]]
-    """Pairs of a key and what it does."""
+    """Pairs of a key, as it is drawn, and what it does."""
     more: str = ""
 
 
 class HelpOverlay(ReadingOverlay):
-    """The panel with the help. ``?`` opens it, ``?`` or ``esc`` closes it."""
+    """The panel with the help. ``?`` opens it; ``?`` or ``esc`` closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(KEYS.key, "leave", "close", show=False, id=KEYS.id),
@@ -52,8 +50,9 @@ class HelpOverlay(ReadingOverlay):
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
-    """Returns the rows of the help. From 92 cells of width on there are two columns, with the keys
-    of every screen at the right; on narrower screens all groups are below one another."""
+    """Returns the rows of the help. With 92 cells or more there are two columns: the last group,
+    with the keys of every screen, at the right, and all others at the left. On narrower screens the
+    groups follow one another."""
     shown = [group for group in groups if group.rows]
     if width < TWO_FROM or len(shown) < 2:
         rows: list[Line] = []
@@ -93,12 +92,12 @@ _ACTS = {
     "word_left": "a word left",
     "word_right": "a word right",
 }
-"""The words for the editing acts of ``EDITING``."""
+"""What the help says about each editing act in ``EDITING``."""
 
 
 def widget_help(widget: Widget | None) -> HelpGroup:
-    """Returns the keys of a widget, one row for each act, even if several keys do it. The group has
-    no rows if the widget has no keys of its own."""
+    """Returns the group of keys that the focused widget handles itself. Keys that do the same share
+    one row. The group has no rows if ``widget`` is None or has no keys."""
     rows: dict[str, tuple[list[str], list[str]]] = {}
     if isinstance(widget, TextField):
         for key, act in EDITING.items():
@@ -112,8 +111,8 @@ def widget_help(widget: Widget | None) -> HelpGroup:
 
 
 def _own_bindings(widget: Widget | None) -> Iterator[tuple[str, Binding]]:
-    """Yields key and binding for the keys that the desk's own classes give to this widget. Bindings
-    of the toolkit's classes are left out, because the help does not show them."""
+    """Yields each key that the desk's own classes bind for this widget, with its binding. Keys that
+    Textual's classes bind are left out."""
     for kind in type(widget).__mro__ if widget is not None else ():
         if kind.__module__.startswith("swapdesk."):
             for binding in Binding.make_bindings(kind.__dict__.get("BINDINGS", ())):
@@ -132,9 +131,8 @@ def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[tuple[str, str]]
 
 
 class PaletteEntry(Struct, frozen=True):
-    """A command in the palette. ``text`` and ``help`` are searched for what the user types.
-    ``shown_key`` is drawn beside the text. ``key`` is what the palette returns if the entry is
-    chosen."""
+    """A command in the palette. The palette searches ``text`` and ``help``, and draws ``shown_key``
+    beside ``text``. ``key`` identifies the command and is the result of the palette."""
 
     key: str
     text: str
@@ -143,8 +141,8 @@ class PaletteEntry(Struct, frozen=True):
 
 
 class PaletteOverlay(Overlay[str]):
-    """The panel that searches commands. Dismisses with the key of the chosen entry, or with None if
-    it is closed."""
+    """The panel that searches commands. Its result is the ``key`` of the chosen entry, or None if
+    the panel was closed."""
 
     DEFAULT_CSS = """
     PaletteOverlay LineTable { height: 10; margin: 1 0 0 0; }
@@ -202,9 +200,9 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Returns the entries that match ``query``, in the order of how well they match: ``query``
-    begins the text, begins a word of the text, is inside the text, or is inside the help. An empty
-    ``query`` matches all."""
+    """Returns the entries that match ``query``. First come entries whose text begins with
+    ``query``, then those with a word that begins with it, then those that contain it elsewhere in
+    the text, and last those that contain it in their help. An empty ``query`` matches all."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

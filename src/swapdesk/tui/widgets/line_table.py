@@ -1,8 +1,9 @@
-"""A table on Textual's line API: only visible rows are built, only changed cells are written.
+"""A table on Textual's line API: only visible rows are laid out, and only changed cells are
+written.
 
-The cursor belongs to a row key. It stays on its row while rows move, come or go, and moves to
-another row only if its own row is gone. ``KeyedRows`` keeps that rule; ``TableLayout`` keeps the
-cells of rows drawn lately.
+The cursor belongs to the key of a row. It stays on its row while rows move, come or go, and moves
+only if its own row disappears. ``KeyedRows`` implements that rule; ``TableLayout`` keeps the cells
+of the rows that were drawn last.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from swapdesk.tui.widgets.table_layout import (
 
 @dataclass
 class RowMessage(Message):
-    """A message about the row ``key`` of ``table``."""
+    """A message about the row with the key ``key`` of ``table``."""
 
     table: Widget
     key: str
@@ -48,8 +49,8 @@ class RowMessage(Message):
 
 
 class KeyedRows:
-    """The rows of a table by their keys, and the cursor. ``cursor`` is a position from 0, or -1 if
-    no row is selectable."""
+    """The rows of a table by their keys, and the cursor. ``cursor`` is the position of its row from
+    0, or -1 if no row can have the cursor."""
 
     def __init__(self) -> None:
         self.all: list[TableRow] = []
@@ -61,18 +62,20 @@ class KeyedRows:
         return self.all[self.cursor] if self.cursor >= 0 else None
 
     def at(self, key: str) -> int:
-        """Returns the position of a row. Raises KeyError if no row has this key."""
+        """Returns the position (from 0) of the row with this key. Raises KeyError if no row has
+        it."""
         return self._at[key]
 
     def selectable_at(self, key: str) -> int | None:
-        """Returns the position of the row ``key``. None if there is no such row or the cursor
-        cannot be on it."""
+        """Returns the position (from 0) of the row with this key. None if no row has it or if that
+        row, such as a label, cannot have the cursor."""
         at = self._at.get(key)
         return at if at is not None and self.all[at].selectable else None
 
     def replace(self, rows: Iterable[TableRow]) -> None:
-        """Replaces all rows; the cursor stays on the row of its key. Raises ValueError if two rows
-        have the same key."""
+        """Replaces all rows. The cursor stays on the row with the same key as before. If no row has
+        that key, the cursor moves to a row nearby. Raises ValueError if two rows have the same
+        key."""
         kept = self.current.key if self.current is not None else None
         self.all = list(rows)
         self._at = {row.key: at for at, row in enumerate(self.all)}
@@ -82,23 +85,24 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replaces the row that has the same key. If the cursor is on it and the new row is not
-        selectable, the cursor moves to a selectable row nearby."""
+        """Replaces the row that has the key of ``row``. If the cursor was on that row but cannot be
+        on ``row``, the cursor moves to a row nearby. Raises KeyError if no row has this key."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:
             self.cursor = self._near(at)
 
     def away(self, steps: int) -> int:
-        """Returns the position of the row to which the cursor moves by ``steps`` rows. If that row
-        is not selectable, the next one in the same direction is taken, or else the next one back;
-        -1 if no row is selectable."""
+        """Returns the position of the row that the cursor reaches when it moves by ``steps`` rows
+        (negative: up). A row that cannot have the cursor is skipped: the next one in the same
+        direction that can is taken, otherwise the next one in the opposite direction. The result is
+        -1 if no row can have the cursor."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """Returns the position of the first row to show if the view has to move up to the cursor.
-        It is the label right above the cursor's row if there is one and both fit into ``room``
-        rows, otherwise the cursor's row."""
+        """Returns the position of the row to scroll to if the view must move up to the cursor. It
+        is the cursor's row or, if labels are right above that row, the first of those labels that
+        fits into ``room`` rows together with it."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -122,15 +126,15 @@ class KeyedRows:
 
 
 Change = tuple[int, TableRow | None, TableRow | None]
-"""One change of the table: the position, the former row there and the new row (None if there is
-none)."""
+"""One changed row: its position, the former row there and the new row there. A row is None if there
+was or is none."""
 
 _END = 10**9
 
 
 class LineTable(ScrollView, can_focus=True):
-    """A table: heads, a thin rule, and rows in fixed columns. A table of 50,000 rows costs no more
-    than one of 50."""
+    """A table with heads, a thin rule, and rows in fixed columns. Drawing a table of 50,000 rows
+    costs no more than drawing one of 50, because only visible rows are drawn."""
 
     DEFAULT_CSS = """
     LineTable {
@@ -157,13 +161,13 @@ class LineTable(ScrollView, can_focus=True):
     ]
 
     below: var[int] = var(0)
-    """How many rows follow below the visible part of the table."""
+    """The number of rows below the visible part of the table."""
 
     class Highlighted(RowMessage):
-        """The message that the cursor moved to another row."""
+        """The message that the cursor moved to a new row."""
 
     class Chosen(RowMessage):
-        """The message that ``enter`` was pressed on a row."""
+        """The message that the user pressed ``enter`` on a row."""
 
     def __init__(
         self,
@@ -173,16 +177,17 @@ class LineTable(ScrollView, can_focus=True):
         empty: LineLike = "",
         **place: Any,
     ) -> None:
-        """``empty`` is the sentence that is shown while there are no rows."""
+        """``empty`` is the sentence that is shown while the table has no rows. ``heads`` is False
+        for a table without the row of column names."""
         super().__init__(**place)
         self._layout = TableLayout(columns)
         self.head_height = 2 if heads else 0
-        """Number of lines that the heads and the rule below them take."""
+        """Number of lines for the column names and the rule below them."""
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
         self._drawing: tuple[Style, TableView] | None = None
-        """The style and the view in use while lines are being drawn, computed once for all of them;
-        None at other times."""
+        """The style and the visible part of the table while lines are being drawn, computed once
+        for all of these lines; None at other times."""
 
     # what stands in the table
 
@@ -192,7 +197,7 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def cursor_key(self) -> str:
-        """The key of the row under the cursor; empty if no row is selectable."""
+        """The key of the row under the cursor; empty if no row can have the cursor."""
         row = self._rows.current
         return "" if row is None else row.key
 
@@ -213,16 +218,16 @@ class LineTable(ScrollView, can_focus=True):
         self.refresh()
 
     def set_empty(self, sentence: LineLike) -> None:
-        """Sets the sentence that is shown while there are no rows: that the table is empty or
+        """Sets the sentence that is shown while the table has no rows: that it is empty, that it is
         loading, or an error."""
         before, self._empty = self._empty, line_of(sentence, "muted")
         if not self.rows and before != self._empty:
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
-        """Replaces all rows. The cursor stays on the row with its key, and only visible rows that
-        differ are painted again. ``measured`` is a layout of the same columns that already measured
-        the new rows; without it they are measured here. Raises ValueError if two rows have the same
+        """Replaces all rows. The cursor stays on the row with the same key, and only visible rows
+        that differ are painted again. ``measured`` is a layout with the same columns that has
+        measured the new rows; None measures them now. Raises ValueError if two rows have the same
         key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
@@ -245,7 +250,8 @@ class LineTable(ScrollView, can_focus=True):
             self.post_message(self.Highlighted(self, self.cursor_key))
 
     def update_rows(self, rows: Iterable[TableRow]) -> None:
-        """Replaces rows by their keys. Raises KeyError if a key is not in the table."""
+        """Replaces each row that has the same key as one of ``rows``. Raises KeyError if no row has
+        the key."""
         cursor = self._rows.cursor
         changes: list[Change] = []
         for row in rows:
@@ -258,7 +264,8 @@ class LineTable(ScrollView, can_focus=True):
             self._repaint(changes)
 
     def move_to(self, key: str) -> bool:
-        """Moves the cursor to a row; returns False if there is no selectable row with this key."""
+        """Moves the cursor to the row with the key ``key`` and returns True. Returns False if there
+        is no such row or it cannot have the cursor."""
         at = self._rows.selectable_at(key)
         if at is None:
             return False
@@ -331,8 +338,8 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def _shows_cursor(self) -> bool:
-        """True if the cursor is drawn: if the table has the focus, if no widget has it, or if the
-        table cannot get it because a field moves its cursor."""
+        """True if the cursor is drawn: the table has the focus, no widget has the focus, or the
+        table cannot have it because a text field moves the cursor."""
         return self.has_focus or not self.can_focus or self.screen.focused is None
 
     @on(events.Focus)
@@ -341,8 +348,8 @@ class LineTable(ScrollView, can_focus=True):
         self._refresh_row(self._rows.cursor)
 
     def _line_beside(self, y: int, view: TableView) -> Line:
-        """Returns a line that is not a row of the table: the heads, the rule below them, or the
-        sentence shown while there are no rows."""
+        """Returns a line of the table that is no row: the column names, the rule below them, or
+        part of the sentence for a table without rows."""
         if y < view.head:
             return rule(view.row_width) if y else self._layout.head(view.row_width)
         sentence = [] if self.rows else wrapped(self._empty, view.row_width)
@@ -350,15 +357,15 @@ class LineTable(ScrollView, can_focus=True):
         return fill(sentence[below], view.row_width) if below < len(sentence) else []
 
     def _measure(self, rows: Iterable[TableRow | None]) -> bool:
-        """Makes the columns wide enough for these rows. Returns True if a column became wider."""
+        """Makes the columns wide enough for ``rows``. Returns True if a column became wider."""
         grown = False
         for row in rows:
             grown = (row is not None and self._layout.measure(row)) or grown
         return grown
 
     def _seen(self, at: int) -> TableRow:
-        """Returns the row at position ``at`` with its cells. A row that is only a :class:`Sketch`
-        so far is drawn first, and columns become wider if it needs that."""
+        """Returns the row at position ``at`` with its cells. If the row is a :class:`Sketch`, its
+        cells are made now and the columns become wider if necessary."""
         row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()
@@ -368,8 +375,8 @@ class LineTable(ScrollView, can_focus=True):
         return row
 
     def _catch_up(self) -> None:
-        """Draws the rows that came into view. This is done before painting, because the columns
-        have to be wide enough for them."""
+        """Makes the cells of the rows that came into view. It has to be called before painting,
+        because it may widen columns."""
         view = self.view
         for at in range(view.top, min(view.top + view.room, len(self.rows))):
             self._seen(at)

@@ -1,5 +1,5 @@
-"""The base of every widget that draws lines of spans and repaints only the cells that change. Also
-the widgets for text: labels with a rule, sentences, heads."""
+"""The base of widgets that draw lines of text and repaint only the cells that changed, and simple
+widgets for text, such as a label with a rule."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from swapdesk.tui.spans import (
 
 
 class LinesView(Widget):
-    """A widget that draws the rows of :meth:`lines`. A subclass keeps its data and calls
-    :meth:`redraw` after a change.
+    """A widget that draws the rows returned by :meth:`lines`. A subclass keeps its data and calls
+    :meth:`redraw` after each change.
 
-    Two cells at both sides stay free (the left one is for the cursor bar).
+    Two cells at each side stay free; the left ones are for the bar of the cursor.
     """
 
     DEFAULT_CSS = """
@@ -45,23 +45,25 @@ class LinesView(Widget):
     """
 
     def __init__(self, **place: Any) -> None:
-        """``place`` are ``id``, ``classes`` and the other arguments of a Textual widget."""
+        """``place`` are the keyword arguments of a Textual widget, such as ``id`` and
+        ``classes``."""
         super().__init__(**{"markup": False, **place})
         self._laid: list[Line] = []
         self._laid_width = -1
 
     def lines(self, width: int) -> list[Line]:
-        """Returns the rows at this width, each at most ``width`` cells. Has no side effects."""
+        """Returns the rows to draw, each at most ``width`` cells wide. An implementation must not
+        change anything."""
         return []
 
     @property
     def laid_out(self) -> bool:
-        """True if the present size of the widget is the one for which its rows were made."""
+        """True if the rows were made for the present size of the widget."""
         return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
-        """Makes the rows again and repaints each changed row from its first to its last differing
-        cell."""
+        """Makes the rows again. Each row that differs is repainted from its first to its last
+        changed cell; a different number of rows requests a new layout."""
         if not self.is_mounted:
             return
         if self._laid_width <= 0:
@@ -101,16 +103,16 @@ class LinesView(Widget):
 
 
 def lay_out_again(widget: Widget) -> None:
-    """Requests a new layout because the height of ``widget`` changed. Textual 8.2.8 combines
-    requests while a layout is pending and could then keep an outdated height, so the widget's
-    cached sizes are deleted first."""
+    """Requests a new layout because the height of ``widget`` changed. Textual 8.2.8 may otherwise
+    keep an old height, so the sizes that it has cached for the widget are deleted first."""
     widget._box_model_cache.clear()
     widget.refresh(layout=True)
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """Returns the column of the first differing cell and the column after the last one; None if the
-    rows are equal. If a row has combining marks, all of its cells count as different."""
+    """Returns the column of the first cell that differs between two rows, and the column after the
+    last such cell; None if no cell differs. If a row has combining marks, all cells count as
+    different."""
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
@@ -129,8 +131,8 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
-    """Returns the character, the role and the weight of each cell of a line. None if the line has a
-    combining mark, which has no cell of its own."""
+    """Returns (character, role, bold) for each cell of ``line``, or None if it has a combining
+    mark, which has no cell of its own."""
     cells: list[tuple[str, str, bool]] = []
     for span in line:
         for char in span.text:
@@ -145,7 +147,8 @@ Shown = TypeVar("Shown")
 
 
 class StateView(LinesView, Generic[Shown]):
-    """A widget that draws its ``state``."""
+    """A widget that draws one value, its ``state``. :meth:`show` replaces the value and redraws
+    only if it differs."""
 
     def __init__(self, state: Shown, **place: Any) -> None:
         super().__init__(**place)
@@ -158,12 +161,12 @@ class StateView(LinesView, Generic[Shown]):
 
 
 Fitted = Callable[[int], list[Line]]
-"""A function that makes rows for a width in cells."""
+"""A function that returns the rows for a given width in cells."""
 
 
 class FittedLines(StateView[Fitted | None]):
-    """A widget that draws the rows its function returns for the width; without a function it draws
-    nothing."""
+    """A widget that draws the rows which a function returns for the widget's width. With None as
+    the function it draws nothing."""
 
     def __init__(self, made: Fitted | None = None, **place: Any) -> None:
         super().__init__(made, **place)
@@ -173,8 +176,8 @@ class FittedLines(StateView[Fitted | None]):
 
 
 class SectionLabel(LinesView):
-    """A label with a rule and a fact, as in ``Open ───── 5``. With ``stale`` there is a mark before
-    the label and the age after it."""
+    """A widget with a label, a rule and a fact, as in ``Open ───── 5``. If its data is outdated, a
+    glyph is drawn before the label and the age after it."""
 
     DEFAULT_CSS = """
     SectionLabel { height: 1; }
@@ -187,8 +190,8 @@ class SectionLabel(LinesView):
         self.stale = ""
 
     def show(self, label: str, fact: LineLike = "", stale: str = "") -> None:
-        """Shows another label and fact. ``stale`` is ``41s old`` or ``41s old, polling``; empty if
-        the data is fresh."""
+        """Replaces label and fact. ``stale`` says how old the data is, as ``41s old``; empty if the
+        data is fresh."""
         self.label, self.fact, self.stale = label, fact, stale
         self.redraw()
 
@@ -204,7 +207,8 @@ def section_line(label: str, fact: LineLike, width: int, stale: str = "") -> Lin
 
 
 class TextRows(StateView[Sequence[LineLike]]):
-    """A widget of wrapped sentences; an empty row is kept as a gap."""
+    """A widget that draws sentences, each wrapped to the width. An empty sentence is drawn as an
+    empty row."""
 
     def __init__(self, rows: Sequence[LineLike] = (), **place: Any) -> None:
         super().__init__(rows, **place)
@@ -214,9 +218,9 @@ class TextRows(StateView[Sequence[LineLike]]):
 
 
 class HeadLine(LinesView):
-    """A row with a left and a right part. Several right parts can be given, from long to short; the
-    first that leaves room for the whole left part is shown. If none does, the shortest is shown and
-    the left part is shortened."""
+    """A widget of one row with a left and a right part. ``rights`` are forms of the right part,
+    from long to short; the first that leaves room for the whole left part is shown. If none does,
+    the shortest is shown and the left part is cut."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }
@@ -240,7 +244,7 @@ class HeadLine(LinesView):
 
 
 class RuleRow(LinesView):
-    """A thin rule between blocks."""
+    """A widget that draws a thin rule between two blocks."""
 
     DEFAULT_CSS = """
     RuleRow { height: 1; }

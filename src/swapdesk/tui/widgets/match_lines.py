@@ -1,10 +1,10 @@
-"""The table that compares what is signed with what was confirmed, and the list of payments of a
-signature.
+"""The table that compares what is signed with what was confirmed, and the list of payments that a
+signature makes.
 
-The columns of the table are the name of the field, the value that is signed, a mark, and the value
-that is expected there. The expected value comes from the quote, the order, the chain or a limit of
-the desk. Addresses are never shortened: if both values do not fit into one row, the expected one is
-put below. Payments are numbered from 1.
+The columns of the table are the name of the field, the value that is signed, a glyph for the
+result, and the expected value. The expected value comes from the quote, the order, the chain or a
+limit of the desk. Addresses are never shortened: if both values do not fit into one row, the
+expected one is put below. Payments are numbered from 1.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from swapdesk.tui.spans import Line, Span, fill, push_right, ruled, width_of, wr
 from swapdesk.wallet.answers import Match, ReviewLine
 
 TIGHT_BELOW = 90
-"""Width in cells below which the other columns are narrowed in favour of the address."""
+"""Width in cells below which the columns beside the address are narrowed."""
 
 
 class Places(Struct, frozen=True):
-    """Widths in cells of the columns of a payment: its number, the gap, the mark with its gaps, and
-    the order that the deposit is for."""
+    """Widths in cells of the parts of a row about a payment: its number, a gap between columns, the
+    glyph with its gaps, and the name of the order that is paid."""
 
     number: int
     gap: int
@@ -33,8 +33,8 @@ class Places(Struct, frozen=True):
     promised: int
 
     def address(self, width: int, amount: int) -> int:
-        """Returns how many cells are left for the address in a row of ``width`` cells with an
-        amount of ``amount`` cells."""
+        """Returns how many cells are left for the address in a row of ``width`` cells, if the
+        amount takes ``amount`` cells."""
         return width - self.number - 2 * self.gap - amount - self.mark - self.promised
 
 
@@ -44,7 +44,8 @@ TIGHT_PLACES = Places(2, 1, 3, 6)
 
 
 def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
-    """Returns a label and a row for each payment; an empty list if there are none."""
+    """Returns a label and one row for each payment, wrapped if its address is too long. The list is
+    empty if there are no payments."""
     if not payments:
         return []
     amount = max(cell_len(payment.amount) for payment in payments)
@@ -71,8 +72,9 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
 
 
 def _shortened(promised: str, room: int) -> str:
-    """Returns the name of an order in the longest form that fits into ``room`` cells: whole, as
-    ``order b7o4FU``, or as ``b7o4FU``."""
+    """Returns ``promised``, the name of an order such as ``order b7o4FUxyz``, in the longest of
+    three forms that fits into ``room`` cells: whole, with the first six characters of the id, or
+    only these six characters."""
     if len(promised) <= room:
         return promised
     word, _, service_id = promised.partition(" ")
@@ -87,23 +89,23 @@ _MARKS = {
 }
 GAP = 2
 ADDRESS = 52
-"""Width in cells of an address of an EVM chain, in groups."""
+"""Width in cells of an EVM address, written in groups."""
 LONGEST_ADDRESS = 54
-"""Width in cells of an address of Solana, in groups."""
+"""Width in cells of a Solana address, written in groups."""
 LEAST_LABEL, MOST_LABEL, NARROW_LABEL = 11, 16, 12
 ROOMY = 110
 LEAST_BESIDE = 23
-"""Cells that the expected value needs beside the signed one. With less room it is put below the
-signed value."""
+"""Number of cells that the expected value needs beside the signed value. With less room it is put
+below the signed value."""
 AGAINST = "Held against"
-"""The head of the column with the expected values. They come from the quote or the order, the
-chain, or a limit of the desk."""
+"""The name of the column with the expected values, which come from the quote, the order, the chain
+or a limit of the desk."""
 STRONG = ("You sell", "You get")
 
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
-    """Returns all rows at this width. If the signature makes several payments, they follow below,
-    one row each."""
+    """Returns the rows of the table, without its column names, ``width`` cells wide. If the
+    signature makes several payments, a list of them follows, with one row for each."""
     rows, payments = folded(fields)
     columns = _columns(rows, width)
     exact = width >= ROOMY
@@ -114,7 +116,7 @@ def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
 
 
 def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
-    """Returns the row with the names of the columns."""
+    """Returns the row with the column names."""
     rows, _ = folded(fields)
     label, signed, beside = _columns(rows, width)
     also = width >= ROOMY and any(row.units is not None for row in rows)
@@ -126,8 +128,7 @@ def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
 
 
 def _columns(rows: Sequence[ReviewLine], width: int) -> tuple[int, int, int]:
-    """Returns three widths in cells: of the label, of the signed value, and of the expected
-    value."""
+    """Returns the widths in cells of three columns: field name, signed value, expected value."""
     label = max([len(row.field) for row in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP

@@ -1,6 +1,6 @@
-"""The table of all orders, and the pane about one order.
+"""The table of all orders, and the pane about the order under the cursor.
 
-Rows are grouped under labels: needs you, open, not signed, put away, finished.
+The rows are grouped under labels: needs you, open, not signed, put away, finished.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ _MARKS = {
 
 
 def order_columns(wide: bool) -> list[Column]:
-    """Returns the columns of the table. ``wide`` is for screens from 120 cells on: a column is
-    added that says who acts next, and times are written longer."""
+    """Returns the columns of the table of orders. ``wide`` is True for screens of 120 cells or
+    more: a column that says who acts next is added, and times are written in full."""
     columns = [
         Column("mark", "", 1),
         Column("id", "Order", 6, gap=1),
@@ -112,8 +112,8 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
-    """Returns the row of an order. Colours mark the state and the route, and a late time; the word
-    of the state is bold if you act next."""
+    """Returns the table row of an order. Colours mark its state, its route and a time that is late.
+    The word for the state is bold if the user has to act next. ``wide`` writes times in full."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
@@ -133,8 +133,8 @@ def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row
 
 
 def row_at(row: Row, summary: OrderStatus, time: Elapsed, *, wide: bool) -> Row:
-    """Returns ``row`` with another time and all other cells unchanged. ``summary`` is the state of
-    the order from which the row was made."""
+    """Returns a copy of ``row`` in which the cell of the time shows ``time``. ``summary`` is the
+    state of the order from which ``row`` was made."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
 
@@ -143,8 +143,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the role for cells that have no colour of their own. They are brighter if the user
-    has to act next."""
+    """Returns the colour role for cells that mark nothing. It is brighter if the user has to act
+    next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -163,8 +163,9 @@ def stage_mark(level: str) -> StageMark:
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """Returns what is swapped, as ``0.5 BTC → 14.524108 ETH``. Until the order has paid out, the
-    second amount is the one promised; if the money came back, it is the amount returned."""
+    """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what the
+    order promises until it has paid out, then what it paid; if the money came back, the amount that
+    came back."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
@@ -174,8 +175,8 @@ def pair_spans(tracked: TrackedOrder) -> Line:
 
 
 def empty_line(sentence: str, key: str, verb: str) -> Line:
-    """Returns a sentence such as ``No orders yet.`` followed by a key and what it does, as in ``n
-    starts a swap``."""
+    """Returns ``sentence``, followed by ``key`` and ``verb``, what the key does: ``No orders yet. n
+    starts a swap.``"""
     return [
         Span(f"{sentence} ", "muted"),
         Span(key, "accent", bold=True),
@@ -186,29 +187,30 @@ def empty_line(sentence: str, key: str, verb: str) -> Line:
 PAST_COMES = "older ones are being read"
 UNREADABLE = "Cannot be read"
 STEP, FILTERED_STEP = 100, 25
-"""How many orders are laid out before other tasks may run; this takes a few milliseconds. The
-second number is for a list with a filter and is lower, because a filter reads every field of an
-order."""
+"""Numbers of orders that are laid out before other tasks may run, which takes a few milliseconds.
+The second number is for a list with a filter, which reads every field of an order."""
 
 
 class Shown(Struct, frozen=True):
-    """The orders to show, in their sequence, and what the labels of their groups say."""
+    """The orders to show in the table, in their order of display, and what the labels of their
+    groups say. ``kept`` is the filter. ``stale`` says how old the data is, as ``41s old``; empty if
+    it is fresh."""
 
     orders: Sequence[TrackedOrder]
     kept: FilterLine = EVERYTHING
     counts: Mapping[Group, int] = field(default_factory=dict)
-    """Number of orders in each group, ignoring the filter."""
+    """Number of orders in each group without the filter."""
     stale: str = ""
     whole: bool = True
-    """False while older orders are still being read."""
+    """False while older orders are still being read from the journal."""
     skipped: int = 0
-    """Number of orders at the service that cannot be read."""
+    """Number of orders of the service that the desk cannot read."""
 
 
 class Drawn(Struct):
     """An order in the table with its group and its row. The row is a :class:`Sketch` until it comes
-    into view. ``summary`` is the state of the order when the row was made; only the cell of the
-    time may have been renewed since then."""
+    into view. ``summary`` is the state of the order when the row was made, and ``time`` is what its
+    time cell shows now."""
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -218,11 +220,11 @@ class Drawn(Struct):
 
 
 class OrderList(LineTable):
-    """The table of orders. Rows keep their place while their cells change, and the cursor stays on
-    its order.
+    """The table of orders. While cells change, rows keep their place and the cursor stays on its
+    order.
 
-    A long list is measured in steps: the caller runs :meth:`filling` to its end and lets other
-    tasks run between the steps. Only rows in view are laid out.
+    A long list is laid out in steps: the caller iterates over :meth:`filling` and lets other tasks
+    run between the steps. Only rows in view get their cells.
     """
 
     def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
@@ -235,23 +237,23 @@ class OrderList(LineTable):
 
     @property
     def shown(self) -> list[TrackedOrder]:
-        """The orders in the table, in their sequence."""
+        """The orders in the table, from top to bottom."""
         shown = (self._drawn.get(row.key) for row in self.rows)
         return [drawn.tracked for drawn in shown if drawn is not None]
 
     @property
     def running(self) -> bool:
-        """True if an order in the table is open."""
+        """True if the table has an open order."""
         return any(drawn.group is Group.OPEN for drawn in self._drawn.values())
 
     def running_in_view(self) -> list[str]:
-        """Returns the ids of the open orders that are visible now."""
+        """Returns the service ids of the open orders that are visible now."""
         drawn = {key: self._drawn.get(key) for key in self.visible_keys()}
         return [key for key, order in drawn.items() if order and order.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
-        """Sets the columns for a wide or a normal screen. Returns True if they changed; the caller
-        must then fill the table again."""
+        """Sets the columns for a wide screen (True) or a normal one. Returns True if that changed
+        the columns; the caller must then fill the table again."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -260,15 +262,16 @@ class OrderList(LineTable):
         return True
 
     def say(self, sentence: LineLike) -> None:
-        """Shows ``sentence`` in place of rows."""
+        """Removes all rows and shows ``sentence`` instead."""
         self._drawn.clear()
         self._open_label = None
         self.set_empty(sentence)
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Redraws these orders in their places. Returns False if an order is new or changed its
-        group, or if the number ``skipped`` changed. The caller must then fill the table again."""
+        """Redraws the rows of ``orders`` and returns True. Returns False if that is not enough, so
+        that the caller must fill the table again: an order is new or changed its group, or
+        ``skipped``, the number of unreadable orders, changed."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
@@ -293,8 +296,8 @@ class OrderList(LineTable):
             pass
 
     def filling(self, shown: Shown) -> Iterator[None]:
-        """Lays out all rows, yielding after each step. An empty table shows its first rows after
-        the first step; a filled one keeps its old rows until the last step."""
+        """Lays out all rows of ``shown`` and yields after each step. A table without rows shows its
+        first rows after the first step; otherwise the old rows stay until the last step."""
         kept: dict[str, Drawn] = {}
         measured = TableLayout(order_columns(wide=self._wide))
         first, now = not self._drawn, self._now()
@@ -317,19 +320,20 @@ class OrderList(LineTable):
         self._set(kept, shown, measured)
 
     def relabel(self, stale: str) -> None:
-        """Sets the text beside the label of the open orders. It says how old the data is while no
-        stream reports changes; empty if the data is fresh."""
+        """Shows ``stale`` beside the label of the open orders. It says how old the data is while no
+        stream reports changes, as ``41s old``; empty if the data is fresh."""
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)
             self.update_rows([self._open_label])
 
     def _new(self, tracked: TrackedOrder) -> Drawn:
-        """Returns an order whose row is drawn when it comes into view.
+        """Returns ``tracked`` with a sketch as its row, whose cells are made when the row comes
+        into view.
 
-        The sketch must not refer to the ``Drawn`` that contains it. With such a cycle, every change
-        of an order would leave memory that only a full garbage collection frees: megabytes a minute
-        while keys are pressed.
+        The sketch must not refer to the ``Drawn`` that contains it. Such a cycle would keep the
+        memory of every replaced row until a full garbage collection: megabytes a minute while keys
+        are pressed.
         """
         sketch = Sketch(tracked.service_id, partial(self._row_of, tracked))
         return Drawn(tracked, sketch, group_of(tracked))
@@ -342,8 +346,8 @@ class OrderList(LineTable):
         return self._current(drawn, self._now())
 
     def _current(self, drawn: Drawn, now: datetime) -> Row:
-        """Returns the row of an order as of ``now``. If only its time changed, only the cell of the
-        time is made again."""
+        """Returns the row of an order as of ``now``. If only the time that it shows has changed,
+        only that cell is made again."""
         time = time_at(drawn.summary, drawn.tracked, now) if drawn.summary is not None else None
         if drawn.summary is None or time is None or not isinstance(drawn.row, Row):
             drawn.summary = order_status(drawn.tracked, now)
@@ -400,8 +404,8 @@ LABEL = 9
 
 
 class OrderPane(FittedLines):
-    """The pane about one order. Its number of rows is fixed, so that the table above does not
-    move."""
+    """A widget about one order. It always has the same number of rows (7 on roomy screens, 4 on
+    others), so that the table above it does not move."""
 
     DEFAULT_CSS = """
     OrderPane { height: 4; }
@@ -416,9 +420,9 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """Returns the rows about an order for the panel at the right of the table on a wide screen.
-    ``fact`` is a text shown below the id. ``facts`` are the same facts that the page of the order
-    shows; each has its label above its value."""
+    """Returns the rows about an order for the panel at the right of the table. ``fact`` is a muted
+    text below the short id. ``facts`` are those of the order's own page; each label is written
+    above its value."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):
@@ -431,11 +435,9 @@ def side_lines(
 
 
 def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
-    """Returns exactly ``rows`` rows: state, place of the money, who acts next and until when, and
-    the addresses if they fit.
-
-    The state and who acts next are never left out.
-    """
+    """Returns exactly ``rows`` rows about an order: its state, where the money is, who acts next
+    and until when, and the addresses if they fit. Only the state and who acts next are shown in any
+    case."""
     last = wrapped([*_next(summary), *_by(summary, sentence=True)], width)
     first = wrapped([*_state(summary), Span(" "), *_funds(summary)], width)
     if len(first) + len(last) > rows:
@@ -488,8 +490,9 @@ def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[
 
 
 def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
-    """Returns the memo that goes with the payout, labelled with the chain's own word. If the user
-    chose to send no memo, a row says so. Otherwise empty."""
+    """Returns one fact with the memo that goes with the payout, labelled with the chain's word for
+    it. If the user chose to send no memo, the fact says so. The list is empty if there is no memo
+    and no such choice."""
     kind = order.out_token.chain_data.kind if order.out_token is not None else None
     if kind is None:
         kind = intent.token_out.kind if intent is not None else ""

@@ -1,7 +1,8 @@
-"""Panels at the bottom of the screen, at most two thirds high; the money line below stays visible.
+"""Panels at the bottom of the screen, at most two thirds as high as the screen. The money line
+below a panel stays visible.
 
-There are panels to read a text or a single row (for a screen reader), to read an exact value if
-there is no clipboard, to type a text, and to type a phrase before something that cannot be undone.
+There are panels to read rows of text, to type a text, and to type a phrase before something that
+cannot be undone.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ CLOSE = CommandState("esc", "close")
 
 
 class Overlay(ModalScreen[ScreenResultType]):
-    """A panel over the lower part of the screen. ``content`` are its widgets, of which the first
-    field gets the focus. ``esc`` dismisses it with None."""
+    """A panel over the lower part of the screen. ``hints`` are the keys of its bottom row;
+    ``content`` are its widgets, of which the first that can have the focus gets it. ``esc`` closes
+    it with the result None."""
 
     DEFAULT_CSS = """
     Overlay {
@@ -86,7 +88,8 @@ MOVE = CommandState("↑↓", "move")
 
 
 class ReadingOverlay(Overlay[None]):
-    """A panel with rows to read. The keys that scroll are named only if rows are out of view."""
+    """A panel with rows to read, made by ``made`` for the panel's width. Its keys for scrolling are
+    named only if rows are out of view."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_panel(1)", "down", show=False),
@@ -113,8 +116,9 @@ class ReadingOverlay(Overlay[None]):
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
-    """Returns the label, the value in full, and how to select it. The rows of the value begin at
-    the left edge and have nothing else in them, so that a selection contains only the value."""
+    """Returns rows with the label, the whole value, and how to select it with the mouse. The rows
+    of the value have nothing else in them and begin at the left edge, so that a selection has only
+    the value."""
     rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
     rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
     how = (
@@ -125,9 +129,10 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
 
 
 class TextOverlay(Overlay[ScreenResultType]):
-    """A panel with a field. Dismisses with the result of ``read`` for the typed text, or with None
-    if it is closed. If ``read`` raises ValueError, its message replaces ``hint`` until the text
-    changes."""
+    """A panel with a text field under the rows ``head`` and ``hint``. Its result is what ``read``
+    returns for the typed text, or None if the panel is closed. If ``read`` raises ValueError, the
+    message of the error replaces ``hint`` until the text changes. ``verb`` is the word beside
+    ``enter``."""
 
     def __init__(
         self,
@@ -158,10 +163,10 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 
 class Question(Struct, frozen=True):
-    """A question that is answered by typing a phrase. ``what`` are sentences about what will
-    happen, ``phrase`` is the text to type, and ``verb`` is the word beside ``enter``. If ``asked``
-    is given, it is shown instead of the phrase. ``wrong`` is the sentence shown after a wrong
-    answer. With ``folds`` upper and lower case count as the same."""
+    """A question that the user answers by typing a phrase. ``what`` are sentences about what will
+    happen, ``phrase`` is the text to type, ``verb`` the word beside ``enter``. ``asked`` replaces
+    the row that names the phrase; ``wrong`` is shown after a wrong answer. With ``folds``, upper
+    and lower case are the same."""
 
     title: str
     what: Sequence[str]
@@ -172,15 +177,15 @@ class Question(Struct, frozen=True):
     folds: bool = False
 
     def answers(self, typed: str) -> bool:
-        """Returns True if ``typed`` is the phrase."""
+        """Returns True if ``typed`` is the phrase of this question."""
         if self.folds:
             return typed.lower() == self.phrase.lower()
         return typed == self.phrase
 
 
 class TypedConfirm(Overlay[bool]):
-    """A panel that asks a :class:`Question`. Dismisses with True if the phrase was typed, or with
-    None if it is closed."""
+    """A panel that asks a :class:`Question`. Its result is True if the user typed the phrase, None
+    if the user closed it."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -205,9 +210,9 @@ class TypedConfirm(Overlay[bool]):
 
 
 def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
-    """Returns the rows above the field: the question, what has to be typed, and the message
-    ``said`` about the text typed so far. The row of the message is kept free while there is none,
-    so that the field does not move."""
+    """Returns the rows above the field of a question: its title, its sentences, what to type, and
+    ``said``, the result of checking the text typed so far. With None as ``said`` its row stays
+    empty, so that the field does not move when a result is shown."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

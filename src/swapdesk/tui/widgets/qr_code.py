@@ -1,8 +1,8 @@
-"""A QR code, always black on white, and the panel that shows it beside a card with the facts.
+"""A QR code, always black on white, and the panel that shows it beside the card of a deposit.
 
-Two modules, one above the other, share one cell; the white margin of two modules is part of the
-drawing. The error correction level is L, because the screen is clean and a smaller code is easier
-to scan (screens: QR).
+One cell shows two modules, one above the other. The white margin of two modules is part of the
+drawing. The error correction level is L, because a screen is clean and a smaller code is easier to
+scan.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from swapdesk.tui.themes import BLACK, INK, WHITE
 from swapdesk.tui.widgets.lines_view import TextRows
 
 MARGIN = 2
-"""Width in modules of the white margin around the code."""
+"""Width of the white margin around the code, in modules (the squares of the code)."""
 
 COVERED = "Hidden; f9 shows the code."
 
@@ -35,13 +35,13 @@ Modules = tuple[tuple[bool, ...], ...]
 
 
 class CodeTooLong(ValueError):
-    """The error that a text is too long for a code."""
+    """Raised if a text is too long for a QR code."""
 
 
 @lru_cache(8)
 def modules_of(text: str) -> Modules:
-    """Returns the modules of the code with its margin, row by row; True is dark. Raises
-    CodeTooLong."""
+    """Returns the QR code of ``text`` with its margin, row by row, with True for each dark module.
+    Raises CodeTooLong."""
     import segno
     from segno import DataOverflowError
 
@@ -53,15 +53,16 @@ def modules_of(text: str) -> Modules:
 
 
 def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
-    """Returns width and height of the code in cells, with its margin. Without half blocks a module
-    is two cells wide. Raises CodeTooLong."""
+    """Returns width and height of the QR code of ``text`` in cells, margin included. With
+    ``halves`` a cell shows two modules, one above the other; otherwise each module is two cells
+    wide. Raises CodeTooLong."""
     count = len(modules_of(text))
     return (count, (count + 1) // 2) if halves else (2 * count, count)
 
 
 def code_rows(text: str) -> list[str]:
-    """Returns the rows of the code as characters, to be drawn in black on white. A character holds
-    two modules, one above the other; a full block is two dark ones."""
+    """Returns the rows of the QR code of ``text`` as block characters, to be drawn in black on
+    white. Each character shows two modules, one above the other. Raises CodeTooLong."""
     modules = modules_of(text)
     blank = (False,) * len(modules)
     rows = []
@@ -79,7 +80,7 @@ def _cell(above: bool, below: bool) -> str:
 
 
 class QrCode(Widget):
-    """A widget that draws a code if the whole code fits, otherwise nothing."""
+    """A widget that draws a QR code, or nothing if there is no room for the whole code."""
 
     DEFAULT_CSS = """
     QrCode { width: auto; height: auto; }
@@ -88,7 +89,7 @@ class QrCode(Widget):
     def __init__(self, text: str = "", **place: Any) -> None:
         super().__init__(**{"markup": False, **place})
         self.text = text
-        """The exact text that the code contains; empty for no code."""
+        """The exact text in the code; empty to draw no code."""
 
     def show(self, text: str) -> None:
         if text != self.text:
@@ -97,12 +98,12 @@ class QrCode(Widget):
 
     @property
     def halves(self) -> bool:
-        """True if one cell shows two modules, as half blocks. In plain ASCII there are no half
-        blocks, so a module is drawn as a coloured background."""
+        """True if one cell shows two modules by a half block character. It is False in plain ASCII,
+        which has no half blocks; each module is then drawn as two cells of background colour."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
     def fits(self, text: str, room: Size) -> bool:
-        """Returns True if the whole code fits in ``room``; a part of a code cannot be read."""
+        """Returns True if the whole QR code of ``text`` fits into ``room``, in cells."""
         wide, high = self._cells(text)
         return 0 < wide <= room.width and high <= room.height
 
@@ -113,8 +114,8 @@ class QrCode(Widget):
         return self._cells(self.text)[1]
 
     def _cells(self, text: str) -> tuple[int, int]:
-        """Returns the width and the height of the code in cells. Both are 0 if the text is empty or
-        too long for a code."""
+        """Returns width and height of the QR code of ``text`` in cells; (0, 0) if the text is empty
+        or too long."""
         try:
             return code_size(text, halves=self.halves) if text else (0, 0)
         except CodeTooLong:
@@ -139,16 +140,16 @@ class QrCode(Widget):
 
 
 CARD = 78
-"""Width in cells of the card beside the code: an address in one row, with label and margins."""
+"""Width in cells of the deposit card beside the code, in which an address fits into one row."""
 LEAST = Size(120, 36)
 AROUND = Size(4, 11)
-"""Columns and rows of the screen that are neither card nor code, such as margins, header and
-keys."""
+"""Columns and rows of the screen that neither the card nor the code may use, such as margins,
+header and keys."""
 
 
 class CodePanel(Vertical):
-    """A panel that shows a code with a caption above and lines below. Of several codes it shows the
-    first that fits. It is hidden if none fits or the screen is small."""
+    """A panel with a QR code, a caption above it and lines below it. It is hidden if the screen is
+    small or no code fits."""
 
     DEFAULT_CSS = """
     CodePanel { display: none; height: 100%; width: auto; padding: 1 0 0 0; }
@@ -169,12 +170,13 @@ class CodePanel(Vertical):
 
     @property
     def shown(self) -> str:
-        """The text of the visible code; empty if no code is visible."""
+        """The text in the visible code; empty if no code is visible."""
         return self._code.text if self.display else ""
 
     def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
-        """Shows the first of ``codes`` that fits. Each is a text, a caption and the lines below,
-        and the one that holds most comes first. ``screen`` is the size of the terminal."""
+        """Shows the first of ``codes`` that fits, or hides the panel if none does. Each entry is
+        the text in the code, a caption, and the lines below. ``screen`` is the size of the terminal
+        in cells."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
         fitting = next((code for code in codes if large and self._code.fits(code[0], room)), None)

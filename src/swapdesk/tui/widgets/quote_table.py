@@ -1,5 +1,6 @@
-"""The table of routes from one answer: usable ones, best first, then unusable ones with their
-reasons. Also the comparison of the best route of each kind."""
+"""The table of the quotes in one answer of the service: usable routes, best first, then unusable
+ones with their reasons. Also the comparison of the best route of each kind (standard, private,
+DEX)."""
 
 from __future__ import annotations
 
@@ -56,28 +57,30 @@ if TYPE_CHECKING:
 
 PLAIN = Arrangement()
 SOON = 15
-"""Seconds before expiry from which the countdown is bold."""
+"""Seconds before a quote expires from which its countdown is bold."""
 UNUSABLE = "unusable-"
-"""Prefix of the row key of an unusable route; its position in ``Ranking.unusable`` follows."""
+"""First part of the row key of an unusable route. The position of the route in ``Ranking.unusable``
+follows."""
 BEFORE_REASON = 26
-"""Width in cells of place, route and provider with their gaps; the reason begins after them."""
+"""Width in cells of the columns before the reason of an unusable route: place, route and
+provider."""
 REASON_ROWS = 3
 WIDEST_PERCENT = 8
 
 
 def compared_symbol(wish: QuoteRequest) -> str:
-    """Returns the symbol of the token by whose amounts the routes are compared: the token bought,
-    or the token sold if the user gave the amount to receive."""
+    """Returns the symbol of the token in which routes are compared: the token bought, or, if the
+    user gave the amount to receive, the token sold."""
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
 MOST_NOTE = 13
-"""Greatest width in cells of the column of notes, for which every screen has room."""
+"""Greatest width in cells of the column of notes, which fits on every screen."""
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
     """Returns the width in cells of the column of notes. It is wider than usual if a row has the
-    note ``approve``, which is never shortened, or lacks a note that nearly all other rows have."""
+    note ``approve``, which is never shortened, or lacks a note that nearly all rows have."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -91,8 +94,9 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Returns the columns, with amounts in the compared token. Narrow screens drop difference, gas,
-    fees and notes first; notes wider than usual are kept."""
+    """Returns the columns of the table of quotes. ``all_in`` names the amounts as net less gas.
+    ``note`` is the width in cells of the column of notes; a width other than the usual one keeps
+    that column on narrow screens, which otherwise drop difference, gas, fees and notes first."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
@@ -123,9 +127,9 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of an answer. ``width`` is the width of a row in cells, at which reasons are
-    wrapped. ``former`` has the place that each quote had before the last refresh, by quote id; it
-    is shown as a note."""
+    """Returns the rows of the table for the answer ``board``. ``width`` is the width of a row in
+    cells, to which reasons are wrapped. ``former`` is the place of each quote before the last
+    refresh, by quote id, which is shown as a note."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
@@ -151,21 +155,23 @@ def quote_rows(
 
 
 def unusable_at(ranking: Ranking, key: str) -> UnusableQuote | None:
-    """Returns the unusable route of a row key; None if the row is no unusable route."""
+    """Returns the unusable route that the row with the key ``key`` shows; None if the row shows
+    something else."""
     if not key.startswith(UNUSABLE):
         return None
     return ranking.unusable[int(key.removeprefix(UNUSABLE))]
 
 
 def route_word(kind: str, *, muted: bool = False) -> Span:
-    """Returns the kind of a route in its colour."""
+    """Returns the kind of a route (``private``, ``standard`` or ``dex``) as a word in its own
+    colour, or muted."""
     known = kind in ("private", "standard", "dex")
     return Span(kind, f"route-{kind}" if known and not muted else "muted")
 
 
 def _left_out(rows: Sequence[PlacedQuote]) -> Row:
-    """Returns the row about hidden routes: how many there are, the range of their amounts, and the
-    key that shows them."""
+    """Returns the one row that stands for the hidden routes ``rows``: how many there are, the range
+    of their amounts, and the key that shows them."""
     down = not rows[0].row.reverse
     figures = sorted({row.figure for row in rows if row.figure is not None}, reverse=down)
     text = f"{len(rows)} more"
@@ -224,8 +230,8 @@ def _row(
 
 
 def _figure(row: RankedQuote, figure: Decimal) -> str:
-    """Returns an amount as text. An amount that the user sends is rounded up and one that the user
-    gets is rounded down, so that the text never promises too much."""
+    """Returns an amount as text. An amount that the user sends is rounded up and an amount that the
+    user gets is rounded down, so that the text never promises too much."""
     return table_amount(figure, "pay" if row.reverse else "receive")
 
 
@@ -247,7 +253,8 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
-    """Returns the rows of an unusable route with its reason, at most three."""
+    """Returns the row of an unusable route and further rows of its reason, at most three in total.
+    ``at`` is its position in ``Ranking.unusable``."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
     lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))
@@ -270,14 +277,15 @@ def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
 
 
 def reason_text(entry: UnusableQuote) -> str:
-    """Returns the reason; a text from the service is in quotation marks."""
+    """Returns why a route is unusable, as a sentence. The words of the service are put in quotation
+    marks."""
     return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Returns one line for each note in these rows, which says what the note means. A note on
-    nearly every row is listed with the number of rows. If ``all_of_them`` is False, only such notes
-    are listed."""
+    """Returns one line for each note that these rows have, which says what the note means. For a
+    note on nearly every row, the line also says on how many. If ``all_of_them`` is False, only such
+    notes are returned."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []
@@ -296,9 +304,9 @@ _KNOWS_FROM = 104
 
 
 def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
-    """Returns the comparison of the kinds of routes: a label, the heads and one row for each kind.
-    ``head`` is the head of the amounts, as ``You get, net``. Narrow screens leave out the column
-    ``Knows who pays whom``."""
+    """Returns the comparison of the kinds of routes: a label, the column names and one row for each
+    kind. ``head`` names the column of amounts, as ``You get, net``. Below 104 cells the column
+    ``Knows who pays whom`` is left out."""
     knows = width >= _KNOWS_FROM
     rest = width - _KIND - _AMOUNT - _TAKES - 3
     holds = rest // 2 + 4 if knows else rest

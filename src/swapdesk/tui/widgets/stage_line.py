@@ -1,5 +1,5 @@
-"""How far an order is, drawn as a line of 17 cells, as a track of named stages, or as a
-timeline."""
+"""Three drawings of how far an order has come: a line of 17 cells for tables, a track of named
+stages, and a list of steps with their times."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 CELLS = 17
 DRAWN_STAGES = (2, 3, 5, 9, 17)
-"""Numbers of stages that can be drawn on a line of 17 cells."""
+"""The numbers of stages that fit evenly on a line of 17 cells."""
 
 
 class StageMark(GlyphState):
-    """Glyph and role of the current stage."""
+    """The glyph and the colour role of the current stage, by the state of the order."""
 
     WAITING = (WAITING, "status-waiting")
     MOVING = (MOVING, "status-moving")
@@ -46,9 +46,9 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached. ``at`` is the current stage, from 0; ``of`` is the
-    number of stages: 5 for a standard order, 9 for a private one, any number in a track. Raises
-    ValueError if there is no such stage."""
+    """The stage that an order has reached: ``at`` counts from 0, ``of`` is the number of stages (5
+    for a standard order, 9 for a private one, any number in a track). Raises ValueError if there
+    are fewer than two stages or ``at`` is not one of them."""
 
     at: int
     of: int
@@ -60,11 +60,11 @@ class StageState(Struct, frozen=True):
 
 
 def stage_spans(state: StageState) -> Line:
-    """Returns the line of stages, as ``●━━━●━━━◐───○───○``: heavy up to the current stage, light
-    after it.
+    """Returns the stages of an order as a line of 17 cells, as ``●━━━●━━━◐───○───○``. Raises
+    ValueError if the number of stages is not one of :data:`DRAWN_STAGES`.
 
-    The whole line has the colour of the state. The glyphs already tell past stages from future
-    ones, and each change of colour would cost 20 bytes in every row of a table.
+    The whole line has the colour of the current stage. The glyphs already tell past stages from
+    future ones, and each further colour would cost 20 bytes in every row of a table.
     """
     cells, left = divmod(CELLS - 1, state.of - 1)
     if left:
@@ -76,8 +76,8 @@ def stage_spans(state: StageState) -> Line:
 
 
 def track_spans(state: StageState, gaps: list[int]) -> Line:
-    """Returns one dot for each stage with lines between them. ``gaps`` are the lengths of these
-    lines in cells."""
+    """Returns one dot for each stage of an order, joined by lines. ``gaps`` are the lengths of
+    these lines in cells."""
     past = "status-done"
     line: Line = []
     for stage in range(state.of):
@@ -96,8 +96,9 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
 def track_lines(
     stage: StageState, names: Sequence[str], short_names: Sequence[str], width: int
 ) -> list[Line]:
-    """Returns two rows, dots and names. Each dot is above the middle of its name, and the current
-    name is bold. ``names`` has one name per stage; ``short_names`` are used below 96 cells."""
+    """Returns two rows: a dot for each stage, and below each dot the name of its stage, with the
+    current name in bold. ``names`` has one name per stage. ``short_names`` are used if ``width`` is
+    below 96 cells."""
     names = list(short_names if width < 96 and short_names else names)
     sizes = [cell_len(name) for name in names]
     if sum(sizes) + stage.of - 1 > width:
@@ -133,8 +134,8 @@ _MARKS = {
 
 
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """Returns one part of the way of an order: a label with ``fact`` at its right end, then one row
-    for each step. A step for which no time is known has ``—``."""
+    """Returns the rows about one part of an order's way: its title with ``fact`` at the right end,
+    then one row for each step. A past step without a known time has ``—``."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 

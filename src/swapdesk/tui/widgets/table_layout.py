@@ -1,7 +1,8 @@
-"""Columns, rows, their arrangement in cells, and which rows are in view. Nothing here draws.
+"""Columns and rows of a table, how they are laid out in cells, and which rows are in view. Nothing
+here draws.
 
 A column keeps its width while rows change. If the screen is too narrow, whole columns are dropped,
-those with the lowest priority first; a number is never cut.
+the one with the lowest priority first. A number is never cut.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ LEAST_WORD = 4
 
 
 class Column(Struct, frozen=True):
-    """A column of a table. ``width`` is in cells, without the ``gap`` before it. If the table is
-    too narrow, the column with the lowest ``priority`` is dropped first. With ``align`` ``point``
-    numbers align on the decimal point and the column grows to fit them.
+    """A column of a table. ``width`` is in cells, without the ``gap`` before the column. If the
+    table is too narrow, the column with the lowest ``priority`` is dropped first. ``grow`` is the
+    column's share of free cells.
 
-    ``unit`` is the width of a symbol after the number. The cell text is then ``2,500 XRP`` and the
-    symbol is muted in its own place. ``grow`` is the column's share of free cells.
+    With ``align`` ``point``, numbers align on the decimal point and the column grows to fit them.
+    ``unit`` is the width of a symbol after the number, as in ``2,500 XRP``, which is drawn muted; 0
+    for none.
     """
 
     key: str
@@ -57,10 +59,11 @@ Cell = LineLike
 
 
 class Row(Struct):
-    """A row of cells. ``cells`` are by column key; a missing one is empty.
+    """A row of a table. ``cells`` has the cells by column key; a missing cell is empty.
 
-    ``tail`` replaces all cells from column ``tail_from`` on (a reason over several columns).
-    ``role`` is the role of every plain cell (``muted`` for an expired row).
+    ``tail`` replaces the cells of column ``tail_from`` and all columns after it, for example by a
+    reason. ``role`` is the colour role of all cells that are plain strings. If ``selectable`` is
+    False, the cursor skips the row.
     """
 
     key: str
@@ -72,8 +75,8 @@ class Row(Struct):
 
 
 class Section(Struct):
-    """A label between the rows of a table, as ``Open ───── 5``. ``stale`` says how old the data is,
-    as ``41s old``; empty if it is fresh."""
+    """A label between the rows of a table, as ``Open ───── 5``. The cursor skips it. ``stale`` says
+    how old the data is, as ``41s old``; empty if the data is fresh."""
 
     key: str
     label: str
@@ -83,8 +86,8 @@ class Section(Struct):
 
 
 class Prose(Struct):
-    """A row of text over the whole width, such as the second line of a reason. Without text it is
-    an empty row between groups."""
+    """A row of text over the whole width of the table. The cursor skips it. Without text it is an
+    empty row between groups."""
 
     key: str
     text: LineLike = ""
@@ -92,13 +95,13 @@ class Prose(Struct):
 
 
 Needs = tuple[tuple[str, int, int], ...]
-"""What the numbers of a row need, for each column that aligns them on the decimal point: the key of
-the column, the cells before the point, and the cells from the point on."""
+"""The room that the numbers of a row need. For each column that aligns numbers on the decimal
+point: its key, the cells before the point, and the cells from the point on."""
 
 
 class Sketch(Struct):
-    """A row that is not drawn yet: the cells that its numbers need, and a function that draws
-    it."""
+    """A row whose cells are not made yet: ``needs`` is the room for its numbers, and ``draw`` makes
+    the row."""
 
     key: str
     draw: Callable[[], Row]
@@ -110,7 +113,7 @@ TableRow = Row | Section | Prose | Sketch
 
 
 class Laid(NamedTuple):
-    """A row that is laid out: its parts by column, and the whole line."""
+    """A row that is laid out: its parts, one for each column, and the whole line."""
 
     row: TableRow
     pieces: list[Line]
@@ -118,27 +121,27 @@ class Laid(NamedTuple):
 
 
 KEPT = 128
-"""Number of laid out rows that are kept, more than fit on a screen."""
+"""Number of laid out rows that are kept for reuse, more than fit on a screen."""
 
 
 class TableLayout:
-    """The places of the columns at a width. Keeps the rows that were laid out lately until a column
-    moves."""
+    """The widths and positions of the columns of a table for a given width. It keeps the rows that
+    were laid out last, until a column moves."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
         self._points = {column.key: (0, 0) for column in columns if column.align == "point"}
-        """For each column that aligns numbers on the decimal point: the most cells needed before
-        the point, and from the point on."""
+        """For each column that aligns numbers on the decimal point: the most cells that a row needs
+        before the point, and from the point on."""
         self._width = -1
         self._placed: list[tuple[Column, int]] = []
         self._placed_for: list[int] = []
-        """What the present places of the columns were computed for: the width of the table, then
-        for each column aligned on the decimal point its cells from the point on."""
+        """The values for which the present positions of the columns were computed: the width of the
+        table, then for each column aligned on the decimal point its cells from the point on."""
         self._laid: dict[str, Laid] = {}
 
     def measure(self, row: TableRow) -> bool:
-        """Makes the columns of numbers wide enough for this row. Returns True if a column became
+        """Makes the columns of numbers wide enough for ``row``. Returns True if a column became
         wider."""
         needs: Needs = ()
         if isinstance(row, Sketch):
@@ -167,12 +170,14 @@ class TableLayout:
         return tuple(needs)
 
     def forget(self) -> None:
-        """Discards what earlier rows needed, to measure anew."""
+        """Forgets the room that the numbers of all measured rows need, so that new rows can be
+        measured."""
         self._points = dict.fromkeys(self._points, (0, 0))
         self._width = -1
 
     def placed(self, width: int) -> list[tuple[Column, int]]:
-        """Returns the columns shown at this width, each with its width in cells."""
+        """Returns the columns that are shown if the table is ``width`` cells wide, each with its
+        own width in cells."""
         if width == self._width:
             return self._placed
         shown = list(self.columns)
@@ -203,13 +208,13 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """Returns everything on which the place of a cell depends: the columns with their widths,
-        and the numbers of :attr:`_placed_for`."""
+        """Returns everything on which the position of a cell depends, to be compared: the shown
+        columns with their widths, and the numbers of :attr:`_placed_for`."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:
-        """Returns the row of heads. The head of a number column ends where the column ends, symbol
-        included."""
+        """Returns the row of column names. The name of a column of numbers ends at the column's
+        right edge."""
         line: Line = []
         for at, (column, size) in enumerate(self.placed(width)):
             if at:
@@ -219,7 +224,8 @@ class TableLayout:
         return line
 
     def line(self, row: TableRow, width: int) -> Line:
-        """Returns any kind of row, laid out over the whole width."""
+        """Returns ``row``, of any kind, laid out in ``width`` cells. Cells that are the same as
+        when this row was last laid out are reused."""
         self.placed(width)
         former = self._laid.get(row.key)
         if former is not None and former.row is row:
@@ -238,9 +244,9 @@ class TableLayout:
         return line
 
     def _pieces(self, row: Row, width: int, former: Laid | None) -> list[Line]:
-        """Returns the parts of a row, one for each column, with the gap before it. A tail, which
-        covers several columns, is the last part. Cells that are the same in the ``former`` row are
-        reused."""
+        """Returns the parts of a row, one for each column, each with the gap before the column. A
+        ``tail`` over several columns is the last part. Cells that are equal in ``former``, the
+        earlier layout of the row, are taken from there."""
         same: dict[str, Line] = {}
         if former is not None and isinstance(former.row, Row) and former.row.role == row.role:
             before = {} if former.row.tail else former.row.cells
@@ -298,8 +304,8 @@ class TableLayout:
 
 
 def _number(column: Column, text: str) -> tuple[str, str]:
-    """Splits the text of a cell into the number and the symbol after it. The symbol is empty if the
-    column has none."""
+    """Splits the text of a cell into the number and the symbol after the number. The symbol is
+    empty if the column has no symbols."""
     if not column.unit or " " not in text:
         return text, ""
     number, _, unit = text.rpartition(" ")
@@ -307,12 +313,13 @@ def _number(column: Column, text: str) -> tuple[str, str]:
 
 
 MARGIN = 2
-"""Cells that stay free at both sides of a row."""
+"""Cells that stay free at each side of a row."""
 
 
 class TableView(NamedTuple):
-    """The visible part of a table: ``width`` in cells, ``height`` in lines, of which ``head`` are
-    heads. ``top`` is the position of the first row below the heads."""
+    """The visible part of a table. ``width`` is in cells; ``height`` is in lines, of which the
+    first ``head`` are the column names and the rule below them. ``top`` is the position (from 0) of
+    the first visible row."""
 
     width: int
     height: int
@@ -321,26 +328,27 @@ class TableView(NamedTuple):
 
     @property
     def row_width(self) -> int:
-        """``width`` without the margins, in cells."""
+        """The width of a row in cells, without the margins."""
         return self.width - 2 * MARGIN
 
     @property
     def room(self) -> int:
-        """Number of rows that fit."""
+        """Number of rows that are visible at the same time."""
         return max(0, self.height - self.head)
 
     def row_at(self, y: int) -> int | None:
-        """Returns the position of the row on line ``y``; None for a head."""
+        """Returns the position of the row on line ``y`` of the table; None if that line has the
+        column names. The result may be beyond the last row."""
         return self.top + y - self.head if y >= self.head else None
 
     def shows(self, at: int) -> bool:
         return 0 <= at - self.top < self.room
 
     def cells(self, at: int, start: int, end: int) -> Region:
-        """Returns the screen region of the cells from ``start`` to ``end`` in the row at position
-        ``at``. Cells are counted from the end of the left margin."""
+        """Returns the region of the cells from ``start`` up to ``end`` in the row at position
+        ``at``. Cells are counted from the left margin of the row."""
         return Region(MARGIN + start, at - self.top + self.head, end - start, 1)
 
     def row(self, at: int) -> Region:
-        """Returns the region of a row, with its margins."""
+        """Returns the region of the whole row at position ``at``, margins included."""
         return Region(0, at - self.top + self.head, self.width, 1)

@@ -1,7 +1,8 @@
-"""A field of one row to type in. The cursor does not blink, and a paste is never dropped silently.
+"""Text fields of one row. The cursor does not blink, and no part of a paste is dropped without a
+word.
 
-An address field shows groups of four while typing; its value has no spaces. A pass phrase is drawn
-as dots and is forgotten as soon as it is taken. No message contains it.
+An address field shows groups of four characters; its value has no spaces. A pass phrase is drawn as
+dots and forgotten as soon as it is taken; no message contains it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MARGIN = 2
 
 
 class Edit(Struct, frozen=True):
-    """A value and the position of the cursor in it, from 0 to its length."""
+    """The text in a field and the position of its cursor, from 0 to the length of the text."""
 
     value: str
     cursor: int
@@ -36,8 +37,8 @@ class Edit(Struct, frozen=True):
         return Edit(value, self.cursor + len(text))
 
     def after(self, act: str) -> Edit:
-        """Returns the result of one editing act. Raises :class:`KeyError` if there is no such
-        act."""
+        """Returns the text and cursor after one editing act, such as ``backspace``. Raises
+        :class:`KeyError` if there is no such act."""
         value, at = self.value, self.cursor
         left, right = self._word_left(), self._word_right()
         return {
@@ -72,9 +73,10 @@ class Edit(Struct, frozen=True):
 
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
-    """Returns two texts: what a paste inserts, and a sentence about what was changed in it, empty
-    if there is nothing to say. Blanks at both ends are dropped without mention. Line ends become
-    spaces, or are dropped if ``grouped`` is True. Invisible characters are dropped."""
+    """Returns the text that a paste inserts into a field, and a sentence about what was changed in
+    it (empty if nothing is to be said). Blanks at both ends are dropped without mention. Line ends
+    become spaces, or are dropped with all other spaces if ``grouped`` is True. Invisible characters
+    are dropped."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
@@ -108,12 +110,13 @@ EDITING = {
     "ctrl+left": "word_left",
     "ctrl+right": "word_right",
 }
-"""The editing act of each key, the same in every field."""
+"""The editing act of each key, the same in all fields. The keys have Textual's names."""
 
 
 @dataclass
 class FieldMessage(Message):
-    """A message about ``field``. ``value`` is the value of the field, or a sentence about it."""
+    """A message about ``field``. ``value`` is the text in the field or, if a subclass says so, a
+    sentence."""
 
     field: TextField
     value: str
@@ -124,10 +127,10 @@ class FieldMessage(Message):
 
 
 class TextField(LinesView, can_focus=True):
-    """A field of one row. ``grouped`` draws groups of four, for addresses and hashes; ``secret``
-    draws dots; ``tall`` takes three rows. While the field is empty or rests, ``leaves`` is called
-    with each key (Textual's name) and returns True if the screen gets the key instead of the
-    field."""
+    """A text field of one row. ``grouped`` draws groups of four characters, for addresses and
+    hashes; ``secret`` draws dots; ``tall`` adds an empty row above and below. While the field is
+    empty or resting, ``leaves(key)`` is asked for each typed key (Textual's name); if it returns
+    True, the screen gets the key."""
 
     DEFAULT_CSS = """
     TextField {
@@ -137,13 +140,14 @@ class TextField(LinesView, can_focus=True):
     """
 
     class Changed(FieldMessage):
-        """The message that the value changed."""
+        """The message that the text in the field changed."""
 
     class Submitted(FieldMessage):
-        """The message that ``enter`` was pressed in the field."""
+        """The message that the user pressed ``enter`` in the field."""
 
     class Refused(FieldMessage):
-        """The message that text was refused or changed; ``value`` is a sentence that says why."""
+        """The message that a text was not inserted as it was typed or pasted. ``value`` is a
+        sentence that says why."""
 
     def __init__(
         self,
@@ -180,27 +184,28 @@ class TextField(LinesView, can_focus=True):
         return self._edit.cursor
 
     def set_value(self, value: str) -> None:
-        """Sets the value and puts the cursor after it."""
+        """Replaces the text and puts the cursor behind it."""
         self._take(Edit(value, len(value)))
 
     def rest(self) -> None:
-        """Makes the field pass keys on to the screen, as an empty field does, until its value is
-        edited."""
+        """Makes the field treat keys as if it were empty, so that the screen may get them, until
+        the text is edited."""
         self._rests = True
 
     def mark(self, positions: frozenset[int]) -> None:
-        """Shows these positions (from 0) as wrong."""
+        """Draws the characters at ``positions`` (from 0) as wrong."""
         self._marked = positions
         self.redraw()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draws these positions (from 0) as dots."""
+        """Draws the characters at ``positions`` (from 0) as dots."""
         if positions != self._hidden:
             self._hidden = positions
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        """Returns rows over the whole width. Column 0 has the bar of a focused field."""
+        """Returns the rows of the field, each ``width`` cells wide. The first cell of a row shows a
+        bar if the field has the focus."""
         bar = Span(CURSOR if self.has_focus else " ", "accent")
         room = width - 2 * MARGIN
         rows = self._grouped_rows(room) if self.grouped else [self._row(room)]
@@ -220,8 +225,8 @@ class TextField(LinesView, can_focus=True):
         return spread([*prompt, *self._window(text, space)], hint, room + width_of(prompt))
 
     def _window(self, text: str, space: int) -> Line:
-        """Returns the part of ``text`` around the cursor that fits into ``space`` cells. A mark
-        shows on which side text is left out."""
+        """Returns the part of ``text`` around the cursor that fits into ``space`` cells. ``…``
+        stands on each side where text is left out."""
         start = 0
         while start < self.cursor and cell_len(text[start : self.cursor]) + 2 > space:
             start += 1
@@ -237,7 +242,8 @@ class TextField(LinesView, can_focus=True):
         return line
 
     def _grouped_rows(self, room: int) -> list[Line]:
-        """Returns all groups in rows; further rows are indented to begin under the first group."""
+        """Returns the text of a grouped field in as many rows as its groups need. Rows after the
+        first are indented to the first group."""
         if not self.value:
             return [self._row(room)]
         rows: list[Line] = [[]]
@@ -285,8 +291,8 @@ class TextField(LinesView, can_focus=True):
         return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handles the editing keys directly. As bindings they would take effect too late, after
-        characters that were typed after them."""
+        """Handles the keys of the field. The editing keys are no Textual bindings, because a
+        binding would take effect only after characters that were typed later."""
         act = EDITING.get(event.key)
         if act is not None or event.key == "enter":
             event.stop()
@@ -322,7 +328,8 @@ class TextField(LinesView, can_focus=True):
         return typed or self.leaves is None or not self.leaves(key)
 
     def insert(self, text: str) -> None:
-        """Inserts ``text`` at the cursor, or posts :class:`Refused`."""
+        """Inserts ``text`` at the cursor. If the field would exceed its limit, nothing is inserted
+        and :class:`Refused` is posted."""
         if self.grouped:
             text = text.replace(" ", "")
         if not text:
@@ -343,7 +350,8 @@ class TextField(LinesView, can_focus=True):
 
 
 def step_focus(fields: Sequence[TextField], by: int) -> None:
-    """Moves the focus by ``by`` fields, wrapping around at the end."""
+    """Moves the focus ``by`` fields further in ``fields`` (negative: back), from the last to the
+    first and vice versa."""
     at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
     fields[(at + by) % len(fields)].focus()
 
@@ -352,18 +360,18 @@ MOST = 1024
 
 
 class PassphraseField(TextField):
-    """A field for a pass phrase. ``enter`` posts :class:`Complete`; :meth:`take` returns the phrase
-    and empties the field."""
+    """A text field for a pass phrase, drawn as dots. ``enter`` posts :class:`Complete`; the page
+    then calls :meth:`take`, which returns the phrase and empties the field."""
 
     class Complete(FieldMessage):
-        """The message that ``enter`` was pressed. Its value is empty, as no message contains the
-        phrase."""
+        """The message that the user pressed ``enter``. Its ``value`` is empty, because no message
+        may contain the phrase."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(secret=True, limit=MOST, **place)
 
     def take(self) -> Secret:
-        """Returns what was typed and forgets it."""
+        """Returns the typed pass phrase and empties the field."""
         phrase = Secret(self.value)
         self.forget()
         return phrase
@@ -377,7 +385,7 @@ class PassphraseField(TextField):
         self.post_message(self.Complete(self, ""))
 
     def _take(self, edit: Edit) -> None:
-        """Takes an edit like every field, but posts no message with the value."""
+        """Sets the text and cursor. Unlike other fields, posts no message about the new text."""
         self._edit = edit
         self.redraw()
 

@@ -181,8 +181,8 @@ def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
 
 
 def encode_twice(value: BaseModel) -> tuple[str, str]:
-    """Returns two JSON texts of a model: first the text without the fields named in its ``SHARED``,
-    then the text of the whole model."""
+    """Returns two JSON texts of a model: the text without the fields named in the class attribute
+    ``SHARED``, and the text of the whole model."""
     shared: frozenset[str] = getattr(value, "SHARED", frozenset())
     lean = _lean(value, shared)
     whole = _with_shared(value, shared, lean)
@@ -367,8 +367,8 @@ def decode_json(
     max_depth: int = MAX_DEPTH,
 ) -> object:
     """Returns the plain Python values of a JSON document; numbers are :class:`WireNumber`. If
-    ``side`` is ``client``, numbers out of bounds are :class:`FarNumber` instead of errors, because
-    answers gain members over time. Raises CodecError."""
+    ``side`` is ``client``, a number out of bounds becomes a :class:`FarNumber` instead of an error,
+    because it may be in a member that the client does not read. Raises CodecError."""
     text = _text_of(data, max_bytes, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
@@ -395,8 +395,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
-    """Returns a decoded value as ``kind``. Raises ShapeError, which lists the fields that are
-    wrong."""
+    """Converts a decoded JSON value to the type ``kind``. Raises ShapeError, which lists the wrong
+    fields."""
     adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)  # type: ignore[arg-type]
     try:
         # Python names of fields are ours alone: on the wire only the aliases count.
@@ -422,7 +422,7 @@ def decode(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> T:
-    """Returns JSON bytes as ``kind``, with display text made safe if ``side`` is ``client``. Raises
-    CodecError."""
+    """Reads JSON bytes into a value of the type ``kind``. If ``side`` is ``client``, display text
+    is rewritten so that a terminal can show it safely. Raises CodecError."""
     value = decode_json(data, side=side, max_bytes=max_bytes, max_depth=max_depth)
     return validate(kind, value, side=side)

@@ -1,6 +1,6 @@
-"""Field names and value forms in which the service that the vendor runs (the "public service")
-differs from the contract. A client reads both. A service writes those of the contract, unless it is
-configured to write those of the public service (contract 1.22)."""
+"""Field names and value forms in which the public service of the API's vendor differs from the
+contract. A client reads both forms. This project's service writes the forms of the contract, unless
+it is configured to write those of the public service (contract 1.22)."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _ASKING_CHAINS = ("chain", "name")
 _SENT = ("to", "data", "value", "gasLimit")
 
 _REPLACED = ("serviceId", "serviceIds")
-"""Fields that the public dialect writes only under the public service's name. All other fields in
-``VENDOR_NAMES`` are written under the contract's name and also under their other names, because the
-records of the public service contain both."""
+"""Fields that are written only under the public service's name if the dialect is ``VENDOR``. All
+other fields in ``VENDOR_NAMES`` are then written under both the contract's name and the public
+service's names, because the records of the public service contain both."""
 
 
 class Dialect(StrEnum):
@@ -52,8 +52,8 @@ class Dialect(StrEnum):
     VENDOR = "vendor"
 
     def names(self, value: Any) -> Any:
-        """Returns a copy of a plain JSON value in which the fields and chains have the names of
-        this dialect, at every depth."""
+        """Returns a plain JSON value, with the fields and chains renamed to the names of this
+        dialect at every depth. For ``CONTRACT``, the value itself is returned."""
         if self is Dialect.CONTRACT:
             return value
         if isinstance(value, list):
@@ -90,10 +90,10 @@ class Dialect(StrEnum):
 
 
 def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the members that the public service writes in another form than the contract. The end
-    of a fixed rate is a number of Unix seconds, as text. A DEX order whose ``metadata`` says
-    ``offChain`` gets ``offChain: true``; any other DEX order with ``metadata`` gets its transaction
-    as ``tx``."""
+    """Returns the members that the public service writes in another form than the contract. The
+    ``validUntil`` of a fixed rate becomes Unix seconds, as text. A DEX order whose ``metadata``
+    says ``offChain`` gets ``offChain: true``; any other DEX order with ``metadata`` gets its
+    transaction as ``tx``."""
     written: dict[str, Any] = {}
     ends, sends = value.get("validUntil"), value.get("metadata")
     if value.get("fixed") is True and isinstance(ends, str):

@@ -26,8 +26,8 @@ _HEAVIEST = 16 * 1024
 
 
 class Shared(Struct, frozen=True):
-    """A marker for a field, used as ``Annotated[Token, Shared()]``. If two raw objects are equal
-    and have the same ``id``, both are read as one model object, which saves reading the second."""
+    """Metadata for a field, used as ``Annotated[Token, Shared()]``. If the same object, with the
+    same ``id``, is read twice, the model made for the first is reused for the second."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -69,8 +69,8 @@ def _weight(value: Any) -> int:
 
 
 class SharedTexts:
-    """A memory of the JSON texts of frozen models, found by the model's ``id()``. Each model is
-    kept alive, because Python could otherwise give the same ``id()`` to a new object."""
+    """A cache of the JSON texts of frozen models. The key is Python's ``id()`` of the model; each
+    model is kept alive, because Python could otherwise give the same ``id()`` to a new object."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._known: Newest[int, tuple[BaseModel, str]] = Newest(kept)

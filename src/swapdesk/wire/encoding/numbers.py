@@ -73,8 +73,8 @@ def holds_far(value: object) -> bool:
 
 
 def refuse_far(value: T) -> T:
-    """Returns the value unchanged. Raises a validation error if a :class:`FarNumber` is in it. Use
-    this function for a value that is kept as it came and used later."""
+    """Returns the value unchanged. Raises a validation error if it contains a :class:`FarNumber`.
+    Use this function for a value that is stored unread and used later."""
     if holds_far(value):
         raise refusal("number", "holds a number outside the accepted form")
     return value
@@ -134,8 +134,8 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
 
 
 def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
-    """Returns a marker for a type whose values are read by the function ``read``. In the JSON
-    schema the type is called ``json_type``."""
+    """Returns metadata for ``Annotated`` which makes pydantic read the type by the function
+    ``read``. In the JSON schema, the type is called ``json_type``."""
 
     def validate(value: object) -> Any:
         try:
@@ -226,7 +226,8 @@ def _comma(text: str) -> AmountError:
 _GROUPED = re.compile(
     r"[0-9]{1,3}(?:([ \u00a0\u2009\u202f'\u2019])[0-9]{3}(?:\1[0-9]{3})*)(\.[0-9]+)?"
 )
-"""The pattern of digits in groups of three, which have only one meaning."""
+"""Matches a number whose digits are in groups of three, separated by blanks or apostrophes. These
+separators are never a decimal point, so the number has only one meaning."""
 
 
 def _stranger(text: str, ch: str, position: int) -> AmountError:

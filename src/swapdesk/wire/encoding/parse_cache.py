@@ -21,11 +21,11 @@ KEPT = 1_024
 """The most parts that are remembered; the oldest are forgotten."""
 LONGEST = 8 * 1024
 _HEAD = 64
-"""Number of characters at the start of a part by which the part is looked up. The part's id is
-among these characters, because every part begins with its id."""
+"""Number of characters at the start of a part that are its key in the cache. These characters
+contain the part's id, because every part begins with its id."""
 _DIGITS = 100
-"""A replacement number has more than so many digits. No number on the wire may have as many, so no
-number in a document is mistaken for the replacement of a part."""
+"""The number that replaces a part has more than this many digits. No number in a valid document is
+that long, so none is mistaken for a replacement."""
 
 Part = tuple[str, str, Any]
 """A part: its text, the number that stands for it, and its value."""

@@ -69,18 +69,18 @@ QueryBoolean = Annotated[bool, number_by(_boolean, "boolean")]
 """A truth value in a query: ``true`` or ``false``."""
 
 QueryTime = Annotated[datetime, ASKED_TIME]
-"""A time in a query: RFC 3339 or ``YYYY-MM-DD``, any time of the calendar. It is UTC if it has no
-offset."""
+"""A time in a query: RFC 3339 or ``YYYY-MM-DD``, without limits on the year. A time without an
+offset is UTC."""
 
 
 class FreeText(Identity):
-    """A marker for a typed search text, which may have any script but no control characters, and a
+    """Metadata for a search text that a person types: any script, but no control characters, and a
     limited length."""
 
 
 class QueryError(ValueError):
-    """Raised for a wrong query. ``fields`` gives the problem of each parameter by its name on the
-    wire."""
+    """Raised for a wrong query. ``fields`` maps the wire name of each wrong parameter to a sentence
+    about the problem."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {problem}" for name, problem in fields.items()))
@@ -177,8 +177,8 @@ def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
-    """Returns the wire name of the parameter that caused an error. If the error concerns the whole
-    model, the error itself states the parameter in ``field``."""
+    """Returns the wire name of the parameter that caused a validation error. An error about the
+    whole model has no location; its context then contains the name under ``field``."""
     if detail["loc"]:
         first = str(detail["loc"][0])
         return by_name[first].names[0] if first in by_name else first

@@ -1,8 +1,6 @@
-"""Types that are read by a function of this program: the connection to pydantic's schemas.
-
-pydantic is imported only on use, because the desk's first frame needs safe text and exact numbers,
-but no models.
-"""
+"""Lets pydantic read a type by a function of this program. pydantic is imported only when a schema
+is built or a value is refused, because the desk's first frame needs safe text and exact numbers,
+but no models."""
 
 from __future__ import annotations
 
@@ -27,12 +25,12 @@ Schema."""
 
 
 class ReadBy:
-    """A marker for a type that is read by ``read`` and described by ``json_schema``. If
-    ``with_context`` is True, the reader also gets pydantic's validation information, which says
-    whether the client or the service reads.
+    """Metadata for ``Annotated``: pydantic reads the type by the function ``read`` and describes it
+    by ``json_schema``. If ``with_context`` is True, ``read`` also gets pydantic's validation
+    information, which says whether the client or the service reads.
 
     In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound into the inner schema. The inner
-    schema must still be validated, or the bound would be lost silently.
+    schema must therefore be validated after ``read``, or the bound would be lost silently.
     """
 
     def __init__(
@@ -63,8 +61,8 @@ class ReadBy:
 
 
 def refusal(kind: str, message: str, **values: Any) -> Exception:
-    """Returns the validation error that a reader raises. ``message`` may contain names in braces,
-    which are replaced by the entries of ``values``."""
+    """Returns a validation error, to be raised by a function that reads a value. Each name in
+    braces in ``message`` is replaced by the entry of ``values`` with that name."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, message, values or None)

@@ -105,8 +105,8 @@ def identity_text(s: str, limit: int) -> str:
 
 
 def filter_line(text: str) -> str:
-    """Returns the text with every control, format or separator character replaced. This is the last
-    filter before the terminal."""
+    """Returns the text with every control, format or line-separator character replaced by U+FFFD.
+    This is the last filter before the terminal."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if category(ch) in _LINE_CATEGORIES else ch for ch in text)
@@ -119,9 +119,9 @@ def _require_text(value: object) -> str:
 
 
 class Display(ReadBy):
-    """A marker for text that people read. On the client side it is rewritten by :func:`safe_text`.
-    On the service side it stays unchanged, but half of a surrogate pair is refused, because no
-    answer could carry it."""
+    """Metadata for text that people read. A client rewrites the text by :func:`safe_text`. A
+    service keeps it unchanged, but refuses half of a surrogate pair, because no answer could carry
+    it."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(self._validate, {"type": "string"}, with_context=True)
@@ -137,8 +137,8 @@ class Display(ReadBy):
 
 
 class Identity(ReadBy):
-    """A marker for text that names something. It is checked on both sides and never rewritten.
-    ``limit`` is in characters; ``pattern`` must match the whole text."""
+    """Metadata for text that names something, such as an id. Client and service both check the text
+    and never rewrite it. ``limit`` is in characters; ``pattern`` must match the whole text."""
 
     def __init__(self, limit: int, *, pattern: str | None = None) -> None:
         json_schema: dict[str, Any] = {"type": "string", "maxLength": limit}
@@ -150,8 +150,8 @@ class Identity(ReadBy):
         self._compiled = re.compile(pattern, re.ASCII) if pattern is not None else None
 
     def check(self, value: object) -> str:
-        """Returns the text of ``value``. Raises a validation error that does not quote the
-        value."""
+        """Returns ``value`` unchanged if it is a valid text. Otherwise raises a validation error
+        that does not quote the value."""
         text = _require_text(value)
         try:
             identity_text(text, self.limit)
@@ -163,8 +163,8 @@ class Identity(ReadBy):
 
 
 class OpenEnum(ReadBy):
-    """A marker for a set of values that may grow: known values are documented, and unknown values
-    are kept as text."""
+    """Metadata for a set of values that may grow: the known values are documented, and an unknown
+    value is kept as text."""
 
     LIMIT = 64
 

@@ -15,8 +15,8 @@ calendar, adding a second would raise OverflowError."""
 
 
 def within_range(moment: datetime) -> datetime:
-    """Returns ``moment`` if it is within the range. Otherwise returns the end of the range that is
-    nearer, which is still far enough away to mean "long ago" or "never"."""
+    """Returns ``moment`` if it is from ``EARLIEST`` to ``LATEST``. Otherwise returns the nearer of
+    these two times, which still means "long ago" or "never"."""
     return moment if EARLIEST <= moment <= LATEST else min(max(moment, EARLIEST), LATEST)
 
 

@@ -25,8 +25,8 @@ _RFC3339 = re.compile(f"{_DATE}(?:{_TIME}{_OFFSET})?")
 
 
 def rfc3339(dt: datetime) -> str:
-    """Returns the time as ``2026-11-20T14:02:11.000Z``, with milliseconds that are cut, not
-    rounded. Raises ValueError for a time without a zone."""
+    """Returns the time as ``2026-11-20T14:02:11.000Z``, truncated to milliseconds. Raises
+    ValueError for a time without a zone."""
     if dt.tzinfo is None:
         raise ValueError("a time without a zone")
     moment = dt if dt.tzinfo is UTC else dt.astimezone(UTC)
@@ -71,11 +71,11 @@ def parse_rfc3339(text: str) -> datetime:
 
 
 LONGEST_WAIT = 10.0**9
-"""The longest wait that :func:`retry_after` returns, in seconds. Adding a much longer wait to a
-time would leave the calendar."""
+"""The longest wait that :func:`retry_after` returns, in seconds. If a much longer wait were added
+to a time, Python would raise OverflowError."""
 LONGEST_HOLD = 86_400.0
-"""The longest time, in seconds, for which background work waits on request of a service: one day.
-If the service asks for a longer wait, the work is tried again after a day anyway."""
+"""The longest time, in seconds, for which background work waits because a service asked for it: one
+day. If the service asks for a longer wait, the work is tried after one day anyway."""
 _SECONDS = re.compile(
     r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)(?:e\+?[0-9]+)?(?= *(?:s|sec|secs|second|seconds)?$)",
     re.I | re.A,
@@ -89,11 +89,10 @@ def retry_after(text: str | None, now: datetime, date: str | None = None) -> flo
     """Returns the seconds to wait that a ``Retry-After`` header asks for; None if the header is
     unusable.
 
-    Too short a wait would disturb the service, so the reader is tolerant. Seconds may have a
-    fraction, an exponent and a unit; a date may be in any form of HTTP or of the API. If proxies
-    added several values, the longest wait counts. ``date`` is the answer's ``Date`` header, which
-    shows the sender's clock, and ``now`` the caller's best estimate of that clock. A wait until a
-    date is counted from the earlier of the two.
+    Seconds may have a fraction, an exponent and a unit; a date may be in any form of HTTP or of the
+    API. Of several values the longest wait counts, because too short a wait would disturb the
+    service. A wait until a date is counted from ``now``, the caller's estimate of the service's
+    clock, or from ``date``, the answer's ``Date`` header, if that is earlier.
     """
     if not text or len(text) > 1_000:
         return None
@@ -133,16 +132,16 @@ def _read_time(value: object) -> datetime:
 
 _SCHEMA = {"type": "string", "format": "date-time"}
 ASKED_TIME = ReadBy(_read_time, _SCHEMA)
-"""A marker for a time in a query. The time may be at any point of the calendar and is not moved
-into the range of ``time_range``."""
+"""Metadata for a time in a query. Unlike the time of an answer, it is not moved into the range of
+``time_range``."""
 
 _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
 
 def _from_unix(text: str) -> datetime | None:
     """Converts a text of Unix seconds or milliseconds into a time. Returns None for a time before
-    1973 and for any text that is not such a number. The number is taken as milliseconds if, as
-    seconds, it would be thousands of years ahead; a quote with such an end would never expire."""
+    1973 and for any text that is not such a number. Numbers of 12 and 13 digits are milliseconds:
+    read as seconds, the end of a quote would be thousands of years ahead."""
     match = _UNIX.fullmatch(text)
     if match is None:
         return None
@@ -154,8 +153,9 @@ def _from_unix(text: str) -> datetime | None:
 
 
 def _read_told(value: object, info: ValidationInfo) -> datetime:
-    """Returns a time of an answer. A time out of range becomes the nearer end, so that its order
-    remains visible. A client also reads Unix time, as a number or a text."""
+    """Returns a time of an answer. A time outside the range of ``time_range`` becomes the nearer
+    end of the range, so that an order with such a time can still be shown. A client also reads Unix
+    time, as a number or a text."""
     if _is_client(info) and isinstance(value, str):
         unix = _from_unix(value)
         value = value if unix is None else unix
@@ -184,5 +184,5 @@ Timestamp = Annotated[datetime, ReadBy(_read_told, _SCHEMA, with_context=True)]
 """A time of an answer or a body, as aware UTC within the range of ``time_range``."""
 
 OptionalTime = Annotated[Timestamp | None, WrapValidator(_none_if_unreadable)]
-"""A time that may be absent. If a client cannot read the time, it takes None instead, so that one
-bad row does not make a whole list unreadable."""
+"""A time that may be absent. A client reads an unreadable time as None, so that one bad row does
+not make a whole list unreadable."""
