@@ -177,9 +177,9 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: why the create key does not work, or what it does.
-        ``checked`` is the result of checking the fields. ``lack`` says why the wallet cannot pay;
-        None if it can."""
+        """Returns the last line of the panel: why the create key does not work, what it does, or
+        what became of the order once it is sent. ``checked`` is the result of checking the fields.
+        ``lack`` says why the wallet cannot pay; None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said

@@ -430,7 +430,7 @@ class QuotesScreen(Page):
 
     def _fit(self) -> None:
         """Sets the height of the table: that of all its rows, or less if the sentences below it
-        need the room. If the table gets less, it scrolls."""
+        need the room. A table with less height than its rows need scrolls."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
