@@ -118,10 +118,10 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Records that the operation ``payer``, a bundle, is the only one that pays these orders. If an
-    earlier bundle already has the payment of an order, ``payer`` takes the payment over, but only
-    if the earlier bundle has ended and the payment's outcome is unknown. Raises ClaimTaken if an
-    order has any other payment that was not refused."""
+    """Records that the operation ``payer``, such as a bundle, is the only one that pays these
+    orders. If an earlier bundle already has the payment of an order, ``payer`` takes the payment
+    over, but only if the earlier bundle has ended and the payment's outcome is unknown. Raises
+    ClaimTaken if an order has any other payment that was not refused."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -131,8 +131,8 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """Records that the operation ``payer``, a bundle, paid these orders, even if their payments
-    were recorded as refused or unknown before. ``hash_`` is its transaction."""
+    """Records that the operation ``payer``, such as a bundle, paid these orders by the transaction
+    ``hash_``, even if their payments were recorded as refused or unknown before."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
