@@ -1,8 +1,8 @@
 """Makes an :class:`OrderStatus`, which says what an order means at one moment, by a pure function.
 
-The texts of a row of ``situations`` are filled with facts of the order and its intent. The row is
-the one of the service's state, unless this desk knows more: a payment that a chain shows, a
-withheld address, a payment by this desk, a batch, a swap on chains, or a deadline that passed.
+The texts of a row of ``situations`` are filled with facts of the order and its intent. The row
+follows from the service's state, unless this desk knows more: a payment that a chain shows, a
+withheld address, a payment by this desk, a batch, a DEX swap, or a deadline that passed.
 
 The paid amount is the one that a chain shows, because the service names only the amount asked for.
 If the service can no longer be asked about an order, its last answer is reported. Lists, pages,
@@ -286,8 +286,9 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 
 
 def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
-    """Returns ``status`` changed for an order that the service can no longer be asked about. Its
-    texts quote the service's last answer and when it was given; it has no deadline and no times."""
+    """Returns ``status`` adapted to an order that the service can no longer be asked about. Its
+    texts quote the service's last answer and say when it was given; it has no deadline and no
+    times."""
     at = as_of(tracked.seen_at, now)
     # A payment may have come since.
     money = UNLESS_SENT if status.money == WAITING.money else status.money
@@ -346,8 +347,9 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
 
 
 def short_place(money: str) -> str:
-    """Returns the first part of ``money``, a sentence about where the money is: ``in your
-    wallet.``"""
+    """Returns the short form of ``money``, a sentence that says where the money is. The short form
+    ends before the first condition or explanation: ``in your wallet.`` for ``in your wallet, if you
+    sent nothing.``"""
     for rest in (", if ", ", after ", "; ", " on the chain it came from"):
         head, separator, _ = money.partition(rest)
         if separator:
@@ -641,9 +643,9 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """Returns the end of a sentence about a refund: how much of the deposit is missing from it;
-    empty if nothing is. The text says that the provider kept an amount only if a chain shows how
-    much arrived."""
+    """Returns the end of a sentence about a refund: how much less than the deposit was refunded;
+    empty if it was all refunded. The text says that the provider kept an amount only if a chain
+    shows how much arrived."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"

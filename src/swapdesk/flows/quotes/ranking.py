@@ -1,9 +1,9 @@
 """Ranks routes by what they pay, and says which routes cannot be used and why.
 
-Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8). If the request states
-the output, all routes pay the same and are compared on ``amountIn``, lowest first. Only usable
-routes are ranked, because otherwise a route with an error could be first. A net amount above the
-payout is not believed (contract 6.7, 6.21).
+Routes are compared on ``netAmountOut`` or, if the service states none, on ``amountOut`` (contract
+6.8). If the request states the output, all routes pay the same and are compared on ``amountIn``,
+lowest first. Only usable routes are ranked, because otherwise a route with an error could be first.
+A net amount above the payout is not believed (contract 6.7, 6.21).
 
 The all-in amount is net less gas, in the output token; for a stated output it is what is sent plus
 gas. It is never the default order, because ``netAmountOut`` leaves gas out (contract 6.8).
@@ -464,7 +464,8 @@ class Arrangement(Struct, frozen=True):
         return self.order == "all-in"
 
     def sorted_on(self) -> Arrangement:
-        """Returns the arrangement with the order that follows the present one."""
+        """Returns the arrangement with the next sort order, in the sequence ``net``, ``all-in``,
+        ``time``."""
         orders: tuple[QuoteOrder, ...] = get_args(QuoteOrder)
         return replace(self, order=orders[(orders.index(self.order) + 1) % len(orders)])
 

@@ -565,8 +565,8 @@ class OrderSearch:
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns the nodes to ask for the transactions. A None in the list stands for the ledger
-        of a sandbox."""
+        """Returns the nodes to ask for the transactions of :meth:`_transactions`. A None in the
+        list stands for the ledger of a sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []

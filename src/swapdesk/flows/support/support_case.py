@@ -137,8 +137,8 @@ class CaseFacts(Struct, frozen=True):
         return order_status(tracked, self.at, self.made)
 
     def then(self, number: int) -> CaseFacts:
-        """Returns what was known when the state ``seen[number]`` was received, as far as the
-        journal kept it."""
+        """Returns the facts as they were known when the state ``seen[number]`` was received, as far
+        as the journal kept them."""
         at, source, order = self.seen[number]
         now = self.tracked.order
         tracked = replace(

@@ -1,5 +1,5 @@
-"""Reads from the journal the state of payments that this desk makes: the bundle of a batch, a
-deposit by hand, the transaction of a swap on chains.
+"""Reads from the journal the state of payments that this desk makes: the bundle of a batch, the
+deposit of a single order, the transaction of a DEX swap.
 
 The service says only that these orders wait. Other desks and commands of this home also write the
 journal, so it is read repeatedly; the orders of a group take one query.
@@ -48,7 +48,8 @@ class BatchPayments(Protocol):
     a group that another desk created, and raise JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
-        """Returns a value that changes if the state of the group's payment changes."""
+        """Returns a value that differs from an earlier one if the state of the group's payment has
+        changed since."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """Returns how far the deposit of one order in the group is paid."""

@@ -264,8 +264,9 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Loads orders that another desk or command of this home has just journaled. Then reads
-        from the journal what was paid for the loaded orders and which troubles were dealt with, at
-        this desk or another, and announces the orders for which this changed."""
+        from the journal which payments were made for the loaded orders and which problems were
+        marked as dealt with, at this desk or another, and announces the orders for which this
+        changed."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -342,7 +343,7 @@ class Tracker:
 
     async def run(self) -> None:
         """Follows the service's order stream until cancelled. An exception in one event does not
-        stop the following of others."""
+        stop the stream."""
         try:
             await self._background.keep("following orders", self._follow)
         finally:
@@ -679,8 +680,8 @@ class Tracker:
 
 def _just_paid(before: Order | None, after: Order) -> bool:
     """Returns whether the service first saw the deposit between ``before`` and ``after``. If
-    ``before`` is None, only an order in the state "deposit detected" counts, because an order
-    further on may have been paid long ago."""
+    ``before`` is None, only the state "deposit detected" counts, because an order in a later state
+    may have been paid long ago."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)
