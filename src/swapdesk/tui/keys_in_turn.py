@@ -1,11 +1,12 @@
 """A queue for keys: each key is given out only after the key before it has had its effect.
 
 The toolkit gives a key to the focused widget, and runs a binding only after the widget has returned
-the key. Without the queue, fast keys would reach the page and the field from before: letters would
-be lost, or would act on a page that nobody has seen yet.
+the key. Without the queue, keys typed fast would reach the page and the field that were in view
+before an earlier key took effect: letters would be lost, or would act on a page that nobody has
+seen yet.
 
 A key that was pressed while another page was in view is given out only if a field takes it as text.
-Otherwise it is dropped, together with the keys after it that were pressed on another page too.
+Otherwise it is dropped, together with the following keys, if they were pressed on another page too.
 
 On an empty line a letter may be a key or the beginning of a word, so it waits a moment for further
 letters.
@@ -58,7 +59,7 @@ class KeyTaken(Message):
 class KeyInProgress(Struct, frozen=True):
     """A key or paste that was given out but has not had its full effect yet. ``turn`` is its
     number, ``page`` and ``widget`` received it, and ``since`` is the time in seconds at which they
-    did."""
+    received it."""
 
     turn: int
     event: Event

@@ -62,8 +62,8 @@ class Page(DeskScreen):
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Returns the commands of this screen, without those for the sandbox if the desk is live,
-        and without those that write if the desk only reads."""
+        """Returns the commands of this screen, without the commands for the sandbox if the desk is
+        live, and without the commands that write if the desk only reads."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb

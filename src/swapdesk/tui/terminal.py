@@ -1,8 +1,8 @@
 """The base of the applications: what is written to the terminal, and what is read from it.
 
 Nothing hostile is written to the terminal, and no secret to a crash report. The desk ends if its
-terminal is gone: the kernel signals only the leader of a session, so another desk would read the
-end of a closed terminal for ever.
+terminal is gone: the kernel signals only the leader of a session, so a desk that is not that leader
+would read the end of a closed terminal for ever.
 
 Copying uses OSC 52, to which terminals send no answer, so the desk goes by the terminal's name.
 Inside tmux and screen the sequence is also written in a wrapped form. tmux accepts the bare form

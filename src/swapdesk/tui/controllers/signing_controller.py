@@ -184,9 +184,9 @@ class SigningController(Controller):
                 self.go_on(session)
 
     def _take_on_groups(self) -> None:
-        """Prepares the batch groups whose payment an earlier run left open. A payment that was
-        submitted is followed until it is settled. A payment that was only signed is not sent until
-        the user presses the key that submits it."""
+        """Decides how far to continue the payments of batch groups that an earlier run left open. A
+        submitted payment is followed until it is settled. A payment that is only signed stays
+        unsent until the user presses the key that submits it."""
         from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 

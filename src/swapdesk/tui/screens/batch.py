@@ -1370,8 +1370,8 @@ def _labelled(fact: Fact) -> Line:
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
     """Returns the totals to pay, each with what the wallet has. Totals for which the wallet has too
-    little come first, so that they are among the ``tokens`` totals that are named. ``asks``
-    mentions unknown balances."""
+    little come first, so that they are among the ``tokens`` totals that are named. With ``asks``,
+    unknown balances are mentioned."""
     by_chain = {payer.chain: payer for payer in means}
     totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
     totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
@@ -1394,9 +1394,9 @@ def _arrivals(plan: BatchPlan, tokens: int) -> str:
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
-    """Returns a total and what the wallet has of that token: ``18,011.25 of 18,420.75 USDC on
-    Ethereum in wallet trading``. If the balance is unknown (``means`` is None), the text says so
-    only with ``asks``."""
+    """Returns the total to pay in one token, and what the wallet has of that token: ``18,011.25 of
+    18,420.75 USDC on Ethereum in wallet trading``. If the wallet that pays is unknown, ``means`` is
+    None, and with ``asks`` the text says that its balance is unknown."""
     amount = exact_amount(total.amount)
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:

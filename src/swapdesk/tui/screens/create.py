@@ -177,9 +177,9 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: why the create key does not work, or what it does.
-        ``checked`` is the result of checking the fields. ``lack`` says why the wallet cannot pay;
-        None if it can."""
+        """Returns the last line of the panel: why the create key does not work, what it does, or
+        what became of the order once it is sent. ``checked`` is the result of checking the fields.
+        ``lack`` says why the wallet cannot pay; None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -327,8 +327,8 @@ class CreateScreen(Page):
     @on(CreateForm.Edited)
     def _edited(self) -> None:
         """Is called when a field of the form changed. If the fields no longer match the locked
-        intent (what would be confirmed), the intent is unlocked. A field that the form filled in
-        itself, with the same meaning, changes nothing."""
+        intent (what would be confirmed), the intent is unlocked. An edit that does not change the
+        payment, such as a memo that the form fills in itself, leaves it locked."""
         if self.state.busy:
             return
         if not self._stands():

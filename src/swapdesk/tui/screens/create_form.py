@@ -203,8 +203,8 @@ class CreateState(Struct):
 class IntentPanel(StateView[IntentFacts], can_focus=True):
     """The panel that shows exactly what would be confirmed, beside the form or over the whole body.
     If its rows do not fit, rate, duration, fees and balance are left out, but never amounts,
-    markup, addresses, memos or cost. If it still does not fit, the last row says how many rows are
-    missing."""
+    markup, addresses, memos or cost. If the remaining rows do not fit either, the last row says how
+    many rows are missing."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -236,8 +236,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Returns the rows of the lists of names, one list after the other. Each has a heading with its
-    total number of names."""
+    """Returns the rows of the lists of names, one list after the other. Each list has a heading
+    with its total number of names."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -492,8 +492,8 @@ class CreateForm(Vertical):
 
     def _bring(self, name: str, memo: str) -> None:
         """Fills ``memo`` into the memo field ``name`` after the address changed, or empties the
-        field if ``memo`` is empty, so that no address gets the memo of a former one. A memo that
-        the user typed is kept."""
+        field if ``memo`` is empty, so that the memo of the former address does not go to the new
+        one. A memo that the user typed is kept."""
         labelled = self._inputs.get(name)
         if (
             labelled is None

@@ -549,8 +549,8 @@ class BundleScreen(Page):
 
 def read_as(pasted: PastedText) -> str:
     """Returns what the pasted text was recognised as, for example ``a Tron address`` or ``an order
-    id, and 2 more``. Text that was not recognised gives a hint if it may be the beginning of
-    something known, otherwise an empty result."""
+    id, and 2 more``. For an unrecognised text, returns a hint if the text may be the beginning of
+    something known, otherwise an empty text."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings

@@ -426,7 +426,7 @@ def told_line(summary: OrderStatus) -> Line:
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
     """Returns the left and the right part of the first row: what is swapped and for whom, and the
-    state with its time. ``narrow`` leaves out the route and shortens the time."""
+    state with its time. With ``narrow``, the route is left out and the time is short."""
     left = pair_spans(tracked)
     if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]

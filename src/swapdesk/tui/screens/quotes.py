@@ -430,7 +430,7 @@ class QuotesScreen(Page):
 
     def _fit(self) -> None:
         """Sets the height of the table: that of all its rows, or less if the sentences below it
-        need the room. If the table gets less, it scrolls."""
+        need the room. A table with less height than its rows need scrolls."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
@@ -867,8 +867,8 @@ def value_rows(
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
     """Returns a line that says how many routes are unusable and why the first one is. Empty if all
-    routes are usable or all are unusable. ``only`` counts one kind of route; None counts all
-    kinds."""
+    routes are usable or all are unusable. Only routes of the kind ``only`` are counted; None counts
+    all."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]

@@ -1,5 +1,5 @@
-"""The request log: every call of this desk with its answer, and every notice that the desk
-showed."""
+"""The page with the request log: every API call of this run with its answer, and every notice that
+the desk showed."""
 
 from __future__ import annotations
 

@@ -99,8 +99,9 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """How the page draws a signing session. ``short`` is True on a screen with few rows. ``roomy``
-    draws empty rows between the blocks. ``headed`` draws the heading above the review."""
+    """How the page draws a signing session. ``short`` is True on a screen with few rows. With
+    ``roomy`` there are empty rows between the blocks, and with ``headed`` the heading is drawn
+    above the review."""
 
     session: SigningSession[Any]
     short: bool
@@ -436,7 +437,7 @@ def review_lines(
 ) -> tuple[list[Line], list[Line]]:
     """Returns the rows of a review in two parts: the heading (title and column names), which does
     not scroll, and the body (table of compared fields, objections, simulated changes, number of
-    matches and digest). ``roomy`` puts empty rows between the blocks."""
+    matches and digest). With ``roomy`` there are empty rows between the blocks."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -539,8 +540,8 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 def _agreement(review: Review, *, brief: bool) -> Line:
     """Returns a note beside the digest: whether the digest that the desk computed of the payload
-    equals the one that the wallet agent signs. Empty if one of the two is missing. ``brief``
-    shortens the words."""
+    equals the one that the wallet agent signs. Empty if one of the two is missing. With ``brief``
+    the words are shorter."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"

@@ -306,8 +306,8 @@ class SwapScreen(Page):
             self._ask_balance()
 
     def on_screen_resume(self) -> None:
-        """Is called when the page comes into view. If the line is complete, letters act as keys of
-        the page from then on. A letter that is no key edits the line."""
+        """Is called when the page comes into view. If the typed line is complete, letters act as
+        keys of the page from then on. A letter that is no key still edits the line."""
         if self._complete:
             self.line.rest()
 

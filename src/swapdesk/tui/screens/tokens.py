@@ -605,8 +605,8 @@ def _legend(what: CanDo) -> Line:
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
     """Returns rows that warn of tokens with a similar name: how many there are, and the first two
-    with the verdict of their security scan. Empty if there are none. ``short`` shortens the
-    words."""
+    with the verdict of their security scan. Empty if there are none. With ``short`` the words are
+    shorter."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

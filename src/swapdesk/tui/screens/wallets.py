@@ -70,10 +70,10 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about: an account on a chain, its smart account there, or an allowance.
-    ``smart`` is None unless the row is about a smart account; then it is that account's address,
-    empty while unknown. ``unread`` is None unless the row could not be read; then it says who acts
-    next, empty for the default, that the user reads the chain again."""
+    """What a row is about: an account on a chain, its smart account there, or an allowance. For a
+    row about a smart account, ``smart`` is the address of that account, or empty while the address
+    is unknown; for other rows it is None. For a row that could not be read, ``unread`` says who
+    acts next, or is empty if the user only has to read again; for other rows it is None."""
 
     account: Account
     chain: str

@@ -250,7 +250,7 @@ the money is."""
 class MoneyState(Struct, frozen=True):
     """What the money line shows: ``where`` after the word Funds and ``next_`` after the word Next.
     If both do not fit, their short forms ``where_short`` (only the place) and ``next_short`` are
-    used. ``urgent`` draws the next step in bold, as for a deadline under two minutes."""
+    used. With ``urgent`` the next step is bold, because its deadline is near."""
 
     where: str
     next_: str = ""

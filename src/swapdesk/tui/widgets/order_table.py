@@ -113,7 +113,8 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
     """Returns the table row of an order. Colours mark its state, its route and a time that is late.
-    The word for the state is bold if the user has to act next. ``wide`` writes times in full."""
+    The word for the state is bold if the user has to act next. With ``wide`` the time is written in
+    full."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
