@@ -467,8 +467,8 @@ async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]
 
 
 async def _as_it_is(_: Any) -> None:
-    """Does nothing. It is given to the pool in place of its usual reset, so that a returned
-    connection keeps its state."""
+    """Does nothing. It is given to the pool in place of its usual reset, because a returned
+    connection has no state that would have to be reset."""
 
 
 def _reached(place: Place) -> dict[str, Any]:
