@@ -1,4 +1,4 @@
-"""``batch``: many recipients from one file."""
+"""The commands of ``swapdesk batch``, which pay many recipients from one file."""
 
 from __future__ import annotations
 
@@ -105,10 +105,8 @@ def template() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("swapdesk.flows.batch.plan:PlanDocument",)),
 )
 def plan() -> None:
-    """Judge every row and show groups, totals and calls. Nothing is created.
-
-    Exit 2 when a row has a problem; the plan is written all the same.
-    """
+    """Check every row and show the groups, totals and calls of the batch. Nothing is created. Exit
+    2 when a row has a problem; the plan is written all the same."""
 
 
 @batch.command()

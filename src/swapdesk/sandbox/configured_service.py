@@ -1,11 +1,9 @@
-"""``swapdesk serve --config``: serves the chains and venues that a file names.
-
-The service runs without a supervisor, a node or a control. It is one process, or several processes
-over one database, each of which answers requests, carries out the work that falls due, or does
-both. The catalogue contains the chains that the file names, and those of their tokens that a pool
-in the file trades. There is no source of market prices, so the service states no amounts in dollars
-and scans no tokens.
-"""
+"""``swapdesk serve --config``: serves the chains and venues that a file names. The service runs
+without the sandbox's supervisor, node and control. It is one process, or several processes over one
+database, each of which answers requests, carries out the work that falls due, or does both. The
+catalogue contains the chains that the file names, and those of their tokens that a pool in the file
+trades. There is no source of market prices, so the service states no amounts in dollars and scans
+no tokens."""
 
 from __future__ import annotations
 
@@ -84,10 +82,8 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 class ServiceRefused(Exception):
-    """Raised if the service cannot be started as the file says; the message says why.
-
-    ``key`` is the path of the key or table at fault, or empty.
-    """
+    """Raised if the service cannot be started as the file says; the message gives the reason.
+    ``key`` is the path of the key or table at fault in the file; empty if there is none."""
 
     def __init__(self, message: str, *key: str) -> None:
         super().__init__(message)
@@ -136,8 +132,9 @@ WalletOf = Callable[[bytes], HotWallet]
 
 
 def _wallets(store: Store) -> WalletOf:
-    """Returns a function that gives one wallet for each key, because the transactions of a key must
-    take their nonces in turn."""
+    """Returns a function that returns the wallet of a secret key. It returns the same wallet
+    whenever it is called with the same key, because the transactions of a key must take their
+    nonces one after the other."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
@@ -154,11 +151,10 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Reads the payment terms from the token; returns None without an ``entry``.
-
-    Raises ServiceRefused if the node does not answer or the token takes no such payments. If the
-    settling account has no gas, only a warning is logged, because the account can be funded later.
-    """
+    """Reads the payment terms from the token's contract; returns the terms and what settles
+    payments, or None if ``entry`` is None. Raises ServiceRefused if the node does not answer or the
+    token does not support such payments. If the settling account has no gas, only a warning is
+    logged, because the account can be funded later."""
     if entry is None:
         return None
     reader, wallet = readers[entry.chain], wallet_of(entry.secret)
@@ -352,8 +348,8 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store that the configuration names. Raises ServiceRefused, for example if another
-    service uses the store and has a different id for a chain of the same name."""
+    """Opens the store that the configuration names. Raises ServiceRefused, for example if the store
+    belongs to a service that has a different id for a chain of the same name."""
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:
@@ -376,7 +372,8 @@ def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
 
 @asynccontextmanager
 async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
-    """Serves the metrics on their own port; yields their URL. Raises ServiceRefused."""
+    """Serves the application ``door``, which answers with the metrics, on the address and port of
+    ``place``; yields the URL of the metrics. Raises ServiceRefused if the port is not free."""
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
@@ -441,11 +438,8 @@ async def _work(
 
 
 def _tell_left_out(config: ServiceConfig) -> None:
-    """Logs which venues were omitted.
-
-    This is called only once the service is ready, because an earlier warning would hide the message
-    about what prevents the start.
-    """
+    """Logs a warning for each venue that the service omits. This is called only once the service is
+    ready, because an earlier warning would hide the message about what prevents the start."""
     for entry in config.lacking:
         logger.warning("left out: venues.%s: %s", entry.code, entry.shortfall)
 
@@ -477,12 +471,9 @@ _REFUSED_SECONDS = 2.0
 async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
-    """Runs worker processes while the context is open, and ends them when it is left. A worker that
-    dies is restarted.
-
-    If ``metrics`` is given, each worker serves its metrics on a port of its own, counted up from
-    the port in ``metrics``. Raises ServiceRefused if a worker does not begin.
-    """
+    """Runs ``workers`` worker processes while the context is open, and ends them when it is left. A
+    worker that dies is restarted. If ``metrics`` is given, worker N serves its metrics on the port
+    of ``metrics`` plus N. Raises ServiceRefused if a worker does not start."""
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
     children = [Child(__spec__.name, partial(dict, order), (), clock) for order in orders]
@@ -504,8 +495,8 @@ async def _beside(
 
 
 async def _kept(child: Child, clock: Clock) -> None:
-    """Keeps a worker running until cancelled. A worker that refuses to start is tried again,
-    because its database or its file may become usable later."""
+    """Keeps a worker running until cancelled. A worker that refuses to start is started again
+    later, because its database or its file may become usable."""
     while True:
         try:
             await child.keep()

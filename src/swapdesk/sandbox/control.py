@@ -1,9 +1,7 @@
-"""The control of a sandbox: its clock, its faucet and its faults (interfaces 2).
-
+"""The control of a sandbox, an HTTP server for its clock, its faucet and its faults (interfaces 2).
 The control listens on its own port of this machine, requires its token, and checks ``Host`` and
 ``Origin``. The faucet pays the deposit of an order as the user would, and gives coins and tokens of
-the embedded chains to an address. ``WorldPace`` follows the time of the node.
-"""
+the embedded chains to an address. ``WorldPace`` follows the time of the node."""
 
 from __future__ import annotations
 
@@ -86,11 +84,9 @@ class DepositBody(RequestModel):
 
 
 class GiftBody(RequestModel):
-    """Asks for coins or tokens to be given to an address.
-
-    ``token`` is an id, a contract or a symbol of a token on the chain; without it the chain's coin
-    is given. ``amount`` is in units of the token.
-    """
+    """Asks for coins or tokens to be given to an address. ``token`` is an id, a contract or a
+    symbol of a token on the chain; None asks for the chain's coin. ``amount`` is in whole
+    tokens."""
 
     chain: ChainName
     address: Address
@@ -99,12 +95,10 @@ class GiftBody(RequestModel):
 
 
 class FaultBody(FaultAdd):
-    """A fault to set, with at most one selector.
-
-    ``times`` is how many requests, frames, legs or calls the fault spoils (default 1; a fault that
-    stays, such as a node that is down, lasts until faults are cleared). ``seconds`` is how long the
-    fault lasts, or the value of ``retry-after`` (default 2).
-    """
+    """A fault to set, with at most one selector. ``times`` is how many requests, frames, legs or
+    calls the fault affects. It defaults to 1; a permanent fault, such as a node that is down, lasts
+    until faults are cleared. ``seconds`` is how long the fault lasts, or the value of
+    ``retry-after`` (default 2)."""
 
     operation: Annotated[str, Identity(200)] | None = None
     quote_id: QuoteId | None = None
@@ -131,7 +125,8 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 
 
 class WorldPace:
-    """Keeps the sandbox's clock and the ``speed`` of world time as the node last reported them."""
+    """Keeps the sandbox's clock, and ``speed`` (how many times faster world time runs than sandbox
+    time), as the node reported them last."""
 
     def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -304,8 +299,8 @@ class Control:
         return dict(await self._ledger.call("fund", **gift))
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
-        """Finds a payment by its hash on a chain that is not embedded; ``transfer`` is null if
-        there is none."""
+        """Finds a payment by its hash on a chain that only the node's ledger simulates;
+        ``transfer`` is null if there is none."""
         asked = _given(await _body(TransferOf, request))
         return {"transfer": await self._ledger.call("transfer_get", **asked)}
 
@@ -353,10 +348,8 @@ class Control:
 
     async def _require_known(self, body: FaultBody) -> None:
         """Raises ControlRefused if the order, group, quote, exchange or chain that a fault selects
-        does not exist.
-
-        A quote no longer exists 15 minutes after it ended, unless it became an order.
-        """
+        does not exist. A quote that did not become an order exists until 15 minutes after its
+        end."""
         if body.service_id is not None:
             await self._order(body.service_id)
         if body.multi_id is not None and await self._store.groups.owner(body.multi_id) is None:
@@ -386,11 +379,8 @@ def _operation(text: str, fault: Fault) -> str:
 
 
 def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns one leg for the answer of ``_legs``.
-
-    Amounts are in units of their tokens. Until the payout is made, the amount of ``out`` is the one
-    the exchange agreed to pay.
-    """
+    """Returns one leg for the answer of ``_legs``. Amounts are in whole tokens. Until the payout is
+    made, the amount of ``out`` is the one that the exchange agreed to pay."""
     tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
         {
@@ -415,9 +405,9 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
-    """Returns the parameters of the node's method ``fund`` that pays a gift; ``token`` is as in
-    GiftBody. Raises ControlRefused if the chain, the address, the token or the amount cannot be
-    used."""
+    """Returns the parameters with which the node's method ``fund`` pays a gift. ``token`` is an id,
+    a contract or a symbol of a token, None for the chain's coin; ``amount`` is in whole tokens.
+    Raises ControlRefused if the chain, the address, the token or the amount cannot be used."""
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")
@@ -460,7 +450,8 @@ def _found(chain: str, token: str | None) -> WorldToken:
 
 
 def _names(token: WorldToken) -> tuple[str, str, str]:
-    """Returns the token's id, contract and symbol, the most specific first."""
+    """Returns the token's id, contract (empty for a coin) and symbol, by which a caller may name
+    it, the most specific first."""
     return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
 
 

@@ -1,5 +1,5 @@
-"""The ready line of a running sandbox, its file, and how to find a running sandbox by that file
-(interfaces 2 and 3)."""
+"""The ready line of a running sandbox, the file that holds it, and how to find a running sandbox by
+that file (interfaces 2 and 3)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ _LIMIT = 64 * 1024
 
 
 class ReadyLine(Struct, frozen=True):
-    """The line that a sandbox prints once it is ready.
-
-    ``partners`` have partnerId, apiKey, apiSecret, tier, name, scope and state; ``chains`` have
-    shortName, kind, chainId and rpc; ``makers`` have provider, chain and key. ``pid`` is the
-    supervisor's. ``putAside`` says where the data of an earlier world was moved, at the start that
-    moved it, and is empty at other starts.
-    """
+    """The line that a sandbox prints once it is ready. ``partners`` have partnerId, apiKey,
+    apiSecret, tier, name, scope and state; ``chains`` have shortName, kind, chainId and rpc;
+    ``makers`` have provider, chain and key. ``pid`` is the supervisor's process id. ``putAside`` is
+    the new path of earlier data that this start moved out of the way because it could not be used;
+    empty if there was none."""
 
     url: str
     control: str
@@ -39,7 +37,7 @@ class ReadyLine(Struct, frozen=True):
     putAside: str = ""  # noqa: N815
 
     def as_mapping(self) -> dict[str, Any]:
-        """Returns the members under the names of the line, with ``schemaVersion``."""
+        """Returns the fields by the names that the ready line uses, with ``schemaVersion``."""
         return {"schemaVersion": LINE_VERSION, **asdict(self)}
 
     def as_line(self) -> str:
@@ -47,7 +45,8 @@ class ReadyLine(Struct, frozen=True):
 
     @classmethod
     def from_line(cls, line: str | bytes) -> ReadyLine:
-        """Reads a ready line; unknown members are ignored. Raises ValueError."""
+        """Reads a ready line; unknown members are ignored. Raises ValueError if the line is
+        malformed."""
         return msgspec.json.decode(line, type=cls)
 
 
@@ -68,12 +67,10 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
-    """Returns the ready line of a data directory's sandbox; None unless the sandbox that
-    ``run.json`` names is running.
-
-    The probe sends the control token, so that another program on the same port is not mistaken for
-    the sandbox. ``seconds`` is the time limit of each step of the probe.
-    """
+    """Returns the ready line of the sandbox that runs on a data directory; None if ``run.json`` is
+    missing or the sandbox that it names does not answer. The control token is sent, so that another
+    program on the same port is not mistaken for the sandbox. ``seconds`` limits each step of the
+    request, such as connecting and reading."""
     ready = read_run_file(directory)
     if ready is None:
         return None

@@ -1,8 +1,6 @@
-"""Chains and tokens in memory: lookup, search, and pages that are encoded once.
-
-In a catalogue only security verdicts change; a new version of the reference data is a new
-ServiceCatalog (contract 5.3, 5.7, 5.8).
-"""
+"""Chains and tokens in memory: lookup, search, and pages that are encoded once. Only the security
+verdicts of a catalogue ever change; a new version of the reference data becomes a new
+ServiceCatalog (contract 5.3, 5.7, 5.8)."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
 
 Side = str
-"""The name of the input that names a token: ``from``, ``to``, ``orders.3.from``, or ``token`` in a
-path."""
+"""The name of the request's input that holds a token: ``from``, ``to``, ``orders.3.from``, or
+``token`` in a path."""
 
 _PAGES_KEPT = 256
 _PAGE_BYTES_KEPT = 64 * 1024 * 1024
@@ -98,21 +96,17 @@ class ServiceCatalog:
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
-        """Returns a token that an order or its quote names.
-
-        Raises LookupError if the token was removed.
-        """
+        """Returns a token that an order or its quote names, including a disabled one. Raises
+        LookupError if the token was removed from the catalogue."""
         token = None if token_id is None else self.token(token_id)
         if token is None:
             raise LookupError(f"token {token_id} of an order is not in the catalogue")
         return token
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """Returns the token with this identifier on centralized exchanges; None if unknown.
-
-        If several have it, enabled tokens go before disabled ones, then verified before unverified
-        ones, then the order of the list decides.
-        """
+        """Returns the token with this identifier on centralized exchanges; None if unknown. If
+        several tokens have it, enabled tokens are preferred to disabled ones, then verified to
+        unverified ones, then the first in the list is taken."""
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
 
@@ -131,8 +125,8 @@ class ServiceCatalog:
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
-        """Returns the token like :meth:`enabled_token`, by token id or ``cexTokenId`` (contract
-        6.2)."""
+        """Returns the enabled token with this token id or ``cexTokenId``. Raises TOKEN_NOT_FOUND or
+        TOKEN_DISABLED, whose message names the input ``side`` (contract 6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:

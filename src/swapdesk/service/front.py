@@ -1,10 +1,8 @@
-"""Proxies before the service, and the address by which callers know the service.
-
-A proxy states the caller in headers that anybody can send. They count only if they come from
-proxies that the operator names. They are read from the right, where the nearest proxy wrote: the
-first address that is not a trusted proxy's is the caller's. Whatever is left of that address may be
-forged.
-"""
+"""The proxies in front of the service, and the address by which callers know the service. A proxy
+states the caller's address in headers, which anybody can send. So the headers count only if the
+request comes from a proxy that the operator named. They are read from the right, where the nearest
+proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the left of
+that address may be forged."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
 """Pattern of a host name or an address, without brackets."""
 
 _MOST_PROXIES = 32
-"""Largest number of a header's entries that are read; more would only cost time."""
+"""Largest number of entries that are read of a forwarding header; further entries are ignored."""
 _AUTHORITY = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -32,8 +30,9 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 
 class Told(Struct, frozen=True):
-    """What trusted proxies state about a request. A field is None if they do not state it. ``host``
-    is the host name that the caller used."""
+    """Statements of trusted proxies about a request; a field is None if they do not state it.
+    ``address`` is the caller's address. ``scheme`` and ``host`` are those of the URL that the
+    caller used."""
 
     address: str | None = None
     scheme: str | None = None
@@ -69,10 +68,9 @@ class Front(Struct, frozen=True):
         return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """Reads the forwarding headers of a request from ``peer``.
-
-        Headers of an untrusted peer, and malformed ones, are ignored.
-        """
+        """Reads what the forwarding headers state about a request. ``peer`` is the address that the
+        connection comes from; if it is not a trusted proxy's, the headers are ignored. Malformed
+        headers are ignored, too."""
         if not self.trusts(peer):
             return _NOTHING
         sent: dict[bytes, str] = {}

@@ -1,7 +1,7 @@
-"""Keeps the tokens and chains on disk, searches them, and decides which token is meant and whether
-it may be used.
+"""Stores the service's tokens and chains on disk, searches them, and decides which token a text
+means and whether that token may be used.
 
-``catalog`` is the list of a profile, which is stored by ``catalog_file`` in a cache that may be
-lost. ``token_list`` holds the list in columns, which ``search`` searches as bytes. ``token_safety``
-says whether a token may be used.
+``catalog`` gives access to everything that one profile knows; ``catalog_file`` stores it in a cache
+that may be lost. ``token_list`` holds the tokens in columns of bytes, which ``search`` searches in
+place. ``token_safety`` says whether a token may be used.
 """

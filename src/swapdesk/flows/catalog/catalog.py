@@ -1,11 +1,10 @@
-"""Keeps every token and chain that the service knows, on disk and ready to be searched.
+"""Every token and chain that the service knows, on disk and ready to be searched. If a refresh
+fails, the old list stays in use; ``age`` says how old it is.
 
-A failed refresh leaves the old list as it was; ``age`` says how old the list is. The list alone
-(``load_list_in_steps``) can be searched without models and without a client, which are loaded only
-if needed. :func:`open_catalog` opens the catalogue of a profile before anything else of its desk.
-
+The list alone (``load_list_in_steps``) can be searched without loading pydantic models or the
+client. :func:`open_catalog` opens the catalogue of a profile before the rest of the desk.
 :func:`resolve` finds the token that a person means by ``eth``, ``usdc.base``, an id or
-``0x….base``. If a symbol may mean several tokens, the result names all candidates.
+``0x….base``; if a symbol may mean several tokens, the result names all of them.
 """
 
 from __future__ import annotations
@@ -42,16 +41,17 @@ _CONTRACT_LENGTH = 26
 _LONGEST = 300
 _LAST = Decimal("Infinity")
 MOST_CHAINS = 4
-"""Largest number of chains that a message lists for a symbol whose named chain does not exist."""
+"""The most chains that the error message lists for ``symbol.chain`` if the chain does not exist.
+The listed chains are those on which the symbol exists."""
 
 
 class Catalog:
     """The tokens, chains and providers of a service. Open it with :meth:`open`, then call
     :meth:`load` or :meth:`load_in_steps`.
 
-    The catalogue can also be loaded in two halves: :meth:`load_list_in_steps` for rows to be
-    searched, then :meth:`load_models_in_steps` for chains, providers and the tokens that no list
-    has.
+    The catalogue can also be loaded in two halves: first :meth:`load_list_in_steps` for the list
+    that is searched, then :meth:`load_models_in_steps` for chains, providers and the tokens that
+    are not in the service's list.
     """
 
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
@@ -92,25 +92,26 @@ class Catalog:
 
     @property
     def overtaken(self) -> bool:
-        """True if another process has written a newer list."""
+        """True if the file on disk contains a newer list than the one in memory, because another
+        process refreshed it."""
         return self._file.current() != self._loaded
 
     @property
     def skipped(self) -> int:
-        """Number of tokens that could not be read, in the list and under the contract that was last
-        asked for."""
+        """Number of tokens that could not be read: in the service's list and in the newest answer
+        to :meth:`fetch_by_address`."""
         return self._file.skipped() + self._skipped_unlisted
 
     @property
     def gap(self) -> str:
-        """A sentence about tokens that are left out, without a full stop; empty if there are
-        none."""
+        """A sentence, without a full stop, that says how many tokens are left out because they
+        cannot be read; empty if there are none."""
         count = self.skipped
         return f"{count:,} of the service's tokens cannot be read and are left out" if count else ""
 
     def provider_name(self, code: str | None) -> str | None:
-        """Returns the name of a provider by the ``swap`` of a quote; the code itself if it is not
-        known."""
+        """Returns the name of the provider with this code, as in a quote's ``swap``. Returns the
+        code itself if no provider has it."""
         return next((p.name for p in self.providers if p.short_name == code), code)
 
     def chains(self) -> list[Chain]:
@@ -129,7 +130,8 @@ class Catalog:
         return [self.rows[at] for at in self.rows.symbols.equal(symbol.lower())]
 
     def rows_of_contract(self, address: str) -> list[TokenRow]:
-        """Returns the tokens with this contract, ignoring case, on all chains."""
+        """Returns the tokens whose contract has this address, on any chain; the case of letters is
+        ignored."""
         wanted = address.lower()
         rows = self.rows
         matching = (rows[at] for at in rows.texts.holding(wanted) if rows.contract_is(at, wanted))
@@ -139,8 +141,8 @@ class Catalog:
         return next(self.rows.symbols.beginning(text.lower()), None) is not None
 
     def token(self, token_id: str) -> Token | None:
-        """Returns the token with all its fields, decoded on demand; None if the file does not have
-        it."""
+        """Returns the token with all its fields, decoded from the file on demand; None if the file
+        does not contain this token."""
         wanted = token_id.lower()
         kept = self._tokens.get(wanted)
         if kept is not None:
@@ -164,16 +166,19 @@ class Catalog:
         return self.count
 
     async def load_in_steps(self) -> int:
-        """Does the same as :meth:`load`, but lets the event loop run every few milliseconds."""
+        """Loads the whole catalogue from disk, like :meth:`load`, but lets the event loop run every
+        few milliseconds. Returns the number of tokens."""
         return await self._in_steps(self._load_steps())
 
     async def load_list_in_steps(self) -> int:
-        """Loads only the rows, without importing a model. Returns the number of tokens."""
+        """Loads only the list of tokens that is searched, without importing pydantic models.
+        Returns the number of tokens."""
         return await self._in_steps(self._list_steps())
 
     async def load_models_in_steps(self) -> int:
-        """Loads what :meth:`load_list_in_steps` left out, and returns the number of tokens. The
-        model of a token is built in a thread, so that the first token does not wait for it."""
+        """Loads the chains, the providers and the tokens that are not in the service's list;
+        returns the number of tokens. Pydantic's model of a token is built in a thread beforehand,
+        so that reading the first token does not take longer."""
         from swapdesk.wire.tokens import Token
 
         await asyncio.to_thread(Token.model_rebuild)
@@ -196,8 +201,9 @@ class Catalog:
         gc.freeze()
 
     def _model_steps(self, rows: TokenList) -> Iterator[None]:
-        """Reads chains, providers and unlisted tokens, in steps. All lists are replaced at the end,
-        so that a reader sees only old lists or only new ones."""
+        """Loads chains, providers and the tokens that are not in the service's list, and yields
+        between the steps. The attributes of the catalogue are replaced together at the end, so that
+        a reader sees only old or only new data."""
         from swapdesk.flows.catalog.token_safety import row_of, whole_token
         from swapdesk.wire.chains import Chain, SwapProvider
         from swapdesk.wire.encoding.codec import decode
@@ -225,20 +231,17 @@ class Catalog:
     # Asking the service
 
     async def refresh(self, api: PartnerApi) -> None:
-        """Reads chains, providers and tokens anew from the service, page by page. Raises
-        ClientError.
-
-        The list in use is replaced after the last page.
-        """
+        """Downloads chains, providers and tokens from the service, page by page. The list in use is
+        replaced after the last page. Raises ClientError; the old list then stays in use."""
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
         await read_all(api, self._file, self.clock)
         await self.load_in_steps()
 
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
-        """Asks the service for the tokens of a contract that no list has, also unverified ones,
-        stores them and returns their rows. Raises ClientError, and OSError if the file cannot be
-        written."""
+        """Asks the service for the tokens of one contract, including unverified ones, which the
+        service's list leaves out. Stores these tokens and returns their rows. Raises ClientError,
+        and OSError if the file cannot be written."""
         from swapdesk.flows.catalog.catalog_refresh import read_contract
 
         rows, self._skipped_unlisted = await read_contract(api, self._file, self.clock, address)
@@ -247,15 +250,16 @@ class Catalog:
 
 
 def open_catalog(settings: Settings, clock: Clock) -> Catalog:
-    """Opens the catalogue file without reading it. In the sandbox the catalogue's clock follows the
-    ``Date`` of the service. Live it is the machine's clock, and the difference is only shown.
+    """Opens the catalogue file of a profile without reading it. The catalogue's clock is the
+    machine's clock for a live service, and follows the service's ``Date`` header for a sandbox.
     Raises UnsafePlace."""
     private_directory(settings.places.root)
     return Catalog.open(settings.places.catalog, clock if settings.live else ServerClock(clock))
 
 
 def native_coin(catalog: Catalog, chain: str) -> Token | None:
-    """Returns the coin of a chain by the chain's short name; None if the list has none."""
+    """Returns the native coin of the chain with this short name; None if the catalogue has no
+    verified one."""
     for at in catalog.rows.chains.equal(chain.lower()):
         token = catalog.token(catalog.rows[at].id)
         if token is not None and token.address is None and not token.unverified:
@@ -264,15 +268,16 @@ def native_coin(catalog: Catalog, chain: str) -> Token | None:
 
 
 def coin_price(catalog: Catalog, chain: str) -> Decimal | None:
-    """Returns the price in USD of a chain's coin, by the chain's short name; None if unknown."""
+    """Returns the price in USD of the native coin of the chain with this short name; None if
+    unknown."""
     coin = native_coin(catalog, chain)
     return None if coin is None else coin.price
 
 
 class Resolution(Struct, frozen=True):
-    """The tokens that a text may mean. ``token`` is the chosen token; it is None if there is a
-    ``problem``. ``candidates`` are the enabled tokens that fit, best first, with the chosen one.
-    ``disabled`` is True if tokens fit but all of them are disabled at the service."""
+    """The tokens that a text may mean. ``candidates`` are the enabled tokens that fit, best first;
+    ``token`` is the first of them, None if there is a ``problem``. ``disabled`` is True if tokens
+    fit but all of them are disabled at the service."""
 
     token: Token | None
     candidates: tuple[TokenRow, ...]
@@ -281,14 +286,14 @@ class Resolution(Struct, frozen=True):
 
     @property
     def ambiguous(self) -> bool:
-        """True if several enabled tokens fit. A command then refuses the text, and the intent line
-        shows the chosen token."""
+        """True if several enabled tokens fit. A command then refuses the text; the desk's input
+        line takes the first candidate and shows it."""
         return len(self.candidates) > 1
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """Texts that name the candidates: ``USDC.base``, or the token's id if that text is
-        ambiguous."""
+        """For each candidate the text that names only this candidate: ``USDC.base``, or the token's
+        id if that text would fit several candidates or contain a blank."""
         named = [f"{row.symbol}.{row.chain}" for row in self.candidates]
         return tuple(
             name if named.count(name) == 1 and _writable(row) else row.id
@@ -297,11 +302,12 @@ class Resolution(Struct, frozen=True):
 
 
 def resolve(spec: str, catalog: Catalog) -> Resolution:
-    """Returns the token that ``spec`` names, ignoring case, with all candidates.
+    """Returns the token that ``spec`` names, ignoring case, and all candidates.
 
-    The first candidate is chosen: enabled, verified, with the lowest priority, then the lowest
-    rank. If no candidate has a priority, the lower rank comes first, then a coin before tokens with
-    a contract, then the more important chain, so that "btc" means Bitcoin's coin.
+    Unverified and malicious tokens are candidates only if no other token fits. The candidate with
+    the lowest priority is chosen, then the lowest rank. If no candidate has a priority, the lowest
+    rank decides, then a coin comes before tokens with a contract, then the more important chain, so
+    that "btc" means Bitcoin's coin.
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
@@ -337,8 +343,8 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Returns the verified tokens that are not malicious; all ``rows`` if there are none. So a fake
-    token with the symbol of a real one does not make the symbol ambiguous. The fake can still be
+    """Returns the verified tokens that are not malicious; all ``rows`` if none is. Without this
+    filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
     named by its id or contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows

@@ -1,9 +1,9 @@
 """Stores the token catalogue in one file: a cache that is replaced as a whole and may be lost.
 
-A refresh writes a new generation beside the old one and makes it current in one commit, so that a
-reader sees either the old list or the new one. Generation 0 holds tokens that were asked for by
-their contract and that no list contains. A finished generation also stores its list in order and in
-columns, so that opening the file needs no sorting or parsing.
+Each refresh writes a new generation beside the old one and makes it current in one commit, so that
+a reader sees either the old list or the new one. Generation 0 holds tokens that were requested by
+their contract and that the service's list does not contain. A finished generation is also stored
+sorted and in columns, so that opening the file needs no sorting or parsing.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
 
 _VERSION = 3
-"""Version of the file. Files of version 2 are discarded and read anew, because that version lost
-every token of a chain that had an unknown member. Since version 3 a list also states how many
-tokens it lacks."""
+"""Version of the file's format. A file of another version is discarded. Version 2 lost every token
+of a chain that had an unknown member; version 3 also states how many tokens the list lacks."""
 _SCHEMA = """
 CREATE TABLE token (
     generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
@@ -64,8 +63,8 @@ CREATE TABLE generation (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Returns a connection to the file, which is created with mode 0600 if absent. Raises
-    sqlite3.DatabaseError if the file is damaged or of another version."""
+    """Opens the catalogue file and returns the connection. An absent file is created, with mode
+    0600. Raises sqlite3.DatabaseError if the file is damaged or of another version."""
     connection = sqlite3.connect(path, timeout=2.0)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -83,9 +82,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """Returns ``symbol.chain`` in lower case for the tokens whose text begins with ``beginning``,
-    in the order of the list. Only enabled and verified tokens of the current list are returned;
-    none if the file is of another version."""
+    """Returns ``symbol.chain`` in lower case for each token for which this text begins with
+    ``beginning``, in the order of the list. Disabled and unverified tokens are left out. The result
+    is empty if the file has another version."""
     current = None
     if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
         current = db.execute(
@@ -111,8 +110,9 @@ _STEP = 200
 
 
 class _Written(Struct):
-    """What was written of a generation so far. ``tidy`` is True if no token was written twice and
-    all came in the order of the list."""
+    """What was written of a generation so far. ``tidy`` is True if every token was written only
+    once and the tokens came in the order of the list; otherwise the generation must be sorted
+    before it is finished."""
 
     ids: set[str] = field(default_factory=set)
     last: TokenRow | None = None
@@ -127,14 +127,14 @@ class _Written(Struct):
 
 
 def unusable(path: Path, error: sqlite3.Error) -> OSError:
-    """Returns an error of SQLite as OSError with the path, such as no space, no permission, or a
-    broken disk."""
+    """Returns an OSError for an error of SQLite, such as a full disk or a missing permission. It
+    names the path of the file."""
     return OSError(errno.EIO, str(error), str(path))
 
 
 class CatalogFile:
-    """The SQLite file of the catalogue. If the file is damaged or of another version, it is deleted
-    and created anew."""
+    """The SQLite file of the catalogue. A file that is damaged or of another version is deleted and
+    created anew."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -161,8 +161,8 @@ class CatalogFile:
         self._connection.close()
 
     def current(self) -> tuple[int, float] | None:
-        """Returns the number of the current generation and when it was finished (seconds since
-        1970); None if there is none."""
+        """Returns the number of the current generation and the time when it was finished (seconds
+        since 1970); None if no generation was finished."""
         row = self._connection.execute(
             "SELECT number, finished FROM generation WHERE finished IS NOT NULL "
             "ORDER BY number DESC LIMIT 1"
@@ -171,7 +171,7 @@ class CatalogFile:
 
     @property
     def _listed(self) -> int:
-        """The number of the current generation; if there is none, a number under which nothing is
+        """The number of the current generation. If there is none, a number under which nothing is
         stored."""
         current = self.current()
         return NOTHING_LISTED if current is None else current[0]
@@ -196,8 +196,8 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Stores tokens with their JSON (without ``chainData``) and returns their rows at
-        ``now``."""
+        """Stores tokens, given with their JSON without ``chainData``, and returns their rows.
+        ``now`` decides whether a row's security scan is out of date."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
@@ -246,10 +246,10 @@ class CatalogFile:
             )
 
     def finish(self, generation: int, now: datetime, skipped: int = 0) -> Iterator[None]:
-        """Makes the generation current in one commit, then removes older ones, in steps.
-        ``skipped`` is the number of tokens that could not be read.
+        """Makes the generation current in one commit, then removes older generations, yielding
+        between the steps. ``skipped`` is the number of tokens that could not be read.
 
-        If another process has finished a newer generation, that one stays current.
+        If another process has already finished a newer generation, the newer one stays current.
         """
         written = self._written.pop(generation, _Written())
         if not written.tidy:
@@ -286,8 +286,8 @@ class CatalogFile:
             yield
 
     def _remove_listing(self, which: str) -> Iterator[None]:
-        """Removes the columns of generations one by one, because all of them together are
-        megabytes."""
+        """Removes the columns of generations one by one and yields between them, because all
+        columns together are megabytes. ``which`` is an SQL condition on the generation's number."""
         for at in _FIELDS:
             with self._connection:
                 self._connection.execute(
@@ -314,7 +314,8 @@ class CatalogFile:
             yield
 
     def listing(self, now: datetime) -> Generator[None, None, TokenList]:
-        """Returns the current list as of ``now``, reading it in steps."""
+        """Reads the current list and returns it, yielding between the steps. ``now`` decides which
+        security scans are out of date."""
         return (yield from self._list_of(self._listed, now.timestamp()))
 
     def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
@@ -333,8 +334,8 @@ class CatalogFile:
         return (block for (block,) in cursor)
 
     def unlisted(self) -> list[tuple[bytes, bytes]]:
-        """Returns the JSON of every token that the current list lacks, each with the JSON of its
-        chain."""
+        """Returns the tokens that were requested by their contract and that the current list lacks:
+        the JSON of each token and the JSON of its chain."""
         rows = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "
@@ -345,8 +346,9 @@ class CatalogFile:
         return [(body, chain) for body, chain in rows]
 
     def token_body(self, token_id: str) -> tuple[bytes, bytes] | None:
-        """Returns the JSON of a token and of its chain, from the current list, else from the tokens
-        that no list has. None if neither has the token."""
+        """Returns the JSON of a token and the JSON of its chain. The token is looked up in the
+        current list, then among the tokens that were requested by their contract. Returns None if
+        neither contains it."""
         row = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = token.generation "

@@ -1,9 +1,9 @@
-"""Asks the service for the whole list (chains, providers and tokens, page by page) and writes a new
+"""Downloads the whole catalogue (chains, providers and tokens, page by page) and writes it as a new
 generation of the file (contract 5.3, 5.7, 5.14).
 
-A page of a thousand tokens takes 60 ms to decode as one object. Here the JSON of a page is parsed
-once, and the tokens are checked a hundred at a time, so that a screen can be shown meanwhile. A
-chain is checked once for all its tokens.
+Decoding a page of a thousand tokens at once would block the screen for 60 ms. Instead, the JSON of
+a page is parsed once and the tokens are checked a hundred at a time. A chain is checked only once
+for all its tokens.
 """
 
 from __future__ import annotations
@@ -34,22 +34,23 @@ log = logging.getLogger(__name__)
 
 STEP = 100
 BREATH = 50
-"""Number of tokens that are read before the event loop runs again."""
+"""Number of tokens that are checked before the event loop runs."""
 _LARGE = 200_000
-"""Size in bytes above which a page is parsed in a thread."""
+"""Size in bytes above which a page is parsed in a thread, so that the event loop can run
+meanwhile."""
 MOST_PAGES = 200
-"""Largest number of pages that are read. No service has so many tokens, so a larger total is not
-followed."""
+"""The most pages that are read. No service has so many tokens, so a service that states more pages
+is not believed."""
 
 Step = list[tuple[Token, bytes]]
-"""Tokens with their JSON, which leaves out ``chainData``."""
+"""Some tokens, each with its JSON without ``chainData``."""
 
 _CHAIN_MEMBERS = tuple(str(field.alias) for field in Chain.model_fields.values())
 
 
 class TokenReader:
-    """Checks tokens one by one. Tokens that cannot be read are left out and counted in ``skipped``;
-    ``reason`` says what is wrong with the first of them."""
+    """Checks tokens of a page. A token that cannot be read is left out and counted in ``skipped``;
+    ``reason`` says what is wrong with the first such token."""
 
     def __init__(self) -> None:
         self.read_count = 0
@@ -81,8 +82,8 @@ class TokenReader:
         return validate(Token, {**rest, "chainData": chain}, side="client"), rest
 
     def _chain(self, value: Any) -> Chain:
-        """Returns the checked chain. Unknown members are ignored, both for the check and for
-        whether two chains are the same."""
+        """Returns the checked chain of a token. If a chain with the same known members was checked
+        before, that chain is returned. Unknown members are ignored."""
         members = tuple(map(value.get, _CHAIN_MEMBERS)) if isinstance(value, dict) else ()
         if not members or any(isinstance(member, (dict, list)) for member in members):
             return validate(Chain, value, side="client")
@@ -95,10 +96,8 @@ class TokenReader:
 async def read_pages(
     api: PartnerApi, query: TokenQuery, reader: TokenReader, clock: Clock
 ) -> AsyncIterator[Step]:
-    """Yields the tokens of every page of ``query``, in steps.
-
-    Raises ClientError, also if there are tokens and none of them can be read.
-    """
+    """Yields the tokens of every page that the service has for ``query``, about a hundred at a
+    time. Raises ClientError, also if the service has tokens but none of them can be read."""
     operation = BY_NAME["list_tokens"]
     for page in range(query.page, MOST_PAGES + 1):
         asked = query.model_copy(update={"page": page})
@@ -149,8 +148,9 @@ CHAIN_PAGE_SIZE = 100
 
 
 async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
-    """Writes a new generation, which becomes current after its last page. Raises ClientError, and
-    OSError if the file cannot be written; the unfinished generation is then removed."""
+    """Downloads the whole catalogue into a new generation, which becomes current after the last
+    page. Raises ClientError, and OSError if the file cannot be written; the unfinished generation
+    is then removed."""
     try:
         generation = file.begin(clock.now())
         try:
@@ -163,8 +163,8 @@ async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
 
 
 def _abandon(file: CatalogFile, generation: int) -> None:
-    """Removes an unfinished generation. If a full disk prevents that, the next refresh removes
-    it."""
+    """Removes an unfinished generation. If a full disk prevents the removal, the next successful
+    refresh removes it."""
     with contextlib.suppress(sqlite3.Error):
         file.abandon(generation)
 
@@ -189,8 +189,8 @@ async def _fill(api: PartnerApi, file: CatalogFile, clock: Clock, generation: in
 async def read_contract(
     api: PartnerApi, file: CatalogFile, clock: Clock, address: str
 ) -> tuple[list[TokenRow], int]:
-    """Asks the service for tokens of a contract that no list has, also unverified ones, and stores
-    them outside the lists. Returns their rows and how many could not be read.
+    """Asks the service for the tokens of one contract, including unverified ones, and stores them
+    apart from the list. Returns their rows and the number of tokens that could not be read.
 
     Raises ClientError, and OSError if the file cannot be written.
     """

@@ -1,8 +1,8 @@
-"""Detects symbols that are made to be mistaken for another symbol, by look-alike letters or hidden
-characters.
+"""Detects symbols that imitate another symbol by look-alike letters or hidden characters, because
+people identify a token by its symbol.
 
-People take a symbol for an identity. Texts that look alike share a member of their ``skeleton``. A
-text that mixes scripts or hides characters has a ``suspicion``.
+Two texts look alike if their :func:`skeleton` sets have a member in common. :func:`suspicion`
+detects texts that mix scripts or contain hidden characters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 PLAIN_SYMBOL = re.compile(r"[A-Za-z0-9.$+_-]{1,20}", re.ASCII)
-"""Matches symbols that are shown without a badge."""
+"""Matches symbols of ordinary characters, which are shown without a warning sign."""
 
 _SPELLED = re.compile(r"<U\+[0-9A-F]{4,6}>")
 _SEPARATORS = re.compile(r"[\s\-_.$+·•'’`´|/\\]+")
@@ -25,7 +25,7 @@ Suspicion = Literal[
     "is written in look-alike letters",
     "has unusual characters",
 ]
-"""Why a text may look like another one, in the words that are shown."""
+"""Why a text may be mistaken for another text, in the words shown to the user."""
 
 
 # For each Latin letter or digit the characters of other scripts that draw like it. Full-width,
@@ -115,8 +115,8 @@ _SCRIPTS = (
 
 
 def bare(text: str) -> str:
-    """Returns the text without hidden characters (also where they are spelled out), accents and
-    other marks, blanks and punctuation."""
+    """Returns the text without hidden characters (also in the form ``<U+XXXX>``), accents and other
+    marks, blanks and punctuation."""
     visible = _SPELLED.sub("", text) if "<U+" in text else text
     if visible.isalnum() and visible.isascii():
         return visible
@@ -128,10 +128,12 @@ def bare(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def skeleton(text: str) -> frozenset[str]:
-    """Returns the texts that ``text`` may be read as. Two texts that share a member look alike.
+    """Returns the texts that ``text`` may be read as. Two texts look alike if their results have a
+    member in common.
 
     One member ignores case. The others keep case and treat ``0`` as ``O``, and ``1``, ``I``, ``l``
-    and ``|`` as one character; ``|`` is read once as a letter and once as a separator.
+    and ``|`` as one character. Since ``|`` may also be a separator, there is one reading with and
+    one without it.
     """
     forms = {_latin(text), _latin(text.replace("|", "l"))}
     joined = {latin.translate(_ONE_FORM).replace("O", "o") for latin in forms}
@@ -143,15 +145,16 @@ def _latin(text: str) -> str:
 
 
 def draws_like(text: str, other: str) -> bool:
-    """Returns whether the two texts can be mistaken for one another, or are equal. False if either
-    has no letter or digit."""
+    """Returns True if the two texts are equal or look alike; False if one of them has no letter or
+    digit."""
     if not bare(text) or not bare(other):
         return False
     return not skeleton(text).isdisjoint(skeleton(other))
 
 
 def suspicion(text: str) -> Suspicion | None:
-    """Returns why the text deserves a badge; None for a plain symbol or an honest foreign name."""
+    """Returns why the text may imitate another text; None for a plain symbol and for an ordinary
+    name in another script."""
     if _SPELLED.search(text) or any(unicodedata.category(c) in ("Cf", "Cc") for c in text):
         return "has hidden characters"
     if text.isascii():

@@ -1,9 +1,8 @@
-"""Searches tokens. Results are ranked, typing slips are tolerated, and copies of tokens are
-detected.
+"""Searches tokens, tolerates typing slips, and detects tokens that copy other tokens.
 
-The best results come first: the exact contract or symbol, symbols that begin with the text, names
-that begin with it, all others; each in the order of the list. If there are fewer than eight
-results, symbols that differ by one typing slip are added.
+Results come in this order: the exact symbol or contract, symbols that begin with the text, names
+that begin with the text, all other tokens that contain it; within each class in the order of the
+list. If there are fewer than eight results, symbols that differ by one typing slip are added.
 """
 
 from __future__ import annotations
@@ -48,9 +47,10 @@ _ENOUGH = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _MOST_TYPED = 100
 LONGEST_TYPED = 300
-"""Largest number of characters that are read; links of explorers are long."""
+"""The most characters of a typed search text. It is this large because links of explorers are
+long."""
 CONTRACT_LENGTH = 26
-"""Number of characters from which a text is taken for a contract address."""
+"""The least number of characters of a text that is taken for a contract address."""
 _LINK_PARTS = re.compile(r"[/?#&=@,\s]+")
 
 _MOST_QUOTED = 40
@@ -59,8 +59,8 @@ T = TypeVar("T")
 
 def named_contract(text: str) -> tuple[str, frozenset[str]]:
     """Returns the contract that a text names, and the lower-case names of its chain if the text
-    names one. The text may be a link of an explorer, ``eth:0x…``, a payment link, or an address
-    shown in groups. Any other text is returned unchanged."""
+    states the chain. The text may be a link of an explorer, ``eth:0x…``, a payment link, or an
+    address shown in groups. Any other text is returned unchanged, with an empty set."""
     typed = ungrouped(text.strip())
     try:
         link = read_payment_link(typed)
@@ -88,9 +88,10 @@ def search(
     sort: SortBy = "rank",
     limit: int = 200,
 ) -> list[TokenRow]:
-    """Returns at most ``limit`` rows, best first. ``rows`` are in the order of the list.
+    """Returns at most ``limit`` rows that contain every word of ``text``, best first.
 
-    ``chain`` is a short name, compared without case. A row must contain every word of ``text``.
+    ``rows`` must be in the order of the list. ``chain`` is a short name, compared without case, and
+    ``can_do`` a purpose; None means no filter.
     """
     tokens = rows if isinstance(rows, TokenList) else TokenList.of(rows)
     kept = _filter(tokens, chain, can_do)
@@ -115,7 +116,7 @@ def search(
 
 
 _Kept = Callable[[int], bool]
-"""Returns whether the token with this number passes the filters."""
+"""A filter: returns True if the token with this number may be among the results."""
 
 
 def _rows(tokens: TokenList, places: Iterable[int], limit: int) -> list[TokenRow]:
@@ -145,8 +146,8 @@ def _everything(at: int) -> bool:
 
 
 def _holding(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Yields the numbers of the tokens whose text contains every word. If there are none, the text
-    is also split at dots."""
+    """Yields the numbers of the tokens whose text contains every word of ``typed``. If there are
+    none, the words are also split at their dots and the search is repeated."""
     hits = _with_words(tokens, typed.split(), kept)
     first = next(hits, None)
     if first is not None:
@@ -175,8 +176,8 @@ def _also(
 
 
 def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Yields the numbers of the tokens that match, best first. They are searched lazily, class by
-    class, because a single letter occurs in every token."""
+    """Yields the numbers of the tokens that match, best first. Each class of matches is searched
+    only when its first result is asked for, because a single letter matches every token."""
     words = typed.split()
     whole = _with_words(tokens, words, kept)
     best = next(whole, None)
@@ -213,10 +214,10 @@ def _sorted(tokens: TokenList, places: Iterable[int], sort: SortBy) -> list[int]
 
 
 def _near(tokens: TokenList, typed: str) -> list[int]:
-    """Returns the numbers of the tokens whose symbol is one slip away.
+    """Returns the numbers of the tokens whose symbol differs from ``typed`` by one typing slip.
 
-    A slip leaves one half of the text unchanged, or swaps the characters where the halves meet. So
-    only a few hundred of 20,000 symbols are compared.
+    A slip leaves one half of the text unchanged, or swaps the two characters where the halves meet.
+    Therefore only a few hundred of 20,000 symbols are compared.
     """
     near = {needle(word) for word in _one_slip(typed)}
     half, symbols = len(typed) // 2, tokens.symbols
@@ -227,7 +228,8 @@ def _near(tokens: TokenList, typed: str) -> list[int]:
 
 
 def _one_slip(typed: str) -> frozenset[str]:
-    """Returns every text that differs by one missing, extra, wrong or swapped character."""
+    """Returns every text that differs from ``typed`` by one missing, extra, wrong or swapped
+    character."""
     halves = [(typed[:at], typed[at:]) for at in range(len(typed) + 1)]
     near = {head + tail[1:] for head, tail in halves if tail}
     near |= {head + tail[1] + tail[0] + tail[2:] for head, tail in halves if len(tail) > 1}
@@ -237,10 +239,10 @@ def _one_slip(typed: str) -> frozenset[str]:
 
 
 def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
-    """Returns the tokens that copy the symbol or name of ``row``.
+    """Returns the tokens that imitate the symbol or name of ``row``.
 
-    A copy is lower in the list and is unverified, malicious, oddly spelled, or on the same chain.
-    The same coin on another chain is not a copy.
+    Such a token comes after ``row`` in the list and is unverified, malicious, oddly spelled, or on
+    the same chain. The same coin on another chain is not an imitation.
     """
     symbols, names = skeleton(row.symbol), skeleton(row.name)
     return [
@@ -256,7 +258,7 @@ def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
 
 
 def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
-    """Returns the better known token that ``row`` looks like but is not; None if there is none."""
+    """Returns a better known token whose symbol ``row`` imitates; None if there is none."""
     for other in rows:
         if (
             other.enabled
@@ -271,8 +273,9 @@ def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
 
 
 def _pretends(row: TokenRow, original: TokenRow) -> bool:
-    """Returns whether ``row`` could be passed off as ``original``, by all tests but the slow
-    comparison of spellings."""
+    """Returns True if ``row`` has a trait of an imitation: it is unverified, malicious, oddly
+    spelled or on the same chain as ``original``. The slow comparison of the spellings is left to
+    the caller."""
     return (
         row.unverified
         or row.verdict is Verdict.MALICIOUS
@@ -309,8 +312,8 @@ class TokenSearch(Struct, frozen=True):
         return replace(self, text=text.strip())
 
     def on_next_chain(self, catalog: Catalog) -> TokenSearch:
-        """Returns the search on the next chain of the catalogue; after the last chain, on all
-        chains."""
+        """Returns this search with the filter for the chain moved on: to the next chain of the
+        catalogue, and from the last chain to all chains."""
         names = [chain.short_name for chain in catalog.chains()]
         return replace(self, chain=_after(self.chain, [None, *names]))
 
@@ -321,8 +324,8 @@ class TokenSearch(Struct, frozen=True):
         return replace(self, sort=_after(self.sort, SORTS))
 
     def hint(self, found: int, catalog: Catalog | None, limit: int) -> str:
-        """Returns the number of results and the filters: ``9 of 412 tokens · by rank · on Base ·
-        dex``; empty without a catalogue."""
+        """Returns a line with the number of results and the filters: ``9 of 412 tokens · by rank ·
+        on Base · dex``; empty if ``catalog`` is None."""
         if catalog is None:
             return ""
         more = "+" if found == limit else ""
@@ -332,7 +335,7 @@ class TokenSearch(Struct, frozen=True):
         return " · ".join([*parts, *self._filters(catalog)])
 
     def nothing(self, catalog: Catalog | None) -> str:
-        """Returns why there is no result, and what to do about it."""
+        """Returns a sentence that says why the search has no result and what the user can do."""
         if catalog is None or not catalog.count:
             return "The list of tokens is not here yet."
         sentence = self._nothing_found(catalog)
@@ -363,10 +366,10 @@ def _after(value: T, places: Sequence[T]) -> T:
 def pair_for_limits(
     token: Token, beside: Token | None, catalog: Catalog
 ) -> tuple[Token, Token] | None:
-    """Returns the token sold and the token bought whose limits are shown for ``token``.
+    """Returns the pair (token sold, token bought) whose limits are shown on the page of ``token``.
 
     The pair is ``beside`` and ``token`` if ``beside`` is another token. Otherwise it is ``token``
-    and the first other token of the list that exchanges trade. None if there is no such token.
+    and the first other token of the list that exchanges trade; None if no other token is traded.
     """
     if beside is not None and beside.id != token.id:
         return beside, token

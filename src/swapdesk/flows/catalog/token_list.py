@@ -1,9 +1,9 @@
-"""Holds the list of tokens in columns, which are small in memory and searched in place. Rows are
-made on demand.
+"""The list of tokens in columns, which take little memory and are searched in place. A row object
+is made only when it is needed.
 
 A column is one block of UTF-8 lines, searched by ``bytes.find``. Twenty thousand rows as objects
 would take 25 MB, and iterating over them would take 10 ms at every key. A list can be searched
-before any model is loaded; the whole token is decoded on demand (``Catalog.token``).
+before any pydantic model is loaded; ``Catalog.token`` decodes a whole token on demand.
 """
 
 from __future__ import annotations
@@ -23,24 +23,27 @@ from swapdesk.wire.encoding.numbers import plain
 _ZERO = Decimal(0)
 _FLAT = str.maketrans("\n\r", "\x1e\x1f")
 _WHOLE = str.maketrans("\x1e\x1f", "\n\r")
-"""Translates the characters that replace line breaks in a column back to line breaks. No text from
-a service contains those characters."""
+"""Translates the two characters that stand for line breaks within a column back into line breaks.
+No text of a service contains these two characters."""
 _FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
 _BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
 _BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
 _SYMBOL, _NAME = "\x1ds", "\x1dn"
-"""Marks that precede a reading of a symbol, or of a name, in the column of likenesses."""
+"""Marks before each entry in the column of look-alike texts: the entry is about the token's symbol,
+or about its name."""
 _END = "\x1d"
 _KEPT_ROWS = 1_000
 
 
 class Verdict(StrEnum):
-    """The result of a security scan, in the words of the screen. ``UNSCANNED`` never blocks."""
+    """The state of a token for the trader: the result of its security scan, or that it is disabled,
+    in the words shown on the screen. ``UNSCANNED`` never blocks a token."""
 
     BENIGN = "benign"
     WARNING = "warning"
     UNKNOWN = "unknown"
-    """A result that this desk does not know. It needs consent like a warning."""
+    """The scan has a result that this version of the desk does not know. The token then needs the
+    user's consent, as after a warning."""
     MALICIOUS = "malicious"
     UNSCANNED = "unscanned"
     STALE = "scan is old"
@@ -48,7 +51,8 @@ class Verdict(StrEnum):
 
 
 class CanDo(StrEnum):
-    """A purpose that a token can be used for, in the three letters of its column."""
+    """A purpose that a token can be used for; the value is the three-letter text shown in the table
+    of tokens."""
 
     CEX = "cex"
     DEX = "dex"
@@ -81,8 +85,8 @@ class _TokenRow(NamedTuple):
 
 class TokenRow(_TokenRow):
     """One token on one chain. ``price`` is in USD, and ``change`` is in percent over 24 hours.
-    ``contract`` is None for a native coin. ``verdict`` is the result of its scan, and ``can`` tells
-    what the token can be used for.
+    ``contract`` is None for a native coin. ``verdict`` is the result of the token's security scan,
+    or its state if disabled.
 
     ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and ``text_key`` are
     the lower-case texts that are searched.
@@ -97,7 +101,8 @@ class TokenRow(_TokenRow):
     }  # fmt: skip
 
     def can(self, what: CanDo) -> bool:
-        """Returns whether the token can be used for this purpose now; False if it is disabled."""
+        """Returns True if the token can be used for this purpose now; False also for a disabled
+        token."""
         return self.enabled and bool(getattr(self, _FLAG_OF[what]))
 
     @property
@@ -106,7 +111,8 @@ class TokenRow(_TokenRow):
 
     @property
     def order(self) -> tuple[bool, Decimal, bool, Decimal, str, str]:
-        """The sort key: priority, rank, symbol, id; unknown values are last (contract 5.8)."""
+        """The sort key of the list: priority, rank, symbol, id. A token without a priority or rank
+        comes after those with one (contract 5.8)."""
         return (
             self.priority is None,
             self.priority if self.priority is not None else _ZERO,
@@ -126,8 +132,8 @@ _FLAG_OF = {
 
 
 class TextColumn:
-    """A column of texts as lines of UTF-8, with a line feed before the first line and after each
-    line."""
+    """A column of texts, stored as lines of UTF-8. A line feed comes before the first line and
+    after each line, so that whole lines can be found as bytes."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
         """Joins ``blocks``, which are made by :func:`block_of`."""
@@ -159,7 +165,7 @@ class TextColumn:
         return text.translate(_WHOLE) if "\x1e" in text or "\x1f" in text else text
 
     def block(self, start: int, end: int) -> bytes:
-        """Returns the lines from ``start`` up to ``end``, each with its line feed."""
+        """Returns the lines numbered ``start`` to ``end - 1``, each with its line feed."""
         return self._data[self._starts[start] : self._starts[end]]
 
     def lines(self) -> list[bytes]:
@@ -179,8 +185,8 @@ class TextColumn:
         return self._found(b"\n" + needle(text) + b"\n", 1)
 
     def _found(self, wanted: bytes, before: int) -> Iterator[int]:
-        """Yields the numbers of the lines that contain ``wanted``. ``before`` is the number of
-        bytes at the beginning of ``wanted`` that belong to the end of the previous line."""
+        """Yields the numbers of the lines that contain ``wanted``. The first ``before`` bytes of
+        ``wanted`` (0 or 1) match the line feed that ends the previous line."""
         find, starts = self._data.find, self._starts
         count = len(starts) - 1
         place = find(wanted)
@@ -194,12 +200,14 @@ class TextColumn:
 
 
 def block_of(lines: Iterable[str]) -> bytes:
-    """Returns the lines as they are stored in a column, each with its line feed."""
+    """Returns the lines in the form in which a column stores them: UTF-8, each with a line feed at
+    its end."""
     return "".join(f"{line.translate(_FLAT)}\n" for line in lines).encode("utf-8", "surrogatepass")
 
 
 def needle(text: str) -> bytes:
-    """Returns the bytes by which ``text`` is stored in a column."""
+    """Returns the bytes to search a column for: ``text`` in the form in which a column stores
+    it."""
     return text.translate(_FLAT).encode("utf-8", "surrogatepass")
 
 
@@ -209,7 +217,8 @@ _BENIGN, _STALE = Verdict.BENIGN.value, Verdict.STALE.value
 
 
 class ListPart(NamedTuple):
-    """Some tokens of a list as blocks of columns, in the form that is stored on disk."""
+    """Consecutive tokens of a list as one block for each column, in the form that is stored on
+    disk."""
 
     ids: bytes
     symbols: bytes
@@ -230,8 +239,8 @@ _COLUMNS = len(ListPart._fields) - 1
 
 class TokenList(Sequence[TokenRow]):
     def __init__(self, columns: Sequence[TextColumn], flags: bytes, now: float | None) -> None:
-        """Makes a list of columns. Benign scans that end before ``now`` (seconds since 1970) count
-        as old; if ``now`` is None, no scan does."""
+        """Makes a list from its columns. A benign security scan that ends before ``now`` (seconds
+        since 1970) is shown as out of date; if ``now`` is None, no scan is."""
         self._columns = tuple(columns)
         (
             self.ids,
@@ -294,15 +303,15 @@ class TokenList(Sequence[TokenRow]):
         return frozenset(contract for contract in contracts if contract)
 
     def drawn_like(self, row: TokenRow) -> list[TokenRow]:
-        """Returns the rows whose symbol or name looks like that of ``row``, including ``row``, in
-        the order of the list."""
+        """Returns the rows whose symbol or name looks like that of ``row``, in the order of the
+        list. ``row`` itself is included."""
         wanted = likenesses(row)
         places = {at for likeness in wanted for at in self._likenesses.holding(likeness + _END)}
         return [self._row(at) for at in sorted(places)]
 
     def sequence(self, sort: str) -> array[int]:
-        """Returns the place of each token if sorted by ``symbol``, ``price`` or ``change``. Prices
-        and changes are sorted largest first, unknown ones last."""
+        """Returns for each token its position when the list is sorted by ``symbol``, ``price`` or
+        ``change``. Prices and changes are sorted largest first, unknown values last."""
         computed = self._sequences.get(sort)
         if computed is not None:
             return computed
@@ -376,8 +385,8 @@ class TokenList(Sequence[TokenRow]):
 
 
 def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
-    """Returns the columns of some rows. Each row comes with the end of its scan in seconds since
-    1970; None for none."""
+    """Returns some rows as columns. Each row is given with the time when its security scan ends
+    (seconds since 1970), or None if it was not scanned."""
     lines = [_lines(row, ends) for row, ends in listed]
     columns = list(zip(*(texts for texts, _ in lines), strict=True))
     blocks = map(block_of, columns or [()] * _COLUMNS)
@@ -385,8 +394,9 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """Returns ``symbol.chain`` for the tokens in whole columns whose text begins with
-    ``beginning``, without disabled and unverified tokens."""
+    """Returns ``symbol.chain`` for each token for which this text begins with ``beginning``.
+    Disabled and unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole
+    columns."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
     listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)
@@ -425,8 +435,8 @@ def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
 
 
 def likenesses(row: TokenRow) -> list[str]:
-    """Returns the readings of a row's symbol and name, in the form in which their column stores
-    them."""
+    """Returns the look-alike readings (:func:`skeleton`) of a row's symbol and name, each with its
+    mark, as the column stores them."""
     return [
         mark + reading
         for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))

@@ -1,8 +1,8 @@
-"""Checks whether a token may be used: disabled, malicious, warned about, a look-alike.
+"""Checks whether a token may be used: it may be disabled, malicious, warned about or an imitation.
 
-The verdict depends on ``resultType`` alone, and a missing scan never blocks (contract 5.11).
-Loading the models takes longer than searching a list, so a search imports ``token_list`` and never
-this module.
+Only ``resultType`` of the security scan decides, and a missing scan never blocks a token (contract
+5.11). Importing the models takes longer than searching a list, so the search imports ``token_list``
+and never this module.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from swapdesk.wire.tokens import ScanResult, Token
 
 
 def whole_token(body: bytes, chain_body: bytes) -> Token:
-    """Returns a token of the cache, which stores the token's chain separately. Raises
-    CodecError."""
+    """Decodes a token of the catalogue file, which stores the JSON of the token and of its chain
+    separately. Raises CodecError."""
     value = decode_json(body, side="client")
     assert isinstance(value, dict)  # written by the catalogue
     value["chainData"] = decode_json(chain_body, side="client")
@@ -32,12 +32,12 @@ _VERDICTS: dict[str | None, Verdict] = {
     ScanResult.WARNING: Verdict.WARNING,
     ScanResult.BENIGN: Verdict.BENIGN,
 }
-"""Verdicts by ``resultType``. Any other result is ``UNKNOWN``."""
+"""The verdict for each ``resultType`` of a security scan. Any other result is ``UNKNOWN``."""
 
 
 def verdict_of(token: Token, now: datetime) -> Verdict:
-    """Returns the verdict at ``now``. A benign result becomes stale when the scan expires; a
-    warning or a malicious result does not."""
+    """Returns the verdict on a token at the time ``now``. A benign result becomes stale when the
+    scan expires; a warning or a malicious result does not."""
     if not (token.enabled and token.chain_data.enabled):
         return Verdict.DISABLED
     scan = token.security_scan
@@ -75,8 +75,8 @@ def row_of(token: Token, now: datetime) -> TokenRow:
 
 
 def text_key(token: Token) -> str:
-    """Returns the text that a token is searched in: symbol, name, chain, contract and exchange
-    symbol."""
+    """Returns the lower-case text of a token that searches look in: symbol, name, chain, contract
+    and the symbol that exchanges use."""
     chain = token.chain_data
     parts = (
         token.symbol,
@@ -92,9 +92,9 @@ def text_key(token: Token) -> str:
 def check_token(
     token: Token, *, now: datetime, imitates: TokenRow | None = None
 ) -> tuple[CheckLine, ...]:
-    """Returns the lines that describe the state of a token at ``now``. A token with a ``refuse``
-    line cannot be used; a ``warn`` line needs consent once. ``imitates`` is the better known token
-    that it looks like."""
+    """Returns the lines shown to the user about a token's state at the time ``now``. A token with a
+    ``refuse`` line cannot be used; one with a ``warn`` line needs the user's consent once.
+    ``imitates`` is the better known token that this token looks like, or None."""
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []
@@ -120,8 +120,8 @@ def check_token(
 
 
 def token_refusal(token: Token) -> str:
-    """Returns why the token cannot be swapped at all (disabled, or found malicious); empty if it
-    can."""
+    """Returns the sentence that says why the token cannot be swapped at all (disabled, or found
+    malicious); empty if it can be swapped."""
     chain = token.chain_data
     if not chain.enabled:
         return f"{chain.name} is disabled at the service."

@@ -1,5 +1,5 @@
-"""Other customers who use the sandbox while a demonstration runs: private sends of another partner,
-paid from accounts of their own, to addresses that nobody used before."""
+"""Simulated customers who use the sandbox while a demonstration runs. They make private sends as
+another partner, paid from accounts of their own, to addresses that nobody used before."""
 
 from __future__ import annotations
 
@@ -19,38 +19,40 @@ from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuote
 from swapdesk.wire.tokens import Token
 
 MIDDLE_BY = "pl"
-"""The code of the exchange Pell. Pell trades neither Monero nor Bitcoin, so a private route that
-begins there leads over Ether."""
+"""The code of the exchange Pell. Pell trades neither Monero nor Bitcoin, so a private route whose
+first exchange is Pell leads over Ether, which a local chain has."""
 AHEAD = 120.0
-"""Other customers who use the sandbox while a demonstration runs. They make private sends of
-another partner, which are paid from accounts of their own and go to addresses that nobody used
-before."""
+"""Seconds of sandbox time for which a demonstration waits before Alice begins, so that other
+customers come before her."""
 COUNT = 8
 ALIKE = 5
 """The number of customers who send about as much as Alice, through the same exchange."""
 _EARLY = 3
-"""How many of the ``ALIKE`` customers come before Alice and are paid before Bob. The others come
-after Alice has started, so that other payments run beside hers even in a very fast sandbox."""
+"""How many of the ``ALIKE`` customers come before Alice, so that they are paid before Bob. The
+remaining ones come after Alice has started, so that other payments run at the same time as hers
+even in a very fast sandbox."""
 _SPREAD = 240.0
-"""Seconds of sandbox time within which the customers come."""
+"""Seconds of sandbox time, from the start of the demonstration, within which the customers come."""
 _LOOK = 30.0
-"""Seconds of sandbox time between two looks of a customer at the customer's own order."""
+"""Seconds of sandbox time between two checks by a customer whether their own order has ended."""
 _SHORTEST, _LONGEST = 0.1, 1.0
-"""While the program waits for sandbox time to pass, it reads the sandbox's speed again after at
-least ``_SHORTEST`` and at most ``_LONGEST`` real seconds."""
+"""The shortest and the longest pause, in real seconds, after which a wait for sandbox time reads
+the sandbox's speed again."""
 
 log = logging.getLogger(__name__)
 
 
 def unused_address(token: Token, *names: object) -> str:
-    """Returns an address on the token's chain that belongs to no key."""
+    """Returns an address on the token's chain that nobody has a key for. The same ``names`` give
+    the same address."""
     seed = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
     return derive_address(token.chain_data.kind, seed)
 
 
 async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -> None:
-    """Waits so many seconds of sandbox time. The speed is asked again during the wait; otherwise a
-    customer would come too late if the demonstration was made faster."""
+    """Waits for ``seconds`` of sandbox time. ``speed`` returns how much faster the sandbox's clock
+    runs than a real one, and is called regularly during the wait, because the user may change the
+    speed."""
     while seconds > 0:
         fast = speed()
         passing = max(_SHORTEST, min(seconds / fast, _LONGEST))
@@ -59,7 +61,8 @@ async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -
 
 
 class Customer:
-    """A customer with a time of arrival, an amount and a receiver."""
+    """A simulated customer of the sandbox, who comes after ``comes_after`` seconds of sandbox time.
+    The first ``ALIKE`` values of ``place`` are customers who send about as much as Alice."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name
@@ -76,8 +79,9 @@ class Customer:
     async def send(
         self, api: PartnerApi, control: SandboxControl, wait: Callable[[float], Awaitable[None]]
     ) -> None:
-        """Waits for the time of arrival, creates an order, pays it and waits for its end; gives up
-        if the service refuses. ``wait`` takes seconds of sandbox time."""
+        """Waits until this customer comes, creates a private send, pays it and waits for its end.
+        Returns early if the service refuses. ``wait`` waits for a number of seconds of sandbox
+        time."""
         await wait(self.comes_after)
         try:
             quotes = await self._quotes(api, [MIDDLE_BY]) if self._alike else []

@@ -1,8 +1,8 @@
 """Carries out one demonstration in the sandbox and records it stage by stage.
 
-Alice pays from an account of her own, and Bob's address is new. So no payment of an earlier
-demonstration is found at either. A stage records what was known when it was reached, so that going
-back shows the same again.
+Alice pays from an account made for this demonstration, and Bob's address is new, so neither has
+payments of earlier demonstrations. A stage keeps what was known when it was reached, so that going
+back shows the same facts.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 SELLS, AMOUNT = "usdc.base", Decimal(500)
-"""The token and the amount that Alice pays unless others are chosen."""
+"""The token that Alice sells and its amount, unless the user chooses others."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
-"""Seconds of sandbox time between two looks at the exchanges, and the shortest such pause in real
-seconds."""
+"""The pause between two checks of the exchanges: in seconds of sandbox time, but at least
+``_SHORTEST_LOOK`` real seconds."""
 
 _ALICE = (
     ("in your wallet, if you sent nothing", "in Alice's wallet, if she sent nothing"),
@@ -75,8 +75,9 @@ _ALICE = (
 
 
 class DemoFailed(Exception):
-    """Raised if the demonstration cannot begin or continue; the sentence says why. ``field`` is the
-    choice at fault, if there is one."""
+    """Raised if the demonstration cannot begin or continue. The message is a sentence that says
+    why. ``field`` names the user's choice that caused this (``token`` or ``amount``); empty if none
+    did."""
 
     def __init__(self, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -84,8 +85,8 @@ class DemoFailed(Exception):
 
 
 class DemoChoice(Struct, frozen=True):
-    """What the user chose. ``amount`` and ``token`` are as typed; None takes those of the
-    demonstration. If ``speed`` is None, the sandbox keeps its speed."""
+    """The user's choices for a demonstration. ``amount`` and ``token`` are texts as typed; None
+    means the usual ones. If ``speed`` is None, the sandbox keeps its speed."""
 
     name: str = "private"
     seed: int = 7
@@ -96,9 +97,9 @@ class DemoChoice(Struct, frozen=True):
 
 class Demonstration:
     """A running demonstration. ``run`` carries it out and calls ``on_stage`` with each stage;
-    ``record`` keeps the stages. ``tag`` is part of its accounts' names, so that demonstrations do
-    not share accounts. The constructor raises DemoFailed. Methods that wait for the sandbox raise
-    DemoFailed, ClientError, NodeError and JournalUnavailable."""
+    ``record`` keeps the stages. ``tag`` is part of the names of its accounts, so that two
+    demonstrations do not share an account. The constructor raises DemoFailed. Methods that wait for
+    the sandbox raise DemoFailed, ClientError, NodeError and JournalUnavailable."""
 
     def __init__(self, desk: Desk, demo: Demo, choice: DemoChoice, tag: str) -> None:
         if desk.link.control is None:
@@ -142,8 +143,9 @@ class Demonstration:
         return choice.token
 
     def _paid(self, typed: str | None) -> Decimal:
-        """Returns the typed amount; if none was typed, the usual amount, converted to about the
-        same value if another token is sold."""
+        """Returns the amount that Alice pays: the typed one, or ``AMOUNT``. If Alice sells another
+        token than ``SELLS``, ``AMOUNT`` is converted to about the same value. Raises DemoFailed if
+        the typed amount is wrong."""
         if typed is not None:
             try:
                 return typed_amount(typed, self.sold)
@@ -157,7 +159,7 @@ class Demonstration:
         return worth.quantize(Decimal(1) if worth > 10 else Decimal("0.001"))
 
     async def begin(self) -> None:
-        """Sets the chosen speed and starts reading the chains."""
+        """Sets the sandbox to the chosen speed and starts reading the blocks of its EVM chains."""
         self.speed = self._speed_before = await self._control.speed()
         if self._choice.speed is not None:
             await self.change_speed(self._choice.speed)
@@ -192,8 +194,9 @@ class Demonstration:
             on_stage(stage)
 
     async def last_look(self) -> Stage:
-        """Waits until the other customers were served, and returns the last stage as it is then.
-        Bob's payout is hidden among the payouts to these customers."""
+        """Waits until all other customers were served, searches the blocks that have come since,
+        and returns the last stage with the new result. Bob's payout is hidden among the payouts to
+        these customers."""
         if self._others is not None:
             await self._others
         await self._read_on(self._chains)
@@ -207,7 +210,8 @@ class Demonstration:
         await world_wait(seconds, self._clock, lambda: float(self.speed))
 
     async def close(self) -> None:
-        """Ends the other customers, closes the chains' readers and restores the sandbox's speed."""
+        """Stops the other customers, closes the connections to the chains and restores the
+        sandbox's earlier speed."""
         if self._others is not None:
             self._others.cancel()
             await asyncio.gather(self._others, return_exceptions=True)
@@ -219,8 +223,8 @@ class Demonstration:
     # what Alice does
 
     async def create(self) -> None:
-        """Creates the order as any user of the desk would: recorded in the journal, compared with
-        what was confirmed, and read again."""
+        """Creates Alice's order like any order of the desk: it is written to the journal, compared
+        with what was confirmed, and read a second time. Raises DemoFailed."""
         link, token = self._desk.link, self.bought
         row, result = await self._best_quote()
         recipient = check_recipient(self._bob, token, book=self._desk.book, paid={})
@@ -243,8 +247,9 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """Returns a private route over a coin of a local chain if there is one, else another
-        private route; for an exchange, a standard route."""
+        """Returns the best private route over a coin of a local chain; if there is none, the best
+        other private route. A demonstration of an ordinary swap gets the best standard route.
+        Raises DemoFailed if there is no route."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD
@@ -262,7 +267,7 @@ class Demonstration:
         raise DemoFailed(f"There is no {route.value} route: {reason}")
 
     async def pay(self) -> None:
-        """Pays from Alice's account."""
+        """Pays the deposit from Alice's account."""
         faucet = self._desk.link.faucet
         if faucet is None or self._tracked is None:
             raise DemoFailed("There is no order to pay.")
@@ -273,8 +278,8 @@ class Demonstration:
     # what support does
 
     async def find_order(self) -> None:
-        """Searches for the order from Alice's message, which names only her transaction, as support
-        would."""
+        """Finds the order as support would: from Alice's message, which names only the hash of her
+        transaction. Raises DemoFailed if this does not find it."""
         paid = self.record[-1].paid
         if paid is None:
             raise DemoFailed("Alice's payment is in no block that was read.")
@@ -297,7 +302,7 @@ class Demonstration:
         self._support_next = "support: answer Alice"
 
     async def reply(self) -> None:
-        """Sends the prepared reply."""
+        """Makes the reply to Alice that the diagnosis contains, for the pane of support."""
         assert self._sheet is not None  # the order was found before
         self._support = tuple(PaneLine(text) for text in self._sheet.reply if text)
         self._support_next = self._sheet.acts.rstrip(".").replace("you:", "support:")
@@ -305,8 +310,8 @@ class Demonstration:
     # what is known
 
     async def _until(self, row: StageRow) -> Stage:
-        """Waits until the stage of ``row`` is reached, and returns it. The order is read again only
-        if its exchanges report a change."""
+        """Waits until the stage of ``row`` is reached, and returns that stage. The order is read
+        again only if its exchanges report a change."""
         assert self._tracked is not None  # the first row creates it
         seen: tuple[OrderLeg, ...] | None = None
         while True:
@@ -363,8 +368,8 @@ class Demonstration:
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """Returns a transfer read from a chain as a payment with the catalogue's symbol and
-        amount."""
+        """Returns a transfer read from a chain with the symbol and amount that the catalogue gives
+        for its token."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None
@@ -372,7 +377,8 @@ class Demonstration:
         return Movement(**asdict(moved), symbol=symbol, amount=amount)
 
     def _searched(self, stage: Stage) -> Stage:
-        """Returns the stage with the result of a search in all blocks read so far."""
+        """Returns the stage with the result of searching all blocks read so far for a link between
+        Alice and Bob."""
         bob = self._bob.lower()
         first = stage.legs[0].deposit_address.lower() if stage.legs else None
         paid = next((transfer for transfer in self._transfers if transfer.receiver == first), None)
@@ -400,7 +406,7 @@ class Demonstration:
             self._transfers += map(self._movement, await self._chains[name].read_on())
 
     def _come(self) -> None:
-        """Starts other customers, of another partner, who use the sandbox at the same time."""
+        """Starts the simulated customers in the background, if the sandbox has another partner."""
         link, control = self._desk.link, self._control
         if not link.connection.others:
             return
@@ -426,8 +432,9 @@ class Demonstration:
 
 
 def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, str]:
-    """Returns where the money is and who acts next while a leg has this status. The exchanges
-    report a status before the service does."""
+    """Returns two sentences: where the money is, and who acts next. ``place`` is the number of the
+    leg that has the money, from 0, and ``status`` that leg's status. Status reports of the
+    exchanges are used because they come before the service's."""
     leg, last = legs[place], place + 1 == len(legs)
     comes = f"{tracker_amount(leg.sold.amount, 'pay')} {leg.sold.symbol}"
     if status == "WAITING":
@@ -443,13 +450,15 @@ def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, st
 
 
 def _called(legs: Sequence[OrderLeg], place: int) -> str:
-    """Returns a leg's exchange in words: ``Pell, the first exchange``."""
+    """Returns the words for a leg's exchange: ``Pell, the first exchange``, or only ``Pell`` if
+    there is one leg. ``place`` counts from 0."""
     venue = legs[place].venue
     return venue if len(legs) == 1 else f"{venue}, the {('first', 'second')[place]} exchange"
 
 
 def _of_alice(text: str) -> str:
-    """Changes a sentence to the owner of the order into one about Alice, who pays Bob."""
+    """Rewrites a sentence that addresses the owner of the order ("you") into one about Alice and
+    Bob."""
     for sentence, alices in _ALICE:
         text = text.replace(sentence, alices)
     return text

@@ -1,8 +1,8 @@
-"""The picture of a link search: the payments of the demonstrated order, with payouts to other
-customers around them.
+"""The picture of a link search: the payments of the demonstrated order, surrounded by payouts to
+other customers.
 
 Accounts that are connected by payments form an island. If no payments lead from Alice to Bob, the
-two are on different islands. No line is drawn from one island to another.
+two are on different islands, with no line between them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ picture unreadable."""
 
 
 class Account(Struct, frozen=True):
-    """An account in the picture. ``column`` is the number of payments that lead to the account on
-    its island; ``row`` is the number of accounts above it in its column."""
+    """An account in the picture. ``column`` is the number of payments that lead to it from the
+    first account of its island; ``row`` is the number of accounts above it in its column."""
 
     address: str
     name: str
@@ -60,21 +60,24 @@ class Island(Struct, frozen=True):
         return sum(account.column == column for account in self.accounts)
 
     def below_top(self, account: Account) -> float:
-        """Returns how far below the top an account is, as a share of the height; the accounts of a
-        column are spread evenly."""
+        """Returns the vertical position of an account within its island, from 0 (top) to 1
+        (bottom). The accounts of one column are spread evenly."""
         return (account.row + 0.5) / self.rows(account.column)
 
     @property
     def height(self) -> int:
-        """The number of rows of the island's highest column."""
+        """The number of accounts in the island's fullest column."""
         return max(map(self.rows, range(self.columns)))
 
 
 def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
     """Returns the islands to draw, in order of their first payment, and the number of the crowd's
-    payouts that are not drawn. The crowd are the payouts to others that fit Alice's deposit as well
-    as Bob's payout does. The islands contain the payments of the order, the path from Alice to Bob
-    if there is one, and the crowd's payouts that are nearest in time to Bob's."""
+    payouts that are not drawn. The crowd are the payouts to others whose amount fits Alice's
+    deposit as well as Bob's payout does.
+
+    The islands contain the payments of the order, the path from Alice to Bob if there is one, and
+    the payouts of the crowd that are nearest in time to Bob's.
+    """
     crowd = _nearest(stage)
     linked = stage.search.path if stage.search else ()
     each_once = dict.fromkeys([*stage.moved, *linked, *crowd])
@@ -93,7 +96,8 @@ def _nearest(stage: Stage) -> list[Movement]:
 
 
 def _names(stage: Stage) -> dict[str, str]:
-    """Returns the names of accounts, as far as the order and its exchanges name them."""
+    """Returns the names to show for accounts, by address: Alice, Bob, and the deposit addresses and
+    wallets of the exchanges."""
     names: dict[str, str] = {}
     for place, leg in enumerate(stage.legs):
         names[leg.deposit_address.lower()] = f"{leg.venue}, deposit"
@@ -110,8 +114,9 @@ def _names(stage: Stage) -> dict[str, str]:
 
 
 def _joined(payments: list[Movement]) -> list[list[Movement]]:
-    """Returns the payments of each island in order of time. An address is the same account on every
-    chain."""
+    """Groups payments into islands: two payments that share an account are on the same island. The
+    payments of each island keep the sequence of ``payments``. An address counts as the same account
+    on every chain."""
     islands: list[list[Movement]] = []
     for payment in payments:
         ends = {payment.sender, payment.receiver}

@@ -1,8 +1,8 @@
 """Searches blocks that were read from the chains for signs that one account paid another.
 
-The search looks for a chain of payments over any number of accounts, for an account that had
-payments with both, and for payments of equal amounts. It says nothing about what was not read, such
-as other chains or the exchanges' own records.
+The search looks for a series of payments over any number of accounts, for an account that had
+payments with both, and for payments of equal amounts. It says nothing about data that was not read,
+such as other chains or the exchanges' own records.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from swapdesk.flows.notation import about_amount, counted, duration, percent, tr
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
-"""The smallest difference between deposit and payout, in percent of the deposit, that a watcher
-allows for when looking for matching amounts. A watcher does not know the fees, so a smaller
-difference would be too strict."""
+"""The tolerance of a watcher who matches payouts to a deposit by amount, in percent of the deposit:
+at least this much. A watcher does not know the fees and must allow for them."""
 _HUNDRED = Decimal(100)
 
 
 class Movement(ChainTransfer, frozen=True):
-    """A payment on a chain; ``amount`` is None if the catalogue does not have the token."""
+    """A payment on a chain. ``amount`` is in token units; None if the catalogue does not know the
+    token."""
 
     PRINTED: ClassVar = {
         "chain": "chain", "block": "height", "hash": "hash", "from": "sender", "to": "receiver",
@@ -38,10 +38,13 @@ class Movement(ChainTransfer, frozen=True):
 
 class LinkSearch(Struct, frozen=True):
     """The result of a search for a link between two accounts. ``blocks`` maps each chain to the
-    first and the last height that was read. ``transfers`` and ``accounts`` say how many of each
-    these blocks contain. ``path`` are payments from the first account to the second, in order of
-    time. ``shared`` are accounts that had payments with both. ``equal`` are payments to the second
-    account with an amount that the first account paid."""
+    first and the last block number that was read. ``transfers`` and ``accounts`` are the numbers of
+    payments and accounts in these blocks.
+
+    ``path`` are payments that lead from the first account to the second, in order of time.
+    ``shared`` are accounts that had payments with both. ``equal`` are payments to the second
+    account with an amount that the first account paid.
+    """
 
     blocks: Mapping[str, tuple[int, int]]
     transfers: int
@@ -57,7 +60,9 @@ def search_link(
     target: str,
     blocks: Mapping[str, tuple[int, int]],
 ) -> LinkSearch:
-    """Searches for a link between two accounts. An address is the same account on every chain."""
+    """Searches ``transfers`` for a link between the accounts ``source`` and ``target``, given as
+    addresses. An address counts as the same account on every chain. ``blocks`` maps each chain to
+    the first and the last block number that was read."""
     moved = sorted(
         transfers,
         key=lambda transfer: (transfer.at, transfer.chain, transfer.height, transfer.position),
@@ -79,9 +84,9 @@ def search_link(
 
 
 def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement, ...]:
-    """Returns the payments over which money from the source may have come to the target, in order
-    of time; empty if there are none. Each account is reached by the first payment from an account
-    reached before."""
+    """Returns payments over which money of ``source`` may have come to ``target``, in order of
+    time; empty if there are none. ``moved`` must be in order of time. If an account received
+    several payments that can be traced to ``source``, the first one counts."""
     reached: dict[str, Movement] = {}
     for payment in moved:
         from_there = payment.sender == source or payment.sender in reached
@@ -113,12 +118,12 @@ class Comparison(Struct, frozen=True):
     value: str
     remark: str
     brief: str = ""
-    """``value`` and ``remark`` in a few words, for narrow places."""
+    """``value`` and ``remark`` in a few words, for a narrow screen."""
 
 
 def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
-    """Returns the comparisons that a watcher can make before anything was paid out: the paid amount
-    with the promised one."""
+    """Returns what a watcher can compare before the payout: the amount ``paid`` with the amount
+    ``promised`` to Bob."""
     lower_by = percent(-_lower_by(paid, promised))
     return (
         Comparison(
@@ -137,10 +142,12 @@ def compared_after(
     since: Sequence[Movement],
     crowd: Sequence[Movement],
 ) -> tuple[Comparison, ...]:
-    """Returns what a watcher can compare once Bob was paid: amount and time of the deposit ``paid``
-    and of the payout ``got``, and how often Bob's address was paid. ``since`` are the exchanges'
-    payouts to others since the deposit; ``crowd`` are those of them whose amount fits the deposit
-    as well."""
+    """Returns what a watcher can compare after Bob was paid: amount and time of the deposit
+    ``paid`` and of the payout ``got``, and how often Bob's address was paid.
+
+    ``since`` are the exchanges' payouts to others since the deposit. ``crowd`` are the payouts in
+    ``since`` whose amount fits the deposit as well as Bob's.
+    """
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
     fit = len(crowd)
     came, went = tracker_amount(paid.amount, "pay"), tracker_amount(got.amount)
@@ -173,8 +180,9 @@ def payouts_since(
     got: Movement,
     wallets: Collection[str],
 ) -> list[Movement]:
-    """Returns what the exchanges paid to others since the deposit ``paid``, in the token of its
-    payout ``got``. ``wallets`` are the exchanges' payout addresses, which block explorers label."""
+    """Returns the payments that the exchanges made to others since the deposit ``paid``, on the
+    chain and in the token of Bob's payout ``got``. ``wallets`` are the addresses from which the
+    exchanges pay, which block explorers label."""
     return [
         transfer
         for transfer in transfers
@@ -187,7 +195,7 @@ def payouts_since(
 
 
 def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
-    """Returns the payouts of ``since`` whose amount fits the deposit ``paid`` as well as the real
+    """Returns those payouts in ``since`` whose amount fits the deposit ``paid`` as well as Bob's
     payout ``got`` does."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
@@ -195,13 +203,13 @@ def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[M
 
 
 def _within(paid: Movement, got: Movement) -> Decimal:
-    """Returns the largest difference between the deposit and a payout, in percent of the deposit,
-    at which a watcher still takes the payout for the deposit's."""
+    """Returns the tolerance of a watcher in percent of the deposit: a payout that is lower than the
+    deposit by at most so many percent may belong to it. The tolerance is large enough for the real
+    payout ``got``."""
     lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
 
 
 def _lower_by(paid: Decimal, got: Decimal) -> Decimal:
-    """Returns by how many percent of the paid amount the payout ``got`` is lower than the paid
-    amount."""
+    """Returns by how many percent of ``paid`` the payout ``got`` is lower than ``paid``."""
     return ROUGH.multiply(ROUGH.divide(paid - got, paid), _HUNDRED)

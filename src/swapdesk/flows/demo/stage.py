@@ -1,8 +1,9 @@
 """The stages of a demonstration: their tables, the facts known at each stage, and the texts made
 from these facts.
 
-The texts are three panes, the path from Alice to Bob, and the link search. The screen and the
-printed demonstration show the same lines. These lines state only what was read or searched.
+The texts are three panes (boxes with what Alice, the chain and the service or support know), the
+path from Alice to Bob, and the link search. The screen and the printed demonstration show the same
+lines, which state only what was read or searched.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ HOW_FAR = {
     "FINISHED": 5,
     "FALLBACK": 5,
 }
-"""How far a leg (an order's part at one exchange) has come, as a number by its status; a higher
-number is later. The status of a failed leg is not in this table."""
+"""The progress of a leg (an order's part at one exchange) by its status, as a number that grows
+with progress. The statuses of a failed leg are not in this table."""
 
 ALICE, CHAIN, SERVICE, SUPPORT = (
     "What Alice did",
@@ -57,16 +58,19 @@ _TONES = {
     "REFUNDED": "trouble",
     "EXPIRED": "trouble",
 }
-"""The tones of a leg's statuses; every other status has the tone ``moving``."""
+"""The tones of a leg's statuses, which decide the colour of its line. A status that is not in this
+table has the tone ``moving``."""
 _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class StageRow(Struct, frozen=True):
-    """One row of a demonstration's table of stages. ``act`` names what Alice or support does first,
-    or is None. ``reached`` returns True if this stage or a later one was reached. ``more`` is a
-    text shown on demand; ``short`` is the name for narrow places. ``holder`` has two values: the
-    number of the leg that has the money at this stage, from 0, and that leg's status. It is None if
-    the order itself says where the money is."""
+    """One stage in a demonstration's table of stages. ``act`` is what Alice or support does first,
+    or None. ``reached`` returns True if this stage or a later one was reached. ``more`` is a text
+    shown on demand; ``short`` is the name for a narrow screen.
+
+    ``holder`` says who has the money at this stage: the number of the leg, from 0, and that leg's
+    status. It is None if the order's own status says where the money is.
+    """
 
     name: str
     short: str
@@ -79,26 +83,28 @@ class StageRow(Struct, frozen=True):
 
 
 class Demo(Struct, frozen=True):
-    """A demonstration. ``buys`` is ``symbol.chain``; None for a private send."""
+    """A demonstration. ``buys`` is the token bought, as ``symbol.chain``; None for a private send,
+    which pays out the token sold."""
 
     title: str
     did: str
     """What Alice did: ``created a private send``."""
     buys: str | None
     fault: str | None
-    """The fault that is set on the order; None if it succeeds."""
+    """The sandbox's fault that is set on the order; None for an order that succeeds."""
     rows: tuple[StageRow, ...]
 
     @property
     def private(self) -> bool:
-        """True for a private send, during which other customers use the sandbox."""
+        """True if the demonstration is a private send. Other customers then use the sandbox at the
+        same time."""
         return self.buys is None
 
 
 class PaneLine(Struct, frozen=True):
-    """A line of a pane. If ``at`` is set, that time is written before the text; otherwise ``label``
-    is, usually the name of a leg. ``tone`` is ``strong``, ``muted``, ``done``, ``moving``,
-    ``waiting``, ``trouble`` or empty. ``whole`` is the full text, for wide places."""
+    """A line of a pane. If ``at`` is set, this time is written before the text, otherwise
+    ``label``. ``tone`` decides the colour: ``strong``, ``muted``, ``done``, ``moving``,
+    ``waiting``, ``trouble`` or empty. ``whole`` is the unabridged text, for a wide screen."""
 
     text: str
     label: str = ""
@@ -112,7 +118,7 @@ class PaneLine(Struct, frozen=True):
 
 
 class Pane(Struct, frozen=True):
-    """What one of the participants sees."""
+    """A box with lines of text: what one participant of the demonstration sees."""
 
     PRINTED: ClassVar = {"title": "title", "lines": "texts", "ending": "ending"}
 
@@ -122,18 +128,19 @@ class Pane(Struct, frozen=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The pane's lines in full, each with its time or label before the text."""
+        """The pane's lines in unabridged form, each with its time or label before the text."""
         return tuple(f"{line.head} {line.whole or line.text}".strip() for line in self.lines)
 
 
 class Stage(Struct, frozen=True):
-    """What was known at one stage; ``number`` begins at 1.
+    """The facts known at one stage; ``number`` begins at 1.
 
-    ``moved`` are the payments to and from the order's addresses on the local chains, oldest first;
-    ``paid`` is the payment to the deposit address, ``got`` the one to Bob. ``fee`` is what Alice
-    paid to the chain, in its ``coin``. ``letter`` is Alice's message to support, ``support`` what
-    support found or answered. ``compared`` is what a watcher can still compare; ``crowd`` are the
-    other payouts that fit as well as Bob's. ``did`` is what Alice did.
+    ``moved`` are the payments from and to the addresses of the order on the local chains, oldest
+    first. ``paid`` is the payment to the deposit address, ``got`` the payment to Bob; each is None
+    before it is in a block. ``fee`` is the chain's fee for Alice's payment, in whole ``coin``.
+    ``letter`` is Alice's message to support, ``support`` what support found or answered.
+    ``compared`` is what a watcher can still compare; ``crowd`` are payouts to others that fit
+    Alice's deposit as well as Bob's payout does.
     """
 
     PRINTED: ClassVar = {
@@ -152,7 +159,7 @@ class Stage(Struct, frozen=True):
     tracked: TrackedOrder
     legs: tuple[OrderLeg, ...]
     money: str
-    """A sentence on where the money is; ``next`` says who acts next."""
+    """A sentence that says where the money is. ``next`` says who acts next."""
     next: str
     chains: frozenset[str]
     """The names of the chains whose blocks are read."""
@@ -169,8 +176,8 @@ class Stage(Struct, frozen=True):
 
     @property
     def tone(self) -> Literal["moving", "done", "trouble"]:
-        """The tone of the whole order: ``moving``, ``done`` if it ended as intended, else
-        ``trouble``."""
+        """The state of the whole order: ``moving`` until it ends, then ``done`` if the recipient
+        was paid, else ``trouble``."""
         if not self.tracked.ended:
             return "moving"
         return "done" if self.legs[-1].status in ("FINISHED", "FALLBACK") else "trouble"
@@ -185,13 +192,14 @@ class Stage(Struct, frozen=True):
 
     @property
     def panes(self) -> tuple[Pane, ...]:
-        """The panes of Alice, of a reader of the chain, and of the service or support."""
+        """Three panes: what Alice did, what the chain shows, and what the service knows or support
+        says."""
         return _alice(self), _chain(self), _knows(self)
 
     @property
     def can_be_linked(self) -> bool:
-        """True if the payments of both sides are on the read chains, so that a search between them
-        is meaningful."""
+        """True if both Alice's payment and Bob's payout are in blocks that were read, so that a
+        search between them is meaningful."""
         return self.search is not None and self.got is not None
 
 
@@ -255,8 +263,8 @@ def payment_lines(moved: Movement) -> Iterator[PaneLine]:
 
 
 def head_of(text: str) -> str:
-    """Returns the beginning of an address, such as ``0x 7099``, with enough characters to tell it
-    from the others in view."""
+    """Returns the beginning of an address or hash, such as ``0x 7099``. These characters are enough
+    to tell the few addresses on the screen apart."""
     return f"{text[:2]} {text[2:6]}"
 
 
@@ -272,7 +280,8 @@ def _knows(stage: Stage) -> Pane:
 
 
 def found_lines(searched: Iterable[Searched], sheet: CaseSheet) -> tuple[PaneLine, ...]:
-    """Returns lines on where support looked for an order, and what it found."""
+    """Returns the lines of support's pane: each place where support looked for the order, and the
+    diagnosis in ``sheet``."""
     return (
         *(PaneLine(f"{answer.place}: {answer.said}", "searched", "muted") for answer in searched),
         PaneLine(sheet.order_id, "order", "strong"),
@@ -301,9 +310,9 @@ def _leg_lines(leg: OrderLeg, label: str) -> Iterator[PaneLine]:
 
 
 def path_of(stage: Stage) -> tuple[PaneLine, ...]:
-    """Returns the path as lines: Alice, each exchange with the coin between them, Bob. A line's
-    tone says how far the payment to this place has come. Empty if the order has one exchange,
-    because that exchange sees both ends and hides nothing."""
+    """Returns the path of the money as lines: Alice, the first exchange, the coin in between, the
+    second exchange, Bob. The tone of a line says how far the payment has come there. Empty if the
+    order has only one exchange, which sees both ends and hides nothing."""
     if len(stage.legs) < 2:
         return ()
     places = [PaneLine("Alice", tone="done")]
@@ -322,13 +331,12 @@ def _step(*, done: bool, begun: bool) -> str:
 
 
 def edge_said(search: LinkSearch) -> str:
-    """Returns the text on the line between Alice and Bob."""
+    """Returns the caption of the line between Alice and Bob, such as ``no path on the chains``."""
     return f"{_found(len(search.path), 'no path', 'payment')} on the chains"
 
 
 def link_pane(search: LinkSearch) -> Pane:
-    """Returns the pane with what was searched and found. The figures that still match are shown
-    beside the pane."""
+    """Returns the pane that says how much was searched and what was found."""
     height = sum(last - first + 1 for first, last in search.blocks.values())
     lines = [
         PaneLine(f"{counted(height, 'block')} of {counted(len(search.blocks), 'chain')}", "read"),
@@ -359,7 +367,8 @@ def _always(stage: Stage) -> bool:
 
 
 def _leg(number: int, status: str) -> Callable[[Stage], bool]:
-    """Returns a test that is True for a stage in which a leg has come to this status or further."""
+    """Returns a test: True for a stage at which the leg with this number, from 0, has reached this
+    status or a later one."""
     return lambda stage: HOW_FAR.get(stage.legs[number].status, 0) >= HOW_FAR[status]
 
 
@@ -368,7 +377,8 @@ def _at_middle(stage: Stage) -> bool:
 
 
 def _second_counts(stage: Stage) -> bool:
-    """Returns True if the second exchange has counted a second confirmation."""
+    """Returns True if the second exchange has counted at least two confirmations of the payment to
+    it."""
     return _leg(1, "EXCHANGING")(stage) or (stage.legs[1].confirmations or 0) > 1
 
 

@@ -1,6 +1,4 @@
-"""Checks of the desk. Each finding is a sentence on what is wrong, with the command that repairs
-it.
-
-``home_checks`` only reads files; ``service_checks`` asks the service and the nodes. A check changes
-nothing: it creates no file, changes no file mode and starts no sandbox.
-"""
+"""The checks of ``swapdesk doctor``. Each finding is a sentence; if something is wrong, it comes
+with a command that repairs it. ``home_checks`` only reads files; ``service_checks`` asks the
+service and the nodes; ``shell_checks`` looks for what a shell needs. A check changes nothing: it
+creates no file, changes no file mode and starts no sandbox."""

@@ -1,4 +1,4 @@
-"""Checks of the home: directories, configuration, secrets, keys, journal."""
+"""Checks of the desk's home directory: permissions, configuration, secrets, keys and journal."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from swapdesk.toml_document import ConfigProblem, TomlDocument
 SAID_LIMIT = 400
 
 State = Literal["ok", "wrong", "unchecked"]
-"""The result of a check; ``unchecked`` if something could not be read, or there is nothing to
-check."""
+"""The result of a check. ``unchecked`` means that something could not be read, or that there is
+nothing to check."""
 
 
 class Finding(Struct, frozen=True):
-    """The result of one check. ``said`` is one sentence; ``mend`` is a command line for a shell,
-    empty if there is nothing to do. Both may contain texts of files and of the service."""
+    """The result of one check. ``said`` is one sentence; ``mend`` is a shell command that repairs
+    or improves something, or empty. Both may contain texts from files and from the service."""
 
     check: str
     state: State
@@ -37,7 +37,8 @@ class Finding(Struct, frozen=True):
 
 
 def ok(check: str, sentence: str, mend: str = "") -> Finding:
-    """Returns a finding without a problem; ``mend`` may suggest an improvement."""
+    """Returns a finding in the state ``ok``. ``mend`` may be a shell command for an optional
+    improvement."""
     return Finding(check, "ok", _short(sentence), mend)
 
 
@@ -57,13 +58,14 @@ def _short(sentence: str) -> str:
 
 
 def edit(file: Path, line: int | None = None) -> str:
-    """Returns the command that opens a text file at a line."""
+    """Returns the shell command that opens a text file in the user's editor, at ``line`` (by
+    default the first)."""
     return f"${{EDITOR:-vi}} +{line or 1} {shell_word(file)}"
 
 
 def set_aside(path: Path) -> str:
-    """Returns the command that moves a file, with the files that SQLite keeps beside it, into a new
-    directory."""
+    """Returns the shell command that moves a file into a new directory beside it, together with all
+    files whose names begin with the file's name, such as SQLite's."""
     # The glob must not match the directory itself.
     names = (f"set-aside-{path.stem}{'' if at == 1 else f'-{at}'}" for at in count(1))
     place = next(one for name in names if not os.path.lexists(one := path.with_name(name)))
@@ -75,8 +77,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that a private file or directory has the right kind, owner and mode. Returns None if
-    nothing is wrong, or if it does not exist."""
+    """Checks that a private file or directory has the right type and owner, and that no other user
+    has access to it. Returns None if nothing is wrong or if it does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -96,8 +98,8 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that other users cannot write to a file or directory, which they may read. Returns
-    None if nothing is wrong, or if it does not exist."""
+    """Checks that other users cannot write to a file or directory; they may read it. Returns None
+    if nothing is wrong or if it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -123,8 +125,8 @@ def _made_ours(path: Path, status: os.stat_result) -> str:
 
 
 def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """Checks ``config.toml``, the environment and the theme files. ``problems`` were found when
-    these were read; they do not include problems of the profile's secret file."""
+    """Checks ``config.toml``, the environment and the theme files. ``problems`` are those that
+    reading the settings found; problems of the profile's secret file are not among them."""
     file = settings.home.config_file
     closed = written("config", file)
     if closed is not None:
@@ -138,16 +140,16 @@ def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Itera
 
 
 def edit_problem(problem: ConfigProblem) -> str:
-    """Returns the shell command that opens the file at the line with the problem. If the problem is
-    in an environment variable, the command unsets the variable."""
+    """Returns the shell command for a problem of the configuration: it opens the file at the line
+    with the problem, or unsets the environment variable that is wrong."""
     if problem.file is None:
         return f"unset {problem.key}"
     return edit(problem.file, problem.line)
 
 
 def check_files(settings: Settings) -> Iterator[Finding]:
-    """Checks the desk's directories and the profile's private files; the content of encrypted keys
-    is not read."""
+    """Checks the access rights of the desk's directories and of the profile's private files. The
+    content of encrypted keys is not read."""
     home, keys = settings.home, settings.places.keys
     checked = [
         written("files", root, directory=True) for root in dict.fromkeys((home.config, home.data))
@@ -165,7 +167,8 @@ def check_files(settings: Settings) -> Iterator[Finding]:
 
 
 def _unwritable(root: Path) -> Finding | None:
-    """Checks that a directory, or its nearest parent that exists, can be written."""
+    """Returns a finding if ``root`` cannot be written, or, if it does not exist, its nearest
+    existing parent; None if it can."""
     place = next(path for path in (root, *root.parents) if path.exists())
     if not place.is_dir() or os.access(place, os.W_OK | os.X_OK):
         return None
@@ -177,7 +180,8 @@ def _unwritable(root: Path) -> Finding | None:
 
 
 def secret_file(settings: Settings) -> Path | None:
-    """Returns the file with the profile's secret; None if the secret comes from elsewhere."""
+    """Returns the file that the profile's secret is read from; None if the secret is not in a
+    file."""
     if settings.secret.origin == "environment" or settings.config is None:
         return None
     row = settings.config.profiles.get(settings.profile.value, {})
@@ -210,14 +214,14 @@ def check_secret(settings: Settings) -> Iterator[Finding]:
 
 
 def type_secret(file: Path) -> str:
-    """Returns the command that reads the secret from the keyboard, so that it is in no shell
-    history."""
+    """Returns the shell command that writes ``file`` from the keyboard, so that the secret does not
+    get into the shell's history."""
     place = "" if file.parent.is_dir() else f"mkdir -p {shell_word(file.parent)} && "
     return f"(umask 077 && {place}cat > {shell_word(file)})"
 
 
 def check_journal(path: Path) -> Finding:
-    """Checks mode, version and integrity of a journal; the file is opened read-only."""
+    """Checks access rights, version and integrity of a journal. The file is opened read-only."""
     found = shared("journal", path)
     if found is not None:
         return found
@@ -245,8 +249,8 @@ def check_journal(path: Path) -> Finding:
 
 
 def line_of_profile(settings: Settings, *key: str) -> str:
-    """Returns the command that opens the configuration file at a key of the profile, or at the
-    profile's table."""
+    """Returns the shell command that opens the configuration file at a key of the current profile,
+    or at the start of the profile if the key is not there."""
     document = settings.config or TomlDocument(settings.home.config_file)
     path = ("profiles", settings.profile.value, *key)
     return edit(settings.home.config_file, document.line_of(*path))

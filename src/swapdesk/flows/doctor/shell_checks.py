@@ -1,8 +1,8 @@
-"""Checks that a shell finds the command, its manual page and its completion.
+"""Checks that the user's shell finds the command, its manual page and its completion script.
 
-Installers differ: pip installs into its environment, ``uv tool`` and pipx also link the command
-into the path, and pipx the manual page, too. The desk works without these links, so a missing one
-is no error; its finding has the command that adds it.
+Installers differ: pip installs into its environment only, ``uv tool`` and pipx also link the
+command into the path, and pipx also links the manual page. The desk works without these links. A
+missing link is therefore no error; its finding has the command that adds the link.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _RC_LIMIT = 1 << 20
 
 
 def check_shell(environ: Mapping[str, str], *, prefix: Path | None = None) -> Iterator[Finding]:
-    """Yields the findings. ``prefix`` is the environment to check, by default the running one."""
+    """Yields a finding each for the command, the manual page and the completion. ``environ`` are
+    the environment variables of the user's shell; ``prefix`` is the Python environment to check, by
+    default the running one."""
     place = Path(sys.prefix) if prefix is None else prefix
     yield _command(environ, place)
     yield _manual(environ, place)
@@ -79,11 +81,12 @@ _COMPLETED: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
 }
 """For each shell: its startup file, the files from which it loads completions, and the command that
-writes such a file; the command is empty if a line in the startup file is used instead."""
+writes such a file. The command is empty if a line in the startup file is used instead."""
 
 
 def _completion(environ: Mapping[str, str]) -> Finding:
-    """Checks the completion files that the guide names; other places are not known here."""
+    """Checks whether the user's shell completes the command: by the files and the line that the
+    guide names. A completion installed elsewhere is not found."""
     shell, home = os.path.basename(environ.get("SHELL", "")), environ.get("HOME", "")
     if shell not in _COMPLETED or not home:
         names = ", ".join(_COMPLETED)

@@ -1,4 +1,4 @@
-"""Twelve orders on which to practise support, each stuck in its own way, with the right diagnosis.
+"""Twelve practice orders for support, each stuck for a different reason, with the right diagnosis.
 
 Each order is created like any order of this desk; then the steps of its case are carried out. While
 a case waits for a state, the sandbox's clock is moved forward, so that the wait takes only seconds
@@ -39,31 +39,32 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.2
 NUDGE = "20s"
-"""How far the sandbox's clock is moved forward each time a case has not reached the awaited state
-yet."""
+"""The step by which the sandbox's clock is moved forward, again and again, until the order is in
+the awaited state."""
 MOST_LOOKS = 300
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 
 class Step(Struct, frozen=True):
-    """One step of a case: sets a fault by its name on the order, pays the deposit, moves the clock
-    (such as by ``1m``), or waits until the order or one of its legs is in a state."""
+    """One step of a case. ``fault`` sets the fault named ``value`` on the order, ``pay`` pays the
+    deposit, ``clock`` moves the clock by ``value`` (such as ``1m``), and ``until`` waits until the
+    order or one of its legs is in the state ``value``."""
 
     does: Literal["fault", "pay", "clock", "until"]
     value: str = ""
     leg: str | None = None
-    """The leg that a fault is set on; only for faults that need one."""
+    """The leg on which a fault is set, ``in`` or ``out``; None for faults that need no leg."""
     amount: Decimal | None = None
-    """The amount of a deposit; None pays what the order asks for."""
+    """The amount of a deposit; None pays the amount that the order states."""
     memo: str | None = None
-    """The memo that the deposit is sent with if it should differ from the order's memo; an empty
-    text for no memo, None for the order's own."""
+    """The memo to send with the deposit: an empty text for none, None for the memo that the order
+    states."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A practice case. ``rule``, ``money`` and ``owner`` are words of the right diagnosis; ``why``
-    explains it."""
+    """A practice case. ``rule``, ``money`` and ``owner`` are texts that the right diagnosis
+    contains: its rule, where the money is, and who must act. ``why`` explains the diagnosis."""
 
     PRINTED: ClassVar = {
         "case": "name", "rule": "rule", "money": "money", "owner": "owner", "why": "why",
@@ -79,7 +80,7 @@ class Case(Struct, frozen=True, kw_only=True):
     fixed: bool = False
     provider: str | None = None
     pastes_transaction: bool = False
-    """True if the customer names the hash of the deposit in place of the order's id."""
+    """True if the customer names the hash of the deposit instead of the order's id."""
     steps: tuple[Step, ...]
     rule: str
     money: str
@@ -219,13 +220,13 @@ PRACTICE = (
 
 
 class CaseFailed(Exception):
-    """Raised if a case could not be set up; the text is a sentence. The orders made before
-    remain."""
+    """Raised if a case could not be set up; the message is a sentence. The orders that were created
+    until then remain."""
 
 
 class PlayedCase(Struct, frozen=True, rename="camel"):
-    """A case that was set up. ``pasted`` is what the customer names: the order's id, or the hash of
-    the deposit."""
+    """A case that was set up. ``pasted`` is what support gets from the customer: the order's id, or
+    the hash of the deposit."""
 
     case: str
     customer: str
@@ -234,16 +235,16 @@ class PlayedCase(Struct, frozen=True, rename="camel"):
 
 
 class Practice:
-    """Sets up the cases one after the other. The constructor raises FaultRefused if there is no
-    sandbox."""
+    """Sets up the practice cases one after another. The constructor raises FaultRefused if the desk
+    is not connected to a sandbox."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._triggers = Triggers(desk)
 
     async def play(self) -> AsyncIterator[PlayedCase]:
-        """Yields each case once it is set up. Raises CaseFailed, or ClientError if the sandbox is
-        gone."""
+        """Yields each case as soon as it is set up. Raises CaseFailed if that fails, and
+        ClientError if the sandbox does not answer."""
         for case in PRACTICE:
             yield await self._play(case)
 
@@ -316,7 +317,8 @@ class Practice:
 
 
 def _states(order: Order) -> tuple[str, ...]:
-    """Returns the states of an order and its legs, by the names that a step waits for."""
+    """Returns the names of the states that an order and its legs are in, as used by the step
+    ``until``."""
     legs = (order.in_status, order.out_status)
     names = [LegStatus(leg).name for leg in legs if leg in set(LegStatus)]
     return (display_of(order) or "", *names)

@@ -1,6 +1,6 @@
-"""Sets faults of the sandbox by name and target, and moves its clock.
+"""Sets faults of the sandbox by name and target, and moves the sandbox's clock.
 
-A target is an order or the beginning of its id, a provider's code or name, a chain, a group of
+A target is an order or the beginning of its id, the code or name of a provider, a chain, a group of
 orders created by one call, a quote, or an operation of the API.
 """
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 NOT_A_SANDBOX = "Faults exist in the sandbox only, and this profile is live."
 CLOCK_STEPS = ("1m", "10m", "31m", "1h", "1d")
-"""Steps of the clock that the screen offers. One of them is 31 minutes, because no order waits that
-long for its deposit."""
+"""The steps by which the screen offers to move the clock. The step of 31 minutes is there because
+no order waits that long for its deposit, so unpaid orders expire."""
 
 _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
@@ -34,11 +34,13 @@ _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
 SELECTOR_OF = {kind: selector for selector, kind in SELECTORS.items()}
 MOST_ORDERS = 200
-"""The number of orders that the page offers; other orders can be named to the command."""
+"""The most orders that the page of faults offers as targets. The command accepts any other order,
+too."""
 
 
 class Target(Struct, frozen=True):
-    """What a fault is set on: a kind, such as ``order``, and a value, such as the order's id."""
+    """The object that a fault is set on. ``kind`` is a noun, such as ``order``; ``value``
+    identifies the object, such as by the order's id."""
 
     kind: str
     value: str
@@ -50,8 +52,8 @@ class Target(Struct, frozen=True):
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault to set. ``target`` says what the fault is set on; without it, the fault applies to
-    the next event that it fits. ``given`` are the options of the fault."""
+    """A fault to set. If ``target`` is None, the fault happens to the next event that it can happen
+    to. ``given`` are the options of the fault, such as ``seconds``."""
 
     fault: str
     target: Target | None
@@ -59,7 +61,7 @@ class FaultDocument(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The fault in a sentence: ``hold is set on order h8Kq2P….``"""
+        """A sentence that says what was set: ``hold is set on order h8Kq2P….``"""
         given = ", ".join(f"{name} {value}" for name, value in sorted(self.given.items()))
         where = f" on {self.target.said}" if self.target is not None else ""
         return f"{self.fault} is set{where}{f', {given}' if given else ''}."
@@ -78,8 +80,9 @@ class Triggers:
         self.control: SandboxControl = control
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
-        """Returns the fault that the user's words describe. Raises FaultRefused if they describe
-        none."""
+        """Returns the fault called ``name``, with the target that the user named by ``text``, or
+        None, and the options ``given``. Raises FaultRefused if there is no such fault or target, or
+        if they do not fit together."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)
@@ -87,8 +90,9 @@ class Triggers:
         return FaultDocument(name, target, given)
 
     def _target(self, fault: Fault, text: str) -> Target:
-        """Returns the known target with this id or name; if none is known, one made from a text of
-        the right form."""
+        """Returns the target that the user names by ``text``: an object that the desk knows by this
+        id or name, or else an id that only the sandbox may know. Raises FaultRefused if the fault
+        cannot be set on such an object."""
         called = text.casefold()
         for target, said in targets(self._desk, fault).values():
             if target is None:
@@ -122,8 +126,8 @@ class Triggers:
         return begun[0] if begun else None
 
     async def set(self, call: FaultDocument) -> None:
-        """Sets a fault. Raises ApiError with the sandbox's reason if it is too late for the fault
-        to have an effect on its target."""
+        """Sets the fault in the sandbox. Raises ApiError with the sandbox's reason, for example
+        that it is too late for the fault to affect its target."""
         met = call.target
         chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
         await self.control.set_fault(call.fault, **chosen, **call.given)
@@ -132,8 +136,8 @@ class Triggers:
         return [_active(fault) for fault in await self.control.active_faults()]
 
     async def advance(self, step: str) -> str:
-        """Moves the clock forward by ``1h`` or ``+1h`` and returns its new time. Raises
-        FaultRefused if the text is no step."""
+        """Moves the sandbox's clock forward by ``step``, such as ``1h`` or ``+1h``, and returns its
+        new time. Raises FaultRefused if ``step`` is not of this form."""
         seconds = written_seconds(step.removeprefix("+"))
         if not seconds:
             raise FaultRefused(
@@ -145,9 +149,13 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Returns what a fault can be set on, as far as it is known: each target by its label, with a
-    description. Orders come first, in the tracker's sequence, then groups (orders created by one
-    call), providers and chains. If the fault needs no target, an empty label with None is first."""
+    """Returns the targets on which a fault can be set, as far as the desk knows them. Each label is
+    mapped to the target and a description.
+
+    Orders come first, in the sequence of the desk's list of orders, then groups (orders created by
+    one call), providers and chains. If the fault needs no target, the first label is empty, with
+    None as target.
+    """
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
     groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
     known: dict[str, dict[str, str]] = {
@@ -169,14 +177,15 @@ def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
 
 
 def _pair(tracked: TrackedOrder) -> str:
-    """Returns what an order exchanges, and its state: ``BTC to ETH, WAITING_FOR_DEPOSIT``."""
+    """Returns the symbols that an order exchanges and its state: ``BTC to ETH,
+    WAITING_FOR_DEPOSIT``."""
     sent, got = symbols(tracked.order)
     return f"{sent} to {got}, {display_of(tracked.order) or 'no state'}"
 
 
 def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
-    """Returns the sets of options between which a key of the screen switches; the set that is usual
-    for the fault comes first."""
+    """Returns the sets of options that a key of the screen goes through for this fault, the usual
+    set first."""
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:

@@ -1,4 +1,6 @@
-"""Defines what the trader confirmed (the intent) and whether an order's deposit address may be
-shown (its release). Both are in ``intent``, and all other packages use them. The release is kept
-with the order in the journal. Each change of it names the state that it replaces, so that no later
-decision is overwritten."""
+"""Two things that all other packages use: the intent, which is the swap that the trader confirmed,
+and the release, which says whether an order's deposit address may be shown. Both are in ``intent``.
+
+The release is kept with the order in the journal. Each change of the release names the state that
+it replaces, so that no later decision is overwritten.
+"""

@@ -1,12 +1,13 @@
-"""The intent: what the user confirmed, frozen, and whether its deposit address may be shown.
+"""The intent, which is the swap that the user confirmed, and the rule when an order's deposit
+address may be shown.
 
-An Intent is made once, at the review, and never changes. The same object is confirmed, journaled,
-posted and compared. Gas and fees of an on-chain swap are units of the native coin.
+An Intent is made once, at the review, and never changes: the same object is confirmed, journaled,
+posted and compared. Gas and fees of an on-chain swap are in units of the native coin.
 
 An address is hidden at first. It is released only after the order was created for an intent of this
-desk, compared with the intent, repeated by the service and compared again. A later contradiction
-hides the address for good. If a floating rate falls before the deposit, the address is hidden until
-the user accepts less (``agreed_output``).
+desk, compared with the intent, sent by the service in a second answer and compared again. If a
+later answer contradicts the order, the address is hidden for good. If a floating rate falls before
+the deposit, the address is hidden until the user accepts the lower output (``agreed_output``).
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 
 SLIPPAGE = Decimal("0.5")
-"""The percentage below the quote that is accepted by default: the service's own default (contract
-6.6, ``slippage``)."""
+"""By how many percent the output may be below the quote unless the user chooses otherwise. The
+value is the service's own default (contract 6.6, ``slippage``)."""
 COIN_DECIMALS = {"evm": 18, "sol": 9}
-"""Decimals of the native coin, by the kinds of chains that a wallet of this desk signs for."""
+"""Decimals of the native coin for each kind of chain on which a wallet of this desk can sign."""
 GAS_ROOM = 4
-"""A transaction may cost this multiple of the quoted gas, because gas prices change until it is
+"""How many times the quoted gas a transaction may cost, because gas prices change until it is
 mined."""
 LEAST_GAS_USD = Decimal(5)
-"""Gas that one transaction may always cost, in US dollars. It is needed because the gas stated in a
-quote does not include approvals."""
+"""The amount in US dollars that one transaction may cost for gas even if the quote states less,
+because the quote's gas does not include approvals."""
 UNPRICED_GAS = Decimal("0.01")
-"""The most that a transaction may cost for gas, in whole coins, if the price of the coin is not
-known."""
+"""The most that a transaction may cost for gas if the price of the coin is not known, in whole
+coins."""
 FEE_ROOM = Decimal("1.01")
-"""The fee of a bridge may be this multiple of the quoted fee, because a quote states the fee in
-rounded dollars and the transaction pays it in coins."""
+"""How many times the quoted fee a bridge may charge, because a quote states the fee in rounded
+dollars and the transaction pays it in coins."""
 
 
 class DexTerms(Struct, frozen=True):
-    """The terms of an on-chain swap. ``sender`` signs and pays; ``slippage`` is in percent.
-    ``gas_units`` and ``fee_units`` are the most that one transaction may pay for gas and as fees of
-    the venue."""
+    """What the user confirmed about an on-chain swap. ``sender`` signs and pays; ``slippage`` is in
+    percent. ``gas_units`` and ``fee_units`` are the most that one transaction may cost for gas and
+    as fees of the venue, in the smallest unit of the native coin."""
 
     sender: str
     slippage: Decimal
@@ -72,8 +73,8 @@ def terms_of(
     *,
     kind: str = "evm",
 ) -> DexTerms:
-    """Returns the terms of a quote. ``coin_price`` is the price of the native coin in US dollars,
-    ``kind`` the kind of its chain."""
+    """Returns the terms of an on-chain swap with this quote. ``coin_price`` is the price of the
+    native coin in US dollars, or None; ``kind`` is the kind of its chain."""
     # A venue that takes its own fee in the coin takes it together with the bridge's.
     fees = (quote.fee_usd or Decimal(0)) + (quote.bridge_fee_usd or Decimal(0))
     return DexTerms(
@@ -85,14 +86,14 @@ def terms_of(
 
 
 def least_units(quoted: int, slippage: Decimal) -> int:
-    """Returns the smallest output that is accepted, rounded down: ``quoted`` reduced by
+    """Returns the smallest accepted output, rounded down to whole units: ``quoted`` minus
     ``slippage`` percent."""
     return int(Fraction(100 - slippage) / 100 * quoted)
 
 
 def gas_bound(price: Decimal | None, kind: str) -> int:
-    """Returns the most that one transaction may cost for gas if no quote states its gas, in units
-    of the native coin. ``price`` is the coin's price in US dollars; None if unknown."""
+    """Returns the most that a transaction without a quote may cost for gas, in the smallest unit of
+    the native coin. ``price`` is the coin's price in US dollars; None if unknown."""
     return _gas(None, price, kind)
 
 
@@ -113,14 +114,15 @@ Route = Literal["standard", "private", "dex"]
 
 
 class IntentKind(StrEnum):
-    """The kind of an intent, which decides the create call."""
+    """Whether the order is created as an exchange or as a private send."""
 
     EXCHANGE = "exchange"
     PRIVATE_SEND = "private_send"
 
 
 class TokenFacts(Struct, frozen=True):
-    """The identity of a token as confirmed: its id and contract, with its chain in words."""
+    """What identifies a token when it is confirmed: its id and contract, and the names and kind of
+    its chain."""
 
     id: str
     symbol: str
@@ -149,14 +151,15 @@ class TokenFacts(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """One confirmed swap or private send. Amounts are exact, in token units.
 
-    ``amount_out`` is the payout of the quote, ``net_amount_out`` the amount the quote was ranked
-    by. ``memo_waived`` records the typed waiver on a chain whose addresses usually need a memo.
-    With ``fixed`` the quote promised ``amount_out`` until ``valid_until``. With ``receive`` the
-    user stated ``amount_out`` and the quote answered with ``amount_in``.
+    ``amount_out`` is the payout of the quote, ``net_amount_out`` the amount by which quotes were
+    compared. ``memo_waived`` is True if the user confirmed by typing that no memo is needed, on a
+    chain that usually needs one. If ``fixed``, the quote promised ``amount_out`` until
+    ``valid_until``. If ``receive``, the user stated ``amount_out`` and the quote answered with
+    ``amount_in``.
 
-    ``markup`` is in percent, None for the account's default. ``intermediate_refund`` may get the
-    token between the legs back if a private swap fails there. ``dex`` are the terms of an on-chain
-    swap, None for other routes.
+    ``markup`` is in percent, None for the account's default. ``intermediate_refund`` is the address
+    for a refund in the coin between the two legs, if a private swap fails there. ``dex`` are the
+    terms of an on-chain swap, None for other routes.
     """
 
     id: str
@@ -187,8 +190,8 @@ class Intent(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """The hash that is equal for intents of the same payment: pair, stated amount, recipient
-        and memo."""
+        """A hash that is equal for two intents if they are the same payment: the same kind, tokens,
+        stated amount, recipient and memo."""
         facts = "\n".join(
             (
                 self.kind,
@@ -203,7 +206,8 @@ class Intent(Struct, frozen=True):
         return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the intent as the journal stores it, with amounts as exact decimal text."""
+        """Returns the intent in the form in which the journal stores it, with amounts as exact
+        decimal text."""
         values = {name: _plain_value(value) for name, value in asdict(self).items()}
         return values | {"dex": None if self.dex is None else self.dex.as_json()}
 
@@ -221,20 +225,21 @@ def _plain_value(value: Any) -> Any:
 
 
 class DepositRelease(StrEnum):
-    """Whether the deposit address of an order may be shown, as stored with the order in the
-    journal."""
+    """The release of an order: whether its deposit address may be shown. Stored with the order in
+    the journal."""
 
     FOREIGN = "foreign"
-    """The order was not confirmed at this desk; another program of the partner made it."""
+    """The order was not confirmed at this desk; the address stays hidden."""
     UNREPEATED = "unrepeated"
-    """The order was created here, and the service has not repeated it in a second answer yet."""
+    """The order was created here and matches the intent, but the service has not returned it a
+    second time."""
     LOWER = "lower"
-    """The order is what was confirmed, but its output is lower than the user agreed to. The user
-    may accept the lower output."""
+    """The order matches the intent, except that its output is lower than the user agreed to. The
+    user may accept the lower output."""
     DIFFERS = "differs"
-    """The order is not what was confirmed."""
+    """The order differs from what was confirmed."""
     CONTRADICTS = "contradicts"
-    """A later answer of the service named another recipient or amount than an earlier one."""
+    """Two answers of the service about the order name different recipients or amounts."""
     RELEASED = "released"
 
 
@@ -271,8 +276,8 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """A release state with the sentence that explains it; the sentence is None only if the address
-    is released."""
+    """A release of an order (``standing``) with the sentence that says why the address is hidden
+    (``withheld``), which is None only if the address is released."""
 
     standing: DepositRelease
     withheld: str | None

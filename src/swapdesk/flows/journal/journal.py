@@ -1,8 +1,8 @@
-"""The write-ahead log of the desk. An operation is written before it has a side effect, and its
+"""The write-ahead log of the desk: an operation is written before it has a side effect, and its
 outcome is written before it is shown.
 
 ``ledger`` has the operations. ``orders`` has every order that this desk knows, with its states and
-transactions. Both are in one file, so that an order is committed together with the end of the
+transactions. Both are in one file, so that an order can be committed together with the end of the
 operation that created it.
 """
 
@@ -31,7 +31,9 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:
-        """Opens the journal at ``path``. Raises JournalRefused for a file of an unknown version."""
+        """Opens the journal at ``path``. ``service`` is the clock by which orders are dated; by
+        default it is ``clock``. Raises JournalRefused for a file that is not a journal or has a
+        newer version."""
         return cls(JournalFile.open(path), clock, service)
 
     @property
@@ -39,16 +41,18 @@ class Journal:
         return self._file.problem
 
     def call_created(self, id_: str, order: Order, **told: Any) -> bool:
-        """Commits that the manual API call ``id_`` ended, together with the ``order`` that it
-        created. Returns whether the end of the call was new; the order is committed even if the
-        call had ended before. ``told`` are results of the call to keep, such as its request id."""
+        """Commits in one transaction that the API call ``id_``, which the user made by hand, is
+        done, and the ``order`` that it created. ``told`` are results of the call to keep, such as
+        its request id. Returns True if the call was not done before; the order is committed in
+        either case."""
         with self.ledger.transaction() as db:
             moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
             self.orders.put(db, order, "create")
             return moved
 
     def order_writer(self) -> OrderLog:
-        """Returns an order log with a connection of its own, so that a thread can write to it."""
+        """Returns an order log with its own connection to the file, so that a thread can write to
+        it."""
         if self._second is None:
             self._second = self._file.second_connection()
         return OrderLog(self._second, self._service)

@@ -4,8 +4,8 @@ Without a journal there are no side effects: every write raises JournalUnavailab
 cannot take it, and nothing may be sent then. A file of an older version is migrated when opened; a
 newer or unknown one is refused.
 
-One process works on an operation until that process is dead. It is identified by pid and start
-time, so that a reused pid is not mistaken for it.
+Only one process works on an operation; another process may take the operation over when that
+process has ended. A process is identified by pid and start time, because a pid may be reused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from swapdesk.paths import make_directories
 
 
 class JournalUnavailable(Exception):
-    """The journal cannot be used, so nothing with a side effect may be sent."""
+    """Raised if the journal cannot be written or read. The caller must then send nothing that has a
+    side effect."""
 
 
 class JournalFile:
@@ -46,9 +47,9 @@ class JournalFile:
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
-        """Opens the file at ``path``; creates or migrates it if necessary. An unusable file is left
-        untouched, with ``problem`` saying why. Raises JournalRefused for one that must not even be
-        read as a journal."""
+        """Opens the file at ``path``; creates or migrates it if necessary. If the file cannot be
+        used, it is left untouched and ``problem`` of the result says why. Raises JournalRefused for
+        a file that is not a journal or has a newer version."""
         try:
             return cls(_opened(path), None, path)
         except JournalUnavailable as problem:
@@ -57,7 +58,8 @@ class JournalFile:
             return cls(None, f"{path.name}: {error}")
 
     def second_connection(self) -> JournalFile:
-        """Returns another connection to the same file, for writes from another thread."""
+        """Returns another connection to the same file, for writes from another thread. If this
+        cannot be opened, ``problem`` of the result says why."""
         if self._path is None or self._connection is None:
             return JournalFile(None, self.problem)
         try:
@@ -76,8 +78,9 @@ class JournalFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Begins a transaction and commits it at the end of the ``with`` block. Inside another
-        ``write`` of the same thread it joins that transaction. Raises JournalUnavailable."""
+        """Begins a transaction, yields the connection, and commits at the end of the ``with``
+        block. Within another ``write`` of the same thread, the block is part of that transaction.
+        Raises JournalUnavailable."""
         with self._one_at_a_time:
             if self._connection is None:
                 raise JournalUnavailable(self.problem or "the journal is closed")
@@ -91,7 +94,7 @@ class JournalFile:
                 raise JournalUnavailable(str(error)) from error
 
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
-        """Returns the rows of a query. Returns none if the journal could not be opened; raises
+        """Returns the rows of a query, or an empty list if the journal could not be opened. Raises
         JournalUnavailable if the query fails."""
         if self._connection is None:
             return []
@@ -102,7 +105,8 @@ class JournalFile:
 
 
 _BUSY_SECONDS = 0.5
-"""Seconds that a statement waits for another process once the file is open."""
+"""Seconds for which a statement waits while another process has the file locked. Opening the file
+waits longer."""
 
 
 def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:
@@ -114,9 +118,9 @@ def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Returns a connection to the file, which is created or migrated if necessary. Raises
-    JournalRefused if this program must not use the file, and JournalUnavailable, OSError or
-    sqlite3.Error if the file is unusable."""
+    """Returns a connection to the journal file, which is created or migrated if necessary. Raises
+    JournalRefused for a file that is not a journal or has a newer version; raises
+    JournalUnavailable, OSError or sqlite3.Error for a file that cannot be used."""
     make_directories(path.parent)
     # Another process may have been quicker. A link is there as well, wherever it leads.
     with contextlib.suppress(FileExistsError):
@@ -143,9 +147,9 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
-    """Switches the file to SQLite's write-ahead log (WAL). The switch is tried again until it
-    succeeds, because SQLite refuses it at once, without waiting for the timeout, if another process
-    is switching too."""
+    """Switches the file to SQLite's write-ahead log (WAL). If another process is switching at the
+    same time, SQLite refuses at once, without waiting, so the switch is repeated until it
+    succeeds."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -158,8 +162,8 @@ def _log_ahead(db: sqlite3.Connection) -> None:
 
 
 class ProcessIdentity(Struct, frozen=True):
-    """Identifies a process by its pid and start time. ``started`` is in clock ticks since boot; 0
-    if the system does not state it."""
+    """A process, identified by its pid and start time, because a pid may be reused. ``started`` is
+    in clock ticks since boot; 0 if the system does not state it."""
 
     pid: int
     started: int
@@ -170,12 +174,13 @@ class ProcessIdentity(Struct, frozen=True):
         return cls(pid, _start_ticks(pid) or 0)
 
     def may_take_over(self, owner: ProcessIdentity) -> bool:
-        """True if ``owner`` is this process or is dead."""
+        """Returns True if this process may continue the work of ``owner``: ``owner`` is this
+        process, or has ended."""
         return owner == self or not owner.alive()
 
     def alive(self) -> bool:
-        """True if the process with this pid still runs and is not a later process that got the same
-        pid."""
+        """Returns True if this process still runs. A later process that got the same pid does not
+        count."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:

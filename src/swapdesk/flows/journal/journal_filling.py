@@ -1,9 +1,9 @@
-"""Converts a journal of version 1 to 7 into operations, orders and events.
+"""Converts the content of a journal of version 1 to 7 into the tables of operations, orders and
+events. The old versions had one table for each kind of operation and for each fact about an order.
 
-Those versions had one table for each kind of operation and for each fact about an order. Tables and
-columns were added to version 1 without a new version number, so a missing table or column counts as
-empty. Content that no swapdesk wrote (an unknown state, a renamed column, invalid JSON) fails with
-SQLite's code for a wrong statement or a broken constraint.
+Some tables and columns were added to version 1 without a new version number, so a missing table or
+column counts as empty. Content that no swapdesk wrote (an unknown state, a renamed column, invalid
+JSON) fails with SQLite's error code for a wrong statement or a broken constraint.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OLD_TABLES = {
     " decimals, contract, units, state, hash, code",
     "withdrawal": "intent_id, account, sender, chain, taken, state, hash, moved",
 }
-"""Old tables with their columns."""
+"""The tables of the old versions, each with its columns."""
 
 
 def fill(db: sqlite3.Connection) -> None:

@@ -1,9 +1,9 @@
 """The tables of the journal, and the migration of older files.
 
-Everything happens in one transaction with a copy of the file beside it, so that a kill leaves the
-old or the new journal. The old tables are dropped: a running desk of an older version then finds
-none, writes nothing, and so sends nothing. Of two processes one takes the write lock; the other
-waits and finds nothing left to do.
+A file is migrated in one transaction, after a copy of it was written, so that a crash leaves either
+the old or the new journal. The old tables are dropped: a running desk of an older version then
+finds no table, cannot write, and therefore sends nothing. If two processes open the file, one
+migrates it; the other waits and then finds it migrated.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
     " OR json_extract(last, '$.actionRequired') IS 1)"
 )
-"""Condition on ``orders``: the order may still change. SQLite uses the index of this condition only
-if a query repeats its text exactly, so the text may change only together with the schema."""
+"""SQL condition on a row of ``orders``: the order may still change. SQLite uses the index of this
+condition only if a query repeats its text exactly, so the text may change only together with the
+schema."""
 OF_PAID = (
     "operation > '' AND standing = 'released' AND display = 'SWAP_COMPLETED' AND json_valid(last)"
 )
-"""Condition on ``orders``: the order was confirmed at this desk, its deposit address was released,
-and it was paid out."""
+"""SQL condition on a row of ``orders``: the order was confirmed at this desk, its deposit address
+was released, and the recipient was paid."""
 PAID_AT = (
     "coalesce(json_extract(last, '$.orderFinishedReceived'), json_extract(last, '$.modified'))"
 )
-"""Expression on ``orders``: the time of the payout; null if the service states none."""
+"""SQL expression on a row of ``orders``: the time of the payout; null if the service states
+none."""
 
 _NAMES = (
     "depositAddress",
@@ -48,7 +50,8 @@ NAMED = (
     + " || ' ' || ".join(f"coalesce(json_extract(last, '$.{name}'), '')" for name in _NAMES)
     + " || ' ' || coalesce(deposit, ''))"
 )
-"""Expression on ``orders``: every address and hash from the service, in lower case."""
+"""SQL expression on a row of ``orders``: all addresses and hashes that the service states, in lower
+case and separated by spaces."""
 
 
 _LEDGER = """
@@ -120,12 +123,12 @@ SCHEMA_VERSION = 8
 
 
 PATIENCE_SECONDS = 30.0
-"""Seconds to wait for a process that has the file locked."""
+"""Seconds for which opening the file waits while another process has it locked."""
 
 
 class JournalRefused(Exception):
-    """Raised if this program must not use the journal, which is left untouched. The message is one
-    sentence: what is wrong, and what to do. ``code`` is for scripts."""
+    """Raised if this program must not use the journal, which is then left untouched. The message
+    says what is wrong and what to do. ``code`` identifies the reason for scripts."""
 
     def __init__(self, code: str, words: str, next_: str) -> None:
         super().__init__(words)
@@ -134,8 +137,7 @@ class JournalRefused(Exception):
 
 
 def refuse_others(db: sqlite3.Connection, name: str) -> None:
-    """Raises JournalRefused for a file of a newer version or one that is no journal. Writes
-    nothing."""
+    """Raises JournalRefused if the file has a newer version or is not a journal. Writes nothing."""
     version = version_of(db)
     if version > SCHEMA_VERSION:
         raise JournalRefused(
@@ -156,9 +158,9 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
-    """Migrates the file behind ``db`` to this version. Raises JournalRefused if the migration
-    fails; the file then stays as it was. For a new file, OSError or sqlite3.Error is raised
-    instead."""
+    """Migrates the file behind ``db`` to this version, or creates the tables of a new file. If this
+    fails, the file stays as it was; raises JournalRefused for an older journal, OSError or
+    sqlite3.Error for a new file."""
     before = version_of(db)
     if before == SCHEMA_VERSION:
         return
@@ -199,14 +201,14 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
 
 
 _ALWAYS = {"intent", "step", "known_order", "event"}
-"""Tables that every version has."""
+"""Tables that every old version has."""
 _DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
-"""SQLite's error codes for content that does not fit the new tables. Other codes are failures of
-the system, such as a full disk."""
+"""SQLite's error codes for content that does not fit the new tables. All other codes mean a failure
+of the system, such as a full disk."""
 
 
 def copy_name(path: Path, version: int) -> Path:
-    """Returns where the copy of version ``version`` is kept: ``journal-version-1.db``."""
+    """Returns the path of the copy of a journal of this version: ``journal-version-1.db``."""
     return path.with_name(f"{path.stem}-version-{version}{path.suffix}")
 
 
@@ -217,8 +219,8 @@ def _run(db: sqlite3.Connection, statements: str) -> None:
 
 
 def _copy(path: Path, version: int) -> None:
-    """Writes a copy of the last commit beside the file, complete or not at all. The caller holds
-    the write lock, so nothing is committed after the copy was made."""
+    """Writes a copy of the last committed state beside the file. If this fails, no partial copy
+    remains. The caller holds the write lock, so nothing is committed after the copy was made."""
     kept = copy_name(path, version)
     part = kept.with_name(f".{kept.name}.part")
     part.unlink(missing_ok=True)

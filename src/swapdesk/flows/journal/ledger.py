@@ -1,16 +1,15 @@
-"""The ledger of operations. An operation is anything that creates an order or moves money, and has
+"""The ledger of operations. An operation is anything that creates an order or moves money; each has
 one row.
 
-An operation is first prepared, then sent, and ends as done or refused. It is unknown while its
-answer is lost. It is committed before its side effect. Only :meth:`Ledger.move` changes its state,
-and only from the states that the same statement names. So an answer that is late, repeated or from
+An operation is committed as prepared before its side effect, is then sent, and ends as done or
+refused. While its answer is lost, it is unknown. Only :meth:`Ledger.move` changes its state, and
+only from the states that the same statement names, so an answer that is late, repeated or from
 another process never changes a decision. The caller learns whether the state changed; if not, the
 state in the ledger is the valid one.
 
-A claim is a text that names a payment, a deposit or a file, and one operation at a time can hold
-it. So if two desks ask for the same payment, pay the same deposit or send the same file, the second
-desk gets ClaimTaken. An operation loses its claim if it is refused, and some kinds
-(``FREED_WHEN_DONE``) also when they are done.
+A claim is a text that names a payment, a deposit or a file. Only one operation at a time can hold
+it: if two desks pay the same deposit, the second one gets ClaimTaken. An operation loses its claim
+if it is refused; the kinds in ``FREED_WHEN_DONE`` lose it also when they are done.
 """
 
 from __future__ import annotations
@@ -40,30 +39,33 @@ MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
     State.DONE: OPEN,
     State.REFUSED: OPEN,
 }
-"""For each state, the states from which an operation may move to it."""
+"""For each state, the states from which an operation may move to this state."""
 
 Kind = Literal[
     "create", "approve", "reset", "sign", "swap", "confirm", "call", "deposit",
     "batch", "create_group", "row", "bundle", "fund", "part", "withdraw",
 ]  # fmt: skip
-"""What an operation is for. The table of kinds in ``docs/architecture.md`` says what each kind
-holds."""
+"""The kinds of operations. A table in ``docs/architecture.md`` says what each kind stands for."""
 
 FREED_WHEN_DONE: tuple[Kind, ...] = ("create", "bundle", "fund", "part", "withdraw")
-"""Kinds of operations that lose their claim when they are done, so that the same may be asked for
-again."""
+"""Kinds of operations that lose their claim when they are done, so that the same payment can be
+requested a second time."""
 
 EXECUTED_IN_VAIN = "FAILED"
-"""The code of an operation whose transaction was executed and failed. A transaction that was given
-up, replaced or lost has another code. It moved nothing and is not listed with the order."""
+"""The code of an operation whose transaction was executed by the chain and failed. A transaction
+that was never executed (given up, replaced or lost) has another code; it moved nothing and is not
+listed with the order."""
 
 
 class Operation(Struct, frozen=True):
     """One row of the ledger. ``parent`` is the id of the operation that this one is a part of.
-    ``subject`` is the id of the order or group that the operation is about, once that is known.
-    ``body`` is what was confirmed or is to be sent; ``result`` is what came of it (``hash``,
-    ``request_id``, ``signatures`` and others). ``sent_at`` is by the desk's clock, ``server_at`` is
-    the same moment by the service's clock."""
+    ``subject`` is the id of the order or group that the operation is about, as soon as that id is
+    known.
+
+    ``body`` is what was confirmed or is to be sent; ``result`` are the facts about its outcome
+    (``hash``, ``request_id``, ``signatures`` and others). ``sent_at`` and ``server_at`` are the
+    time of sending, by the desk's and by the service's clock.
+    """
 
     number: int
     id: str
@@ -83,12 +85,13 @@ class Operation(Struct, frozen=True):
 
     @property
     def open(self) -> bool:
-        """True while the outcome is not known: the operation is neither done nor refused."""
+        """True until the operation is done or refused."""
         return self.state in OPEN
 
     @property
     def left(self) -> bool:
-        """True if the operation was sent or may have been sent, and its outcome is not known."""
+        """True if the operation was sent, or may have been sent, and is neither done nor
+        refused."""
         return self.state in LEFT
 
     @property
@@ -104,8 +107,8 @@ class Operation(Struct, frozen=True):
 
 
 class ClaimTaken(Exception):
-    """Raised if the operation ``holder`` has the same claim: it did the same thing, or may have, so
-    that must not be done again."""
+    """Raised if another operation, ``holder``, has the same claim. The same payment was made, or
+    may have been made, so it must not be made again."""
 
     def __init__(self, holder: Operation) -> None:
         super().__init__(f"{holder.claim} is held by {holder.id}, which is {holder.state}")
@@ -113,8 +116,8 @@ class ClaimTaken(Exception):
 
 
 class Ledger:
-    """Reads and writes operations. Raises JournalUnavailable if the file cannot be read or written;
-    nothing with a side effect may be done then."""
+    """Reads and writes operations. Every method raises JournalUnavailable if the file cannot be
+    read or written; the caller must then do nothing that has a side effect."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -122,8 +125,8 @@ class Ledger:
         self._me = ProcessIdentity.current()
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Begins a transaction for a ``with`` block: everything written inside is committed
-        together, or nothing is."""
+        """Returns a context manager: everything that is written to the journal within its ``with``
+        block is committed together, or not at all."""
         return self._file.write()
 
     def begin(
@@ -139,7 +142,7 @@ class Ledger:
         state: State = State.PREPARED,
         **result: Any,
     ) -> Operation:
-        """Commits a new operation before its side effect, and returns it. Raises ClaimTaken if
+        """Commits a new operation, before its side effect, and returns it. Raises ClaimTaken if
         another operation holds ``claim``."""
         now = self._clock.now()
         at = rfc3339(now)
@@ -171,8 +174,8 @@ class Ledger:
             return _operation(row)
 
     def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
-        """Commits one child of ``parent`` for each of ``bodies``, in this order. All are in one
-        commit, because a batch file can have thousands of rows."""
+        """Commits one new operation for each of ``bodies``, in this order, as children of
+        ``parent``. They are in one transaction, because a batch file may have thousands of rows."""
         rest = (rfc3339(self._clock.now()), self._me.pid, self._me.started)
         with self._file.write() as db:
             db.executemany(
@@ -195,10 +198,13 @@ class Ledger:
         server_at: datetime | None = None,
         **result: Any,
     ) -> bool:
-        """Commits the new state of an operation; returns whether the state changed. It changes only
-        from the states that ``MAY_FOLLOW`` permits, or from those of them that are in ``among``.
-        The values of ``result`` are added to those stored. A value of None keeps the stored one, so
-        that no answer erases a hash or an id; ``code``, by contrast, is always replaced."""
+        """Changes the state of an operation and commits; returns True if the state changed. The
+        state changes only from those that ``MAY_FOLLOW`` permits, further limited to ``among`` if
+        given.
+
+        The values of ``result`` are added to the stored ones. A value of None keeps the stored
+        value, so that no answer erases a hash or an id. ``code``, by contrast, is always replaced.
+        """
         moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
         return moved == 1
 
@@ -212,8 +218,8 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> int:
-        """Changes the state of all children of one kind like :meth:`move`; returns how many
-        changed."""
+        """Changes the state of all children of one kind, by the rules of :meth:`move`; returns how
+        many changed."""
         where = "parent = ? AND kind = ?"
         return self._update(where, (parent, kind), state, among, code, None, None, result)
 
@@ -225,8 +231,9 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> bool:
-        """Commits facts about an operation without changing its state; returns False if its state
-        is not in ``among``. The stored ``code`` is kept if ``code`` is None."""
+        """Adds facts to the result of an operation without changing its state, and commits. Returns
+        False, and changes nothing, if its state is not in ``among``. The stored ``code`` is kept if
+        ``code`` is None."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
             merged, values = _merging(result)
@@ -238,8 +245,9 @@ class Ledger:
             return changed.rowcount == 1
 
     def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
-        """Makes the operation ``id`` a child of ``parent``, which continues it. Does so only if the
-        operation is unknown and its present parent has ended; returns whether it did."""
+        """Makes the operation ``id`` a child of ``parent``, which continues the work. This is done
+        only if the operation's outcome is unknown and its present parent has ended; returns True if
+        it was done."""
         with self._file.write() as db:
             given = db.execute(
                 "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
@@ -250,8 +258,9 @@ class Ledger:
             return given.rowcount == 1
 
     def free(self, claim: str) -> None:
-        """Takes ``claim`` from the operation that is done and holds it, so that the same may be
-        asked for again. An operation that has not ended keeps the claim."""
+        """Removes ``claim`` from the operation that holds it, if this operation is done, so that
+        the same payment can be requested a second time. An operation that is not done keeps its
+        claim."""
         with self._file.write() as db:
             db.execute(
                 "UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",
@@ -259,8 +268,8 @@ class Ledger:
             )
 
     def take_over(self, id: str) -> bool:  # noqa: A002
-        """Makes this process the owner of an operation. Returns False if another owner still runs,
-        or if there is no such operation."""
+        """Makes this process the owner of an operation. Returns False if the process that owns it
+        still runs, or if there is no such operation."""
         with self._file.write() as db:
             row = db.execute(
                 "SELECT owner_pid, owner_start FROM operation WHERE id = ?", (id,)
@@ -275,8 +284,9 @@ class Ledger:
             return True
 
     def mark(self, condition: str, *values: object) -> str | None:
-        """Returns a text that changes whenever one of the operations that meet the SQL condition
-        changes its state; None if no operation meets it."""
+        """Returns a text that changes whenever the state or result of an operation changes that
+        meets the SQL condition. Callers compare it with an earlier text. None if no operation meets
+        the condition."""
         rows = self._file.read(
             "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
             f" sent_at, '')) AS mark FROM operation WHERE {condition}",
@@ -292,16 +302,16 @@ class Ledger:
         return next(iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)), None)
 
     def parts(self, parent: str, *kinds: Kind) -> list[Operation]:
-        """Returns the children of an operation, oldest first; only those of ``kinds`` if any are
-        given."""
+        """Returns the children of an operation, oldest first. If ``kinds`` are given, only children
+        of these kinds are returned."""
         if not kinds:
             return self.where("parent = ?", parent)
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
 
     def subjects(self, kind: Kind) -> set[str]:
-        """Returns the ids of the orders or groups that operations of this kind are about, as far as
-        they are known."""
+        """Returns the ids of the orders or groups that operations of this kind are about.
+        Operations without a known order or group are left out."""
         rows = self._file.read(
             f"SELECT subject FROM operation WHERE kind = '{kind}' AND subject IS NOT NULL",  # noqa: S608
             (),
@@ -309,7 +319,8 @@ class Ledger:
         return {row["subject"] for row in rows}
 
     def where(self, condition: str, *values: object) -> list[Operation]:
-        """Operations that meet an SQL condition, oldest first."""
+        """Returns the operations that meet an SQL condition, oldest first. ``values`` are for its
+        placeholders."""
         rows = self._file.read(
             f"SELECT * FROM operation WHERE {condition} ORDER BY number",  # noqa: S608
             values,
@@ -355,9 +366,9 @@ def _named(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Returns the SQL expression that adds facts to a stored result, and the values for its
-    placeholders. Each fact replaces the stored one as a whole, because ``json_patch`` would mix
-    objects and lose null members."""
+    """Returns an SQL expression that adds facts to the column ``result``, and the values for its
+    placeholders. A fact replaces the stored one of the same name as a whole, because ``json_patch``
+    would merge objects and lose null members."""
     facts = [
         text
         for name, value in _named(result).items()

@@ -1,5 +1,5 @@
-"""Every order that this desk knows, with the states that were seen of it: for each state the time,
-the source and the order as it was then."""
+"""Every order that this desk knows, and a history of each: the states in which the order was seen,
+with time, source and the order as it was then."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ from swapdesk.wire.orders import DisplayStatus, Order
 
 
 class OrderEvent(NamedTuple):
-    """A state that was seen of an order. ``number`` is higher for states that were written
-    later."""
+    """A state in which an order was seen. A state written later has a higher ``number``."""
 
     number: int
     at: str
@@ -58,10 +57,10 @@ class OrderEvent(NamedTuple):
 
 FIRST_EVENTS = 20
 NEWEST_EVENTS = 180
-"""Number of newest states that are kept for an order, besides the ``FIRST_EVENTS`` oldest. The
-states between them are deleted."""
+"""The number of newest states in an order's history that are kept. The ``FIRST_EVENTS`` oldest are
+kept, too; the states in between are deleted."""
 _SLACK = 20
-"""Number of states beyond the limit that may accumulate before they are dropped."""
+"""The number of states above the limit at which the surplus states are deleted."""
 
 
 class OrderHistoryLog:
@@ -71,8 +70,8 @@ class OrderHistoryLog:
     def add(
         self, db: sqlite3.Connection, service_id: str, lean: str, now: str, source: Source
     ) -> None:
-        """Adds a state within the caller's transaction. ``lean`` is the order as JSON without its
-        tokens, because the tokens of an order never change."""
+        """Adds a state to an order's history, within the caller's transaction. ``lean`` is the
+        order as JSON without its tokens, which never change."""
         db.execute(
             "INSERT INTO events (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
             (service_id, now, source, lean),
@@ -91,8 +90,8 @@ class OrderHistoryLog:
             )
 
     def of(self, service_id: str) -> list[tuple[datetime, str, Order]]:
-        """Returns the states of one order, oldest first: when each was seen, from which source, and
-        the order as it was then."""
+        """Returns the history of one order, oldest state first. Each state is a tuple: the time
+        when it was seen, its source, and the order as it was then."""
         return [
             (datetime.fromisoformat(row["at"]), row["source"], _order_of(row))
             for row in self._file.read(
@@ -102,9 +101,10 @@ class OrderHistoryLog:
         ]
 
     def deposit_seen(self, service_id: str) -> datetime | None:
-        """Returns when the deposit of an order arrived, by the first state that reports it. That is
-        the service's time of this state, or the time at which this desk saw it. Returns None if no
-        state reports a deposit, or if the first state seen was already a later one."""
+        """Returns the time when the deposit of an order was detected: the time that the service
+        states in the first state with a deposit, or, if it states none, the time when this desk saw
+        that state. Returns None if there is no such state, or if the desk first saw the order in a
+        later state."""
         rows = self._file.read(_DEPOSIT_SEEN, (service_id,))
         if not rows:
             return None
@@ -116,18 +116,19 @@ class OrderHistoryLog:
         return min(seen, at) if created is None or seen > created else at
 
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
-        """Returns the ``count`` newest states of all orders, newest first, each as the time it was
-        seen and the order as it was then."""
+        """Returns the ``count`` newest states of all orders, newest first. Each is a tuple: the
+        time when it was seen, and the order as it was then."""
         rows = self._file.read("SELECT at, raw FROM events ORDER BY number DESC LIMIT ?", (count,))
         return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
 
     def newest(self) -> int:
-        """The number of the newest state; 0 if there is none."""
+        """Returns the number of the newest state of any order; 0 if there is none."""
         [row] = self._file.read("SELECT coalesce(max(number), 0) AS newest FROM events", ())
         return int(row["newest"])
 
     def beyond(self, number: int, count: int) -> list[OrderEvent]:
-        """Returns at most ``count`` states with a number above ``number``, oldest first."""
+        """Returns at most ``count`` states, of any orders, whose number is above ``number``, oldest
+        first."""
         rows = self._file.read(
             "SELECT * FROM events WHERE number > ? ORDER BY number LIMIT ?", (number, count)
         )
@@ -149,11 +150,13 @@ def _order_of(row: sqlite3.Row) -> Order:
 
 
 SHORTEST_PREFIX = 4
-"""Smallest number of characters of an order's id by which the order can be found."""
+"""The least number of characters from the beginning of an order's id by which
+:meth:`OrderLog.called` finds the order."""
 
 
 class PaidRecipient(NamedTuple):
-    """A recipient of this desk's orders: how often it was paid and, if known, when last."""
+    """A recipient that orders of this desk paid: how often, and when last. ``last`` is None if the
+    service stated no time."""
 
     address: str
     times: int
@@ -161,34 +164,35 @@ class PaidRecipient(NamedTuple):
 
 
 class OrderLog:
-    """The orders as they were last known. The states that were seen of them are in ``history``."""
+    """The newest known state of every order. The earlier states of the orders are in
+    ``history``."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
         self._written: dict[str, tuple[int, Order]] = {}
-        """For each order, a hash of the text that was written last, and the order. If the text in
-        the file still has that hash, it is not decoded again, which would take as long as all the
-        other work on a burst of states."""
+        """For each order, a hash of the text that was written last, and the decoded order. If the
+        text in the file still has this hash, it need not be decoded, which would double the time
+        for many updates at once."""
         self.history = OrderHistoryLog(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
-        """Commits the newest states of orders in one transaction. The flag of each order is True if
-        the service confirmed that it ended."""
+        """Commits new states of orders in one transaction. Each state is a tuple: the order, its
+        source, and True if the service confirmed that the order has ended."""
         with self._file.write() as db:
             for order, source, ended in orders:
                 self.put(db, order, source, ended=ended)
 
     def settle(self, service_id: str, verdict: ReleaseVerdict) -> ReleaseVerdict:
-        """Sets the release state of an order if the transition is allowed; returns the present
-        one."""
+        """Changes the release of an order to ``verdict`` if ``MAY_FOLLOW`` allows it, and commits.
+        Returns the release of the order afterwards."""
         with self._file.write() as db:
             return self._settle(db, service_id, verdict)
 
     def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
-        """Accepts ``out_amount`` (in the token bought) in place of the confirmed output, and
-        returns the release state of the order. The address is released only if it was hidden for a
-        lower output."""
+        """Records that the user accepts ``out_amount`` (in the token bought) in place of the
+        confirmed output, and releases the deposit address. This is done only if the address was
+        hidden because of a lower output. Returns the release of the order afterwards."""
         with self._file.write() as db:
             stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
@@ -196,22 +200,24 @@ class OrderLog:
             return stands
 
     def put_away(self, service_id: str, trouble: str | None) -> None:
-        """Marks an order as dealt with as long as its trouble is ``trouble``, the code of a
-        failure; a different trouble shows the order again. None removes the mark."""
+        """Marks an order as dealt with by the user, and commits. ``trouble`` is the code of its
+        present failure; if the order later has another failure, the mark no longer applies. None
+        removes the mark."""
         with self._file.write() as db:
             self._tell(db, service_id, "put_away", trouble)
 
     def away(self) -> dict[str, str]:
-        """Returns the orders that were marked as dealt with: by order id, the code of the trouble
-        at that time."""
+        """Returns the orders that the user marked as dealt with: the order's id, mapped to the code
+        of its failure at that time."""
         rows = self._file.read(
             "SELECT service_id, put_away FROM orders WHERE put_away IS NOT NULL", ()
         )
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Commits a payment to the order's deposit address that a chain shows. Once it was seen in
-        a block, an answer from a node that lags behind and shows it outside a block is ignored."""
+        """Commits a payment to an order's deposit address that was read from a chain. If the
+        payment was already seen in a block, a later answer without a block is ignored, because it
+        comes from a node that lags behind."""
         with self._file.write() as db:
             rows = db.execute("SELECT payments FROM orders WHERE service_id = ?", (service_id,))
             payments = _payments(row["payments"] if (row := rows.fetchone()) else None)
@@ -222,15 +228,17 @@ class OrderLog:
             self._tell(db, service_id, "payments", msgspec.json.encode(payments).decode())
 
     def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
-        """Returns the payments that chains showed for deposits, by order id."""
+        """Returns for each order, by its id, the payments to its deposit address that were read
+        from a chain. Orders without one are left out."""
         rows = self._file.read(
             "SELECT service_id, payments FROM orders WHERE payments IS NOT NULL", ()
         )
         return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
     def each(self, among: str = "") -> Iterator[TrackedOrder]:
-        """Yields the orders that this desk knows, newest first, read in small portions. ``among``
-        is an SQL query for the numbers of the orders to yield; empty for all."""
+        """Yields the orders that this desk knows, newest first, reading the file in small portions.
+        ``among`` is an SQL query for the numbers of the orders to yield; if it is empty, all orders
+        are yielded."""
         before, those = 1 << 62, f"AND orders.number IN ({among})" if among else ""
         while rows := self._file.read(
             f"{_ORDERS} WHERE orders.number < ? {those} ORDER BY orders.number DESC LIMIT ?",
@@ -240,20 +248,20 @@ class OrderLog:
             yield from map(_tracked, rows)
 
     def present(self) -> Iterator[TrackedOrder]:
-        """Yields the orders that may still change. Only orders that were completed and need no
-        further work are left out."""
+        """Yields the orders that may still change, newest first: all except orders that were paid
+        out and need no further work."""
         return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
     def unrepeated(self) -> Iterator[TrackedOrder]:
-        """Yields the orders created at this desk that the service has not repeated in a second
-        answer yet."""
+        """Yields the orders that were created at this desk and that the service has not returned in
+        a second answer yet."""
         return self.each(
             f"SELECT number FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
             " AND operation > ''"
         )
 
     def verdict(self, service_id: str) -> ReleaseVerdict | None:
-        """The release state of an order; None if the journal does not have it."""
+        """Returns the release of an order; None if the journal does not contain the order."""
         rows = self._file.read(
             "SELECT standing, withheld FROM orders WHERE service_id = ?", (service_id,)
         )
@@ -266,7 +274,7 @@ class OrderLog:
     # Questions about all of them: reading each takes seconds for whoever has traded for a year.
 
     def count_open(self) -> int:
-        """Counts the orders that had not ended when last seen."""
+        """Returns the number of orders that had not ended when they were last seen."""
         rows = self._file.read(
             f"SELECT display, count(*) AS orders FROM orders WHERE {PRESENT}"  # noqa: S608
             " GROUP BY display",
@@ -275,16 +283,17 @@ class OrderLog:
         return sum(row["orders"] for row in rows if not ended(row["display"]))
 
     def ids(self) -> set[str]:
-        """The ids of every order this desk knows."""
+        """Returns the ids of all orders that this desk knows."""
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Returns the words that begin the id of exactly one order, each with that id."""
+        """Returns those of ``words`` with which exactly one order's id begins, each mapped to that
+        id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
     def made_here(self, ids: Collection[str]) -> set[str]:
-        """Returns those of ``ids`` that belong to orders created from an intent of this home."""
+        """Returns those of ``ids`` that are orders created from an intent in this journal."""
         return self._ids(
             "SELECT service_id FROM orders WHERE operation > ''"
             " AND service_id IN (SELECT value FROM json_each(?))",
@@ -292,7 +301,8 @@ class OrderLog:
         )
 
     def of_others(self, intent_id: str) -> set[str]:
-        """Returns the ids of orders that were created from any intent except this one."""
+        """Returns the ids of all orders that were created from an intent other than
+        ``intent_id``."""
         return self._ids(
             "SELECT service_id FROM orders WHERE operation > '' AND operation != ?", intent_id
         )
@@ -302,8 +312,8 @@ class OrderLog:
         return self._before("SELECT service_id, first_seen AS at FROM orders", moment)
 
     def created_before(self, moment: datetime) -> set[str]:
-        """Returns the ids of orders that the service created before ``moment``. Orders without a
-        stated creation time are left out."""
+        """Returns the ids of orders that the service created before ``moment``. Orders for which
+        the service states no time are left out."""
         return self._before(
             "SELECT service_id, json_extract(last, '$.created') AS at FROM orders"
             " WHERE json_valid(last)",
@@ -311,16 +321,16 @@ class OrderLog:
         )
 
     def released_deposits(self) -> frozenset[tuple[str, str]]:
-        """Returns the deposit addresses that this desk has verified, each as (kind of chain,
-        address). They are those of released orders, and those of batch orders that were compared
-        with the request and put into a bundle. For any other address there is only the service's
-        statement."""
+        """Returns the deposit addresses that this desk has verified, as pairs (kind of chain,
+        address): those of released orders, and those of batch orders that were compared with the
+        request and put into a bundle. Any other address is known only from the service."""
         rows = self._file.read(_RELEASED, ())
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Returns the recipients of completed orders that were confirmed at this desk, singly or in
-        a batch, and that paid the confirmed recipient."""
+        """Returns the recipients that orders of this desk paid. Only orders count that were
+        completed, that were confirmed here singly or in a batch, and whose recipient is the
+        confirmed one."""
         rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(
@@ -331,19 +341,19 @@ class OrderLog:
         ]
 
     def named(self, part: str) -> set[str]:
-        """Returns the ids of orders that have ``part`` in an address, in a transaction hash or in
-        the request id of the call that created them. Case is ignored."""
+        """Returns the ids of orders for which ``part`` occurs in an address, in a transaction hash,
+        or in the request id of the call that created the order. Case is ignored."""
         return self._ids(_NAMED, part.lower())
 
     def called(self, text: str) -> set[str]:
-        """Returns the ids of orders whose own id begins with ``text``, or whose group id, quote id,
-        record id or memo equals it."""
+        """Returns the ids of orders whose id begins with ``text``, or whose group id, quote id,
+        record id or memo is ``text``."""
         return self._ids(_CALLED, text, SHORTEST_PREFIX)
 
     def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
-        """Returns the orders whose amount sent, paid out or refunded is between ``least`` and
-        ``most``, of any token, each with its id. The bounds are rounded to floating-point numbers,
-        so the caller compares again."""
+        """Returns (order id, order) for each order whose amount sent, paid out or refunded is
+        between ``least`` and ``most``, in whatever token. The comparison is by floating-point
+        numbers, so the caller must compare the exact amounts."""
         # The bounds are compared as floating numbers; who asks compares the amounts themselves.
         rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
         return [
@@ -353,18 +363,18 @@ class OrderLog:
     # What was sent for them
 
     def transactions_of(self, service_id: str) -> tuple[OrderTransaction, ...]:
-        """Returns the transactions of one order: approvals and swap, then bundles, then deposits.
-        The deposit that only the service names is last. Within a role, the oldest is first."""
+        """Returns the transactions of one order: approvals and swap, then bundles, then deposits;
+        the oldest of each first. A deposit that only the service reported is last."""
         return self._transactions(_ALL, "= ?1", service_id).get(service_id, ())
 
     def transactions(self) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns the same as :meth:`transactions_of` for every order that has transactions, by
-        order id."""
+        """Returns the transactions of all orders, by order id, each as :meth:`transactions_of`
+        returns them. Orders without transactions are left out."""
         return self._transactions(_ALL, "IS NOT NULL")
 
     def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns the transactions by which this desk paid the deposits of these orders by hand, by
-        order id, in one query."""
+        """Returns for each of these orders, by its id, the transactions with which this desk paid
+        the order's deposit singly, not as part of a bundle. Orders without one are left out."""
         those = "IN (SELECT value FROM json_each(?1))"
         return self._transactions(_DEPOSITS, those, json.dumps(list(service_ids)))
 
@@ -380,13 +390,12 @@ class OrderLog:
         intent_id: str | None = None,
         ended: bool = False,
     ) -> ReleaseVerdict:
-        """Writes the newest state of an order within the caller's transaction, and returns the
-        order's release state afterwards.
+        """Writes a new state of an order within the caller's transaction, and returns the release
+        of the order afterwards.
 
-        The amount to pay and the addresses that get money never change once written. A state that
-        states others is kept among the events only, and hides the deposit address for good. A state
-        that lacks fields, or that comes from a desk with older knowledge, is merged into what is
-        known.
+        The amount to pay and the addresses that get money never change once written: a state with
+        other values is only added to the history, and hides the deposit address for good. A state
+        that lacks fields, or that is older than the known one, is merged into the known one.
         """
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
@@ -443,8 +452,8 @@ class OrderLog:
     def _transactions(
         self, query: str, those: str, *values: str
     ) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns the transactions that ``query`` finds, by order id. ``those`` is the SQL
-        condition that selects the orders."""
+        """Returns the transactions that ``query`` finds, by order id. ``those`` is inserted into
+        the query: the SQL condition on the order's id."""
         transactions: dict[str, tuple[OrderTransaction, ...]] = {}
         query = f"{query.format(those=those)} ORDER BY place, number"
         for service_id, _, _, hash_, fate, role, by, address in self._file.read(query, values):
@@ -454,7 +463,8 @@ class OrderLog:
         return transactions
 
     def _last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
-        """Returns the order as the file has it; None if it is missing."""
+        """Returns the newest known state of an order; None if the journal does not contain the
+        order."""
         row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
         if row is None:
             return None
@@ -464,8 +474,8 @@ class OrderLog:
         return _last_of(row["last"], service_id)
 
     def _tell(self, db: sqlite3.Connection, service_id: str, column: str, value: object) -> None:
-        """Writes one column of an order. Raises JournalUnavailable if the journal does not have the
-        order yet."""
+        """Writes one column of an order's row. Raises JournalUnavailable if the journal does not
+        contain the order."""
         changed = db.execute(
             f"UPDATE orders SET {column} = ? WHERE service_id = ?",  # noqa: S608
             (value, service_id),
@@ -530,14 +540,14 @@ def _verdict_of(row: sqlite3.Row) -> ReleaseVerdict:
 
 
 def _payments(text: str | None) -> dict[str, PaidOnChain]:
-    """Returns the payments in ``text`` by hash and token, in the order in which they were first
-    shown."""
+    """Returns the payments in the JSON ``text``, keyed by hash and token, in the order in which
+    they were first seen; empty for None."""
     return msgspec.json.decode(text or "{}", type=dict[str, PaidOnChain])
 
 
 def _differs(known: Order, order: Order) -> bool:
-    """True if two states of an order differ in any field except ``modified``, the service's time of
-    its last change."""
+    """Returns True if two states of an order differ in any field except ``modified``, the service's
+    time of the last change."""
     news = order.__dict__
     return any(
         news[name] is not old and news[name] != old
@@ -590,8 +600,8 @@ SELECT begun.value AS word, min(service_id) AS service_id
   ON service_id >= begun.value AND service_id < begun.value || '~'
   GROUP BY begun.value HAVING count(*) = 1
 """
-"""For each word, the only order whose id begins with it. The range ends at the word with ``~``,
-because ids have no tilde and every character of an id sorts before it."""
+"""Returns for each word the id of the only order that begins with it. The range ends at the word
+followed by ``~``, because ids contain no tilde and all their characters sort before it."""
 
 _OF_AMOUNT = """
 SELECT service_id, last FROM orders WHERE json_valid(last) AND (
@@ -601,7 +611,8 @@ SELECT service_id, last FROM orders WHERE json_valid(last) AND (
 """
 
 _CREATED = "made.state = 'done' AND made.code IS NULL"
-"""Condition on an operation of kind ``row``: the row became an order that is as asked for."""
+"""SQL condition on an operation of kind ``row`` (a row of a batch file): an order was created from
+it that matches the row."""
 
 _RELEASED = f"""
 SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
@@ -637,9 +648,9 @@ SELECT address, count(*) AS times, max(at) AS last FROM (
         AND lower(confirmed) = lower(json_extract(last, '$.receiverAddress')))
 ) GROUP BY address
 """  # noqa: S608
-"""The recipients of completed orders, with counts and times. An order of a batch has no intent, so
-its confirmed recipient is read from the request of its group, and the service must still state the
-same recipient."""
+"""Returns the recipients of completed orders, with counts and times. An order of a batch has no
+intent, so its confirmed recipient is taken from the request that created its group, and must equal
+the recipient that the service states."""
 
 _HASH_AND_FATE = f"""json_extract(result, '$.hash') AS hash, CASE WHEN state = 'done'
   THEN 'confirmed' WHEN state <> 'refused' THEN 'sent'
@@ -653,7 +664,8 @@ FROM (SELECT subject AS service_id, number, {_HASH_AND_FATE}, json_extract(body,
 WHERE payer <> 'bundle'
 """  # noqa: S608
 _GROUP = "SELECT parent FROM operation WHERE kind = 'row' AND subject {those}"
-"""The groups of the selected orders. Only bundles of these groups are searched."""
+"""The groups that the selected orders belong to. Only the bundles of these groups need to be
+searched."""
 _ALL = f"""
 SELECT orders.service_id, 1 AS place, operation.number, {_HASH_AND_FATE}, kind, 'wallet', NULL
 FROM orders JOIN operation ON operation.parent = orders.operation

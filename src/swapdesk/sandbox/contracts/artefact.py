@@ -1,10 +1,8 @@
-"""Reads the compiled contracts, and computes where Vyper stores their variables.
-
-Genesis uses this to write the storage that a constructor would write. A number or an address is
-stored in the slot of its variable. A text has its length in that slot and its bytes in the slots
-after it, 32 bytes in each. An entry of a map is stored at ``keccak256(slot ‖ key)``; for a map of
-maps this is applied once for each key.
-"""
+"""Reads the compiled contracts, and computes where Vyper stores their variables, so that block 0 of
+a chain can have the storage that a constructor would write. A number or an address is stored in the
+slot of its variable. A text has its length in that slot and its bytes in the slots after it, 32
+bytes in each. An entry of a map is stored at ``keccak256(slot ‖ key)``; for a map of maps this is
+applied once for each key."""
 
 from __future__ import annotations
 
@@ -43,13 +41,13 @@ def artefact(name: str) -> Artefact:
 
 
 Storage = dict[int, int]
-"""The storage of a contract: slot to value, both below 2^256."""
+"""The storage of a contract: values by slot, both below 2^256."""
 
 
 @lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
-    """Returns the slot of ``map[key]…[key]`` for a map at ``slot``; keys are numbers or
-    addresses."""
+    """Returns the storage slot of ``map[key]``, or of ``map[key][key]…`` for several keys, for a
+    map at ``slot``; keys are numbers or addresses."""
     for key in keys:
         slot = int.from_bytes(
             keccak(slot.to_bytes(32, "big") + number(key).to_bytes(32, "big")), "big"
@@ -58,7 +56,7 @@ def entry(slot: int, *keys: int | str) -> int:
 
 
 def text(slot: int, value: str) -> Storage:
-    """Returns the words of a text at ``slot``: its length in bytes, then the bytes."""
+    """Returns the storage of a text variable at ``slot``: its length in bytes, then its bytes."""
     data = value.encode()
     words = {
         slot + 1 + i // 32: int.from_bytes(data[i : i + 32].ljust(32, b"\0"), "big")

@@ -63,12 +63,14 @@ _ERRORS: dict[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = {
 
 
 def contracts() -> list[str]:
-    """Names of the contracts; modules are part of others."""
+    """Returns the names of the contracts to compile. Sources that are modules, which other
+    contracts include, are left out."""
     return sorted(path.stem for path in SOURCES.glob("*.vy") if path.stem not in MODULES)
 
 
 def compiled(name: str) -> str:
-    """The artefact of a contract as JSON text, equal for equal sources and compiler."""
+    """Returns the artefact of a contract as JSON text. The text is the same whenever sources and
+    compiler are the same."""
     from vyper.compiler import compile_from_file_input
     from vyper.compiler.input_bundle import FilesystemInputBundle
     from vyper.compiler.settings import Settings
@@ -89,10 +91,9 @@ def compiled(name: str) -> str:
 
 
 def digest(name: str, document: dict[str, Any]) -> str:
-    """SHA-256 of an artefact and of all that it is made of: sources, compiler and this program.
-
-    It tells whether an artefact is the one that its source compiles to, without compiling.
-    """
+    """Returns the SHA-256 of an artefact and of everything that it is made from: sources, compiler
+    version and this program. It shows without compiling whether an artefact belongs to the present
+    source."""
     made_of = sha256(version("vyper").encode())
     sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]
     for path in (Path(__file__), *sources):

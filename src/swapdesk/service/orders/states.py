@@ -1,8 +1,7 @@
-"""States of an order: allowed transitions, displayed states, and changes by venue reports.
-
-The functions are pure, over an order row and its legs (contract 8.4 to 8.9). A report never moves
-an order backward, and a missing report never moves it at all (contract 8.7, 17.6).
-"""
+"""States of an order: allowed transitions, displayed states, and changes by venue reports. The
+functions are pure: they compute new rows from an order row and reports on its legs (contract 8.4 to
+8.9). A report never moves an order backward, and a missing report never moves it at all (contract
+8.7, 17.6)."""
 
 from __future__ import annotations
 
@@ -104,21 +103,18 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """Returns the progress of a displayed state as a number. The number of an order never gets
-    smaller."""
+    """Returns the progress of a displayed state as a number. As an order goes on, the number never
+    gets smaller."""
     return _RANKS[shown]
 
 
 def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
-    """Returns True if the deposited token can no longer be returned; always False for orders that
-    await a deposit or are finished.
-
-    That is so once the venue of the first leg has begun to pay out. On a private order with a fixed
-    rate the deposited token can be bought back, so there it is so only once the payment to the
-    receiver has begun (contract 8.15).
-    """
+    """Returns True if the deposited token can no longer be returned: the venue of the first leg has
+    begun to pay out. For a private order with a fixed rate it is True only once the payment to the
+    receiver has begun, because until then the deposited token can be bought back (contract 8.15).
+    Always False for orders that await a deposit or are finished."""
     if status not in (
         OrderStatusCode.EXCHANGING,
         OrderStatusCode.ANONYMIZING,
@@ -142,8 +138,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns the order's status by the reports of its legs; only private orders have a ``second``
-    one."""
+    """Returns the status of an order whose legs report this. ``second`` is the second leg of a
+    private order; None for other orders."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -163,12 +159,10 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the states that an order passes after ``before`` up to ``after``; empty if it cannot
-    be reached.
-
-    A venue that is asked seldom may report a leg as finished without the steps between; the order
-    passes them all the same.
-    """
+    """Returns the statuses that an order passes through to get from ``before`` to ``after``,
+    without the first and with the last; empty if the order cannot get there. A venue that is asked
+    seldom may report a leg as finished without the steps in between; they are included
+    nevertheless. ``deposited`` says whether the deposit was seen."""
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
     if start in path and end in path and path.index(start) < path.index(end):
@@ -191,14 +185,11 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """Returns the rows to commit one after another; empty if nothing changed. There is one row per
-    state passed, so that every step is announced. The last row also has the hashes, amounts and
-    flags of the reports.
-
-    ``asked`` is when the venues were asked. The order expires only if that was after its deadline:
-    an answer to an earlier question does not show whether a deposit arrived between question and
-    deadline.
-    """
+    """Returns the rows to commit one after another, given the reports of both legs; empty if
+    nothing changed. There is one row per status passed, so that every step is announced. The last
+    row also has the hashes, amounts and flags of the reports. ``asked`` is the time at which the
+    venues were asked. The order expires only if that time is not before its deadline, because an
+    earlier report cannot exclude a deposit just before the deadline."""
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)
@@ -296,12 +287,10 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Returns the ``detail`` with what the reports say: the hashes, the refund and the flags. A
-    value that the reports omit is kept.
-
-    Only a returned deposit is recorded as a refund. A second leg returns another token, the
-    intermediary, which stays with the service until an operator acts.
-    """
+    """Returns the values of ``detail`` that follow from the reports: hashes, the refund and
+    ``actionRequired``. A value that the reports omit is left out. Only a returned deposit is
+    recorded as a refund; a refund of the second leg is the intermediary token, which stays with the
+    service until an operator acts."""
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
@@ -344,8 +333,9 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns a list with the finished order, with ``actionRequired`` set, if a venue holds a later
-    deposit. The list is empty if no venue does, or if the order is flagged already."""
+    """Returns the finished order, with ``actionRequired`` set, as the only item of a list if a
+    venue holds a further deposit. The list is empty if no venue does, or if ``actionRequired`` is
+    set already."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}

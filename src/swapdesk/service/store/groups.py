@@ -53,13 +53,10 @@ class Groups(Subject):
         in_doubt: bool = False,
     ) -> None:
         """Inserts a group and its orders, and counts the call, all in one commit. Orders of a group
-        have no stored quote.
-
-        With a ``payment`` nothing is announced until that payment is settled. If it is unknown
-        whether a commit succeeded, the caller repeats the same call with ``in_doubt``, which
-        accepts rows that the first attempt left. Raises PayoutsChanged, and what ``call.take``
-        raises to refuse the call.
-        """
+        have no stored quote. With a ``payment`` nothing is announced until that payment is settled.
+        If it is unknown whether a commit succeeded, the caller repeats the same call with
+        ``in_doubt``, which accepts rows that the first attempt has written. Raises PayoutsChanged,
+        and what ``call.take`` raises to refuse the call."""
         is_told = payment is None
         rows = [
             orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
@@ -83,7 +80,7 @@ class Groups(Subject):
             self._report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        """Returns a group of the partner; None if it is unknown or its create is not paid."""
+        """Returns the partner's group; None if it is unknown or its create is not paid for yet."""
         rows = await self._database.look(
             "SELECT multi_id, partner_id, created, chain FROM groups"
             " WHERE partner_id = :partner_id AND multi_id = :multi_id AND told",
@@ -97,10 +94,8 @@ class Groups(Subject):
         )
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """Returns the orders of a group in the order of the request.
-
-        Whether the create is paid is not checked: callers have found or made the group before.
-        """
+        """Returns the orders of a group in the order of the request. They are returned even if the
+        create is not paid for yet, since callers have found or created the group before."""
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
         async def found(db: Transaction) -> list[StoredOrder]:
@@ -114,9 +109,9 @@ class Groups(Subject):
         return await self._database.read(found)
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        """Stores a pending bundle, and replaces the group's earlier pending bundle, if there is
-        one. Raises BundleUnderWay if one of the orders is in a bundle that was submitted or
-        paid."""
+        """Stores a pending bundle in place of the group's earlier pending bundle, if there is one.
+        Raises BundleUnderWay if one of the orders is in a bundle that was submitted or has paid
+        it."""
         values = _values(bundle)
 
         async def saved(db: Transaction) -> None:
@@ -144,8 +139,8 @@ class Groups(Subject):
         )
 
     async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
-        """Writes the new state and outcome of a bundle; returns False if the stored state is not
-        ``expected``."""
+        """Writes the new state and outcome of a bundle and returns True; returns False, and writes
+        nothing, if the stored state is not ``expected``."""
         values = _values(bundle) | {"number": bundle.number, "expected": expected}
 
         async def moved(db: Transaction) -> bool:

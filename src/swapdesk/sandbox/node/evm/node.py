@@ -1,16 +1,11 @@
-"""The embedded EVM node: every EVM chain of the sandbox in one process.
-
-A ``LiveChain`` is a chain as clients meet it: its pool, its newest block, and the beat at which
-blocks are made. It lives on the event loop. Blocks are executed in the writer's thread and become
-part of the chain once they are durable, so that a killed node never takes back what a client has
-seen. Slow reads run in the reader's thread.
-
-Python runs one thread at a time, but while a block waits for the disk another chain continues: five
-chains at once took 350 transactions a second with one writer and 392 with five; on a busy disk 188
-and 322.
-
-A ``ChainAccount`` is an account of the sandbox on one chain and signs with its own key.
-"""
+"""The embedded EVM node: every EVM chain of the sandbox in one process. A ``LiveChain`` is a chain
+as clients see it: its pool, its newest block, and the schedule by which blocks are made. It is used
+on the event loop. Blocks are executed in the writer's thread and become part of the chain once they
+are durable, so that a killed node never takes back what a client has seen. Slow reads run in the
+reader's thread. Python runs one thread at a time, but while a block waits for the disk another
+chain continues: five chains at once took 350 transactions a second with one writer and 392 with
+five; on a busy disk 188 and 322. A ``ChainAccount`` is an account of the sandbox on one chain and
+signs with its own key."""
 
 from __future__ import annotations
 
@@ -54,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 
 RETRY_SECONDS = 1.0
-"""Seconds until a block that could not be stored is tried again."""
+"""Seconds after which a block that could not be stored is made again."""
 
 
 T = TypeVar("T")
@@ -102,19 +97,17 @@ class LiveChain:
 
     @property
     def rest_seconds(self) -> float:
-        """Seconds until the next block may be made; 0.0 if it is due or being made."""
+        """Seconds until the next block may be made; 0.0 if it may be made now."""
         return self._beats.left(min(self.head.slot, self._beats.now().slot) + 1)
 
     def ready(self) -> list[Candidate]:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to the pool; returns its hash. Raises Problem.
-
-        Pass ``awaited=False`` for the sandbox's own transactions, whose confirmations nobody waits
-        for: no empty blocks follow them, and no fault applies to them. Pass ``faulty=False`` to
-        exempt an awaited transaction from faults.
-        """
+        """Adds a signed transaction to the pool; returns its hash. Raises Problem. Pass
+        ``awaited=False`` for the sandbox's own transactions, whose confirmations nobody waits for:
+        no empty blocks follow them, and no fault applies to them. Pass ``faulty=False`` to exempt
+        an awaited transaction from faults."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")
@@ -149,22 +142,24 @@ class LiveChain:
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """Returns the output of a call that is executed after a block. ``state`` are overrides of
-        the accounts at that block. Raises Problem."""
+        """Returns the output of a call that is executed on the state after ``block``. ``state`` are
+        overrides of that state. Raises Problem."""
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 
     async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
-        """Returns the gas that a request needs after a block. Raises Problem."""
+        """Returns a gas limit with which the call succeeds on the state after ``block``. ``state``
+        are overrides of that state. Raises Problem."""
         return await _in(self._reader, self._calls.estimate, self._now(block), request, state)
 
     async def simulate(self, block: Block, asked: Any) -> list[Document]:
-        """Returns the blocks of ``eth_simulateV1``. Raises Problem."""
+        """Returns the result of ``eth_simulateV1`` on the state after ``block``. ``asked`` is the
+        request's first parameter. Raises Problem."""
         now = self._beats.now().timestamp
         return await _in(self._reader, self._calls.simulate, block, now, asked)
 
     async def produce(self) -> None:
-        """Makes a block whenever one is due and needed, until cancelled."""
+        """Makes blocks when transactions or confirmations call for them, until cancelled."""
         while True:
             seconds = await self._step()
             if seconds is None:
@@ -184,11 +179,8 @@ class LiveChain:
         return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
-        """Makes one block, or due empty ones, if a block is due and needed.
-
-        Returns the seconds until the next step; None if nothing is to do until a transaction is
-        sent.
-        """
+        """Makes one block with waiting transactions, or the empty blocks that are due. Returns the
+        seconds until the next step; None if nothing has to be done until a transaction is sent."""
         batch = self.ready()
         cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
         if not batch and not cools and not self.head.awaited:
@@ -233,12 +225,9 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """Returns a signed transaction with ``fields``: gas, value, data, max_fee_per_gas,
-    max_priority_fee_per_gas.
-
-    A caller that must not pay twice stores the bytes before ``submit``, and submits the same bytes
-    again after a crash.
-    """
+    """Returns a signed transaction. ``fields`` are gas, value, data, max_fee_per_gas and
+    max_priority_fee_per_gas. A caller that must not pay twice stores the bytes before ``submit``,
+    and submits the same bytes again after a crash."""
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
     )
@@ -266,10 +255,8 @@ class ChainAccount:
         payload: bytes = b"",
         gas: int | None = None,
     ) -> bytes:
-        """Signs a transaction with the next nonce; ``gas`` is estimated unless given.
-
-        Raises Problem, for example if the transaction would revert.
-        """
+        """Signs a transaction with the account's next nonce; if ``gas`` is None, the gas limit is
+        estimated. Raises Problem, for example if the transaction would revert."""
         chain = self._chain
         if gas is None:
             request = CallRequest(sender=self.address, to=to, value=value, data=payload)
@@ -302,22 +289,17 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Signs a transaction and submits it; returns the hash at once.
-
-        Raises Problem, and then nothing was sent. Set ``awaited`` to False if nobody waits for its
-        confirmations (LiveChain.submit).
-        """
+        """Signs a transaction and submits it; returns its hash at once. Raises Problem, and then
+        nothing was sent. Set ``awaited`` to False if nobody waits for its confirmations (see
+        LiveChain.submit)."""
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
             return self._chain.submit(raw, awaited=awaited)
 
 
 class EvmNode:
-    """The EVM chains in a directory, by short name; each is opened if it is stored, else begun.
-    Needs a running loop.
-
-    Raises ChainFileMismatch, LogDamaged, OSError.
-    """
+    """The EVM chains in a directory, by short name. A chain that is stored is opened, any other is
+    begun. Needs a running event loop. Raises ChainFileMismatch, LogDamaged, OSError."""
 
     def __init__(
         self,
@@ -370,12 +352,13 @@ class EvmNode:
         return account
 
     async def fund(self, chain: str, address: bytes, wei: int) -> bytes:
-        """Sends coins from the faucet; returns the hash at once. Raises Problem, KeyError."""
+        """Sends coins from the faucet; returns the transaction's hash at once. Raises Problem, and
+        KeyError for an unknown chain."""
         if wei <= 0:
             raise Problem("the amount must be above 0")
         return await self.account(chain, FAUCET).send(address, value=wei)
 
     async def confirmed(self, chain: str, transaction_hash: bytes) -> Document:
-        """Waits until a transaction is in a block; returns its receipt. Raises Problem,
-        KeyError."""
+        """Waits until a transaction is in a block; returns its receipt. Raises Problem, and
+        KeyError for an unknown chain."""
         return await self.chains[chain].confirmed(transaction_hash)
