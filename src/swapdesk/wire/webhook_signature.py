@@ -21,7 +21,8 @@ _TIMESTAMP = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
 
 
 def secret_of(key: bytes) -> str:
-    """Returns the text of a secret; ``key`` should be 24 to 64 random bytes."""
+    """Returns a secret as text: ``whsec_`` followed by ``key`` in base64. ``key`` should be 24 to
+    64 random bytes."""
     return SECRET_PREFIX + base64.b64encode(key).decode()
 
 
