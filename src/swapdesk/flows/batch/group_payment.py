@@ -533,11 +533,11 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Signs and sends a wallet transaction that funds the smart account or pays a part.
-        ``make`` returns its payload; a transaction signed earlier under the same intent id is sent
-        instead. :meth:`_follow_transactions` later waits for it. Only if it could not be sent, the
-        wait is here, because nothing else may be signed before it. Raises NotAgreed and
-        NotSignable; nothing was signed then."""
+        """Signs and sends a wallet transaction that funds the smart account or pays a part of the
+        deposits. If one was signed earlier under the same intent id, sends that one. ``make``
+        returns the payload to sign. Waits for the outcome only if the transaction could not be
+        sent, because nothing else may be signed before it; otherwise :meth:`_follow_transactions`
+        waits later. Raises NotAgreed and NotSignable; nothing was signed then."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)

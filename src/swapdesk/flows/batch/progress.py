@@ -147,8 +147,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if a run signed or paid a part of the group and the payment has not ended, so that
-        it has to be continued."""
+        """True if a part of the group is signed or paid and its payment has not ended, so that it
+        has to be continued."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -740,9 +740,9 @@ class BatchProgress(Struct, frozen=True):
         return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """Returns the most that gas may cost, in words, and the smart account's balance for gas
-        unless it was funded for this group. Empty before a bundle is built. ``coin`` is the symbol
-        of the native coin."""
+        """Returns, in words, the most that gas may cost. If the smart account was not funded for
+        this group yet, its balance for gas is appended. Empty before a bundle is built. ``coin`` is
+        the symbol of the native coin."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
