@@ -564,7 +564,7 @@ async def _paying(
     payee: Pubkey,
 ) -> list[Instruction]:
     """Returns the instructions that pay the deposit. If the deposit address is not a token account
-    itself, the first instruction opens its token account in case that is missing."""
+    itself, the first instruction opens a token account for it, unless it has one."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

@@ -443,8 +443,8 @@ class Records:
         problem: str | None = None,
     ) -> bool:
         """Sets the recorded state of a transaction to ``state`` if its present state is one of
-        ``among``. Returns True if the state was changed. With ``mined`` False, a transaction that
-        is in a block already is left unchanged."""
+        ``among``, together with code, confirmations and problem. Returns True if they were set.
+        With ``mined`` False, a transaction that is in a block already is left unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -255,8 +255,8 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """Returns where the money of a Solana group is, without a full stop. There, wallet
-        transactions pay the deposits directly."""
+        """Returns where the money of a group on Solana is, without a full stop. There, each wallet
+        transaction pays a part of the deposits directly."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")

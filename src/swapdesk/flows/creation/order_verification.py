@@ -363,8 +363,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
     """Returns the verdict that hides the address of an order whose output is ``percent`` too low.
-    Its text compares with the confirmed output, or with ``again`` with the lower output that the
-    user accepted."""
+    If ``again`` is False, its text compares with the confirmed output; if True, with the lower
+    output that the user accepted earlier."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,

@@ -244,8 +244,8 @@ async def signed_transfer(
 
 class PaymentEntry(ActEntry):
     """The journal's entry for the payment of an order from ``account``. ``earlier`` is a payment
-    that has not ended and is continued; None if a new payment is begun. Failed writes after the
-    signature are only logged."""
+    that has not ended and is continued; None if a new payment is begun. If the journal cannot be
+    written after the signature, that is only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None

@@ -80,9 +80,9 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with the parts of a permit's signature merged into one row, if all parts
-    agree with what was confirmed: they are the signature made before, or all are empty. If they are
-    that signature, the row includes the permit's deadline."""
+    """Returns the rows with the parts of a permit's signature merged into one row if no part
+    differs from what was confirmed. The parts are then either the signature made before or all
+    empty. If they are the signature, the row includes the permit's deadline."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
