@@ -415,8 +415,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes those deposits on an embedded chain due (at ``at``) that have their confirmations
-        now that the chain has reached ``height``."""
+        """Makes deposits on an embedded chain due at ``at`` if they have enough confirmations.
+        ``height`` is the chain's newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"

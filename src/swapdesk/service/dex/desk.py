@@ -314,12 +314,11 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records that the order's transaction was sent, or that its venue may settle it.
-
-        Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if the
-        transaction is not the order's, INVALID_SWAP if the order has ended.
-        """
+        """Records that the order's transaction was sent, or that its venue may settle it, and
+        returns True. Returns False if the chain does not know the transaction yet. Raises
+        NOT_FOUND, BAD_REQUEST without a hash, ALREADY_SUBMITTED if another hash is recorded,
+        VALIDATION_ERROR if the transaction is not the order's, INVALID_SWAP if the order has
+        ended."""
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
             if order.detail.get(BY_VENUE) is True:

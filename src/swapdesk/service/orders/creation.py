@@ -90,14 +90,13 @@ class OrderDesk(Room):
         purpose: Purpose,
         call: Counting | None = None,
     ) -> Order:
-        """Creates the order of a quote; the same request again returns the same order.
-
+        """Creates the order of a quote; if the request is repeated, returns the order that the
+        first request created. ``purpose`` is the kind of create, an exchange or a private send.
         ``call`` is counted in the commit that begins the exchange, so that a refused or repeated
         create does not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
         FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
-        PROVIDER_EXCHANGE_FAILED if no venue opened, SERVICE_UNAVAILABLE if the outcome is not known
-        yet. Also raises what ``call.take`` raises to refuse the call.
-        """
+        PROVIDER_EXCHANGE_FAILED if no venue opened the order, SERVICE_UNAVAILABLE if the outcome is
+        not known yet. Also raises what ``call.take`` raises to refuse the call."""
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())

@@ -77,8 +77,8 @@ def centralized(route: Route) -> CentralizedRoute:
 
 
 def allowed(before: int, after: int, route: Route) -> bool:
-    """Returns True if status ``after`` may directly follow ``before``; only private orders have
-    status 3."""
+    """Returns True if status ``after`` may directly follow ``before``. Only private orders may have
+    status 3 (ANONYMIZING)."""
     if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
     return OrderStatusCode(after) in TRANSITIONS[OrderStatusCode(before)]
@@ -138,8 +138,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns the status of an order whose legs report this. ``second`` is the second leg of a
-    private order; None for other orders."""
+    """Returns the status of an order from the last reports of its legs. ``second`` is the report of
+    a private order's second leg; None for other orders."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED

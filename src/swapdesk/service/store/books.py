@@ -89,8 +89,8 @@ class Books(Subject):
         """Books a payout of a partner's earnings of a month (``YYYY-MM``); returns the amount in
         dollars. Raises NothingDue if the amount would not be positive. The amount is the earnings
         of the month that are no longer pending, minus reversals and earlier payouts. It is at most
-        the same figure for all months together, so that whatever was paid out too much for another
-        month is deducted first."""
+        what is due over all months together. So if more was paid out for another month than it
+        earned, that is deducted first."""
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
         async def paid(db: Transaction) -> Decimal:

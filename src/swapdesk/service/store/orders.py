@@ -256,7 +256,8 @@ class Orders(Subject):
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
         """Ends the owner's lease of an order without changing the order's state. The order becomes
-        due at ``due_at``, or never if that is None. ``attempt`` is the new value of that column."""
+        due at ``due_at``, or never if that is None. ``attempt`` is stored with the order
+        (StoredOrder.attempt)."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -375,8 +376,9 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Makes those of the orders that are due later due at ``now``. Unknown orders, orders that
-        are still being opened, and orders that are never looked at again are not changed."""
+        """Sets the due time of these orders to ``now``, except where it is earlier already. Unknown
+        orders, orders that are still being opened, and orders that are never looked at again are
+        not changed."""
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
             for service_id in service_ids
