@@ -1,11 +1,8 @@
-"""The DEX half of the order desk: permissions, chains of signatures, creation of orders, and
-confirmations.
-
-If a venue rejects a swap, the create is refused before the quote is consumed. A transaction is
-accepted for an order only if the chain knows it and it was made for this order: it must come from
-the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The partner
-reports the transaction, or the service finds it on the chain.
-"""
+"""The DEX half of the order desk: permissions, chained signatures, creation of orders, and
+confirmations. If a venue rejects a swap, the create request is refused before the quote is
+consumed. A transaction is accepted for an order only if the chain knows it and it was made for this
+order: it must come from the order's owner, with the order's call (EVM) or message (Solana)
+(contract 10.12). The partner reports the transaction, or the service finds it on the chain."""
 
 from __future__ import annotations
 

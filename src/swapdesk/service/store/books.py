@@ -190,8 +190,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Adds a finished order to the books. Does nothing if the order's create is not paid for yet or
-    if the order is in the books already."""
+    """Adds a finished order to the books. Does nothing if the call that created the order is not
+    paid for yet, or if the order is in the books already."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -259,7 +259,7 @@ def _counted(of_orders: str = "", of_reversals: str = "") -> str:
 
 
 _TOLD = " AND told"
-"""Condition that excludes an order whose create is not paid for yet."""
+"""Condition that excludes orders whose creating call is not paid for yet."""
 
 _COLUMNS = "partner_id, day, orders, private, volume, commission, entries"
 _UNENTERED = (
