@@ -188,8 +188,8 @@ def next_rows(
     """Returns the rows to commit one after another, given the reports of both legs; empty if
     nothing changed. There is one row per status passed, so that every step is announced. The last
     row also has the hashes, amounts and flags of the reports. ``asked`` is the time at which the
-    venues were asked. The order expires only if that time is not before its deadline, because an
-    earlier report cannot exclude a deposit just before the deadline."""
+    venues were asked. The order expires only if they were asked at or after its deadline, because
+    an earlier report cannot exclude a deposit just before the deadline."""
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)

@@ -152,7 +152,7 @@ class Orders(Subject):
 
     async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """Returns the order if it belongs to the partner, otherwise None. Also returns None if the
-        call that created the order has to be paid for and is not yet."""
+        call that created the order has to be paid for and is not paid for yet."""
         return await self._one(
             "SELECT * FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -313,9 +313,9 @@ class Orders(Subject):
     ) -> list[StoredOrder]:
         """Leases up to ``limit`` orders that are due and that no worker leases, and returns them.
         With a ``tolerance`` the end of leases is compared with the database's clock, which is the
-        same for all processes; by its own clock, a process that is ahead would take orders that are
-        still leased. Raises ClockDiffers if ``now`` differs from the database's clock by more than
-        ``tolerance``."""
+        same for all processes. (A process whose own clock is ahead would otherwise take orders that
+        are still leased.) Raises ClockDiffers if ``now`` differs from the database's clock by more
+        than ``tolerance``."""
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
         async def claimed(db: Transaction) -> Sequence[Row]:
