@@ -21,9 +21,10 @@ By = Literal["faucet", "wallet", "bundle"]
 
 
 class Sum(Struct, frozen=True, omit_defaults=True):
-    """An amount of one token, in the token's smallest units. ``contract`` is the token's contract
-    (on Solana its mint), or None for the chain's own coin. ``prepaid`` is True if the EntryPoint
-    contract of smart accounts keeps this amount to pay for gas."""
+    """An amount of one token: ``amount`` in whole tokens, ``units`` in the token's smallest units.
+    ``contract`` is the token's contract (on Solana its mint), or None for the chain's own coin.
+    ``prepaid`` is True if the EntryPoint contract of smart accounts keeps this amount to pay for
+    gas."""
 
     PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
 

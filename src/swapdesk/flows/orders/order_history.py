@@ -209,8 +209,9 @@ _LINKS = frozenset({"hash_url"})
 
 
 class Update(Struct, frozen=True):
-    """An update of an order. ``at`` is when this desk received it, and ``happened`` is when the
-    order changed by the service's time. ``changed`` lists the changed fields with their values."""
+    """An update of an order. ``at`` is when this desk received it (printed as ``seen``), and
+    ``happened`` is when the order changed by the service's time (printed as ``at``). ``changed``
+    lists the changed fields with their values."""
 
     PRINTED: ClassVar = {
         "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",

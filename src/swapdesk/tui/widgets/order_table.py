@@ -144,8 +144,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the colour role for cells that mark nothing. It is brighter if the user has to act
-    next."""
+    """Returns the colour role for cells that have no colour of their own, such as a time that is
+    not late. The role is brighter if the user has to act next."""
     return "foreground" if summary.yours else "muted"
 
 
