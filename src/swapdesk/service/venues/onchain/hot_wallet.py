@@ -45,7 +45,7 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Sends a call of the contract ``to`` in a transaction and returns the transaction's hash.
+        """Sends a call to the contract ``to`` in a transaction and returns the transaction's hash.
         If ``note`` is given, it is called with the hash before the transaction is sent to the
         chain. Raises NodeError; its subclass EvmRefused means that the call would revert. Raises
         StoreUnavailable only if nothing was sent."""
