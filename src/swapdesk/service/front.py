@@ -1,8 +1,10 @@
-"""The proxies in front of the service, and the address by which callers know the service. A proxy
-states the caller's address in headers, which anybody can send. So the headers count only if the
-request comes from a proxy that the operator named. They are read from the right, where the nearest
-proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the left of
-that address may be forged."""
+"""The proxies in front of the service, and the address by which callers know the service.
+
+A proxy states the caller's address in headers, which anybody can send. So the headers count only if
+the request comes from a proxy that the operator named. They are read from the right, where the
+nearest proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the
+left of that address may be forged.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +70,11 @@ class Front(Struct, frozen=True):
         return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """Reads what the forwarding headers state about a request. ``peer`` is the address that the
-        connection comes from; if it is not a trusted proxy's, the headers are ignored. Malformed
-        headers are ignored, too."""
+        """Reads what the forwarding headers state about a request.
+
+        ``peer`` is the address that the connection comes from; if it is not a trusted proxy's, the
+        headers are ignored. Malformed headers are ignored, too.
+        """
         if not self.trusts(peer):
             return _NOTHING
         sent: dict[bytes, str] = {}

@@ -322,8 +322,11 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """Returns the whole OpenAPI document. ``version`` is the version of the service; ``server`` is
-    the service's address up to ``/v2``, which is left out of it."""
+    """Returns the whole OpenAPI document.
+
+    ``version`` is the version of the service; ``server`` is the service's address up to ``/v2``,
+    which is left out of it.
+    """
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)

@@ -94,8 +94,10 @@ def compiled(name: str) -> str:
 
 def digest(name: str, document: dict[str, Any]) -> str:
     """Returns the SHA-256 of an artefact and of everything that it is made from: sources, compiler
-    version and this program. It shows without compiling whether an artefact belongs to the present
-    source."""
+    version and this program.
+
+    It shows without compiling whether an artefact belongs to the present source.
+    """
     made_of = sha256(version("vyper").encode())
     sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]
     for path in (Path(__file__), *sources):

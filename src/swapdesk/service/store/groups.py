@@ -53,10 +53,13 @@ class Groups(Subject):
         in_doubt: bool = False,
     ) -> None:
         """Inserts a group and its orders, and counts the call, all in one commit. Orders of a group
-        have no stored quote. With a ``payment`` nothing is announced until that payment is settled.
-        If it is unknown whether a commit succeeded, the caller repeats the same call with
-        ``in_doubt``, which accepts rows that the first attempt has written. Raises PayoutsChanged,
-        and what ``call.take`` raises to refuse the call."""
+        have no stored quote.
+
+        With a ``payment`` nothing is announced until that payment is settled. If it is unknown
+        whether a commit succeeded, the caller repeats the same call with ``in_doubt``, which
+        accepts rows that the first attempt has written. Raises PayoutsChanged, and what
+        ``call.take`` raises to refuse the call.
+        """
         is_told = payment is None
         rows = [
             orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
@@ -95,9 +98,11 @@ class Groups(Subject):
         )
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """Returns the orders of a group in the order of the request. They are returned even if the
-        call that created the group is not paid for yet, since callers have found or created the
-        group before."""
+        """Returns the orders of a group in the order of the request.
+
+        They are returned even if the call that created the group is not paid for yet, since callers
+        have found or created the group before.
+        """
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
         async def found(db: Transaction) -> list[StoredOrder]:

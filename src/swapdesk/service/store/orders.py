@@ -117,11 +117,13 @@ class Orders(Subject):
         payouts: RecentPayouts | None = None,
         payment: str | None = None,
     ) -> None:
-        """Consumes the quote, inserts the order and counts the call in one commit. With a
-        ``payment`` the order is not announced until the payment is settled. Raises QuoteConsumed;
-        QuoteGone if the partner has no such quote; PayoutsChanged if ``payouts``, by which the
-        order's payout wallet was chosen, are no longer the newest; and what ``call.take`` raises to
-        refuse the call."""
+        """Consumes the quote, inserts the order and counts the call in one commit.
+
+        With a ``payment`` the order is not announced until the payment is settled. Raises
+        QuoteConsumed; QuoteGone if the partner has no such quote; PayoutsChanged if ``payouts``, by
+        which the order's payout wallet was chosen, are no longer the newest; and what ``call.take``
+        raises to refuse the call.
+        """
         values = order_values(self._database, order) | {"told": payment is None}
 
         async def begun(db: Transaction) -> None:
@@ -143,8 +145,11 @@ class Orders(Subject):
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
         """Returns the order that a quote has become, even if the quote itself was deleted; None if
-        there is no such order. The order is returned even if the call that created it is not paid
-        for yet, because only a repetition of that call asks for it."""
+        there is no such order.
+
+        The order is returned even if the call that created it is not paid for yet, because only a
+        repetition of that call asks for it.
+        """
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
             {"partner_id": partner_id, "quote_id": quote_id},
@@ -227,8 +232,11 @@ class Orders(Subject):
         """Writes the order's new state with version ``expected_version + 1`` and a row in the
         outbox, ends the lease and returns True. Returns False, and writes nothing, if the stored
         version is not ``expected_version``, if the rank would become smaller, or if the confirmed
-        transaction belongs to another order. ``before`` is the former status, for the registered
-        listeners; if it is None, they are not called."""
+        transaction belongs to another order.
+
+        ``before`` is the former status, for the registered listeners; if it is None, they are not
+        called.
+        """
         values = order_values(self._database, order) | {
             "expected": expected_version,
             "version": expected_version + 1,
@@ -279,8 +287,11 @@ class Orders(Subject):
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
         """Returns a page of the partner's orders, and the number of orders on all pages. Both come
-        from the same snapshot, so they agree. ``since`` is the earliest creation time; ``from_`` of
-        the query is ignored. Orders whose creating call is not paid for yet are left out."""
+        from the same snapshot, so they agree.
+
+        ``since`` is the earliest creation time; ``from_`` of the query is ignored. Orders whose
+        creating call is not paid for yet are left out.
+        """
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
         order_by = f"{_SORT_COLUMNS[query.sort_by]} {direction}, number {direction}"
@@ -312,10 +323,12 @@ class Orders(Subject):
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
         """Leases up to ``limit`` orders that are due and that no worker leases, and returns them.
+
         With a ``tolerance`` the end of leases is compared with the database's clock, which is the
         same for all processes. (A process whose own clock is ahead would otherwise take orders that
         are still leased.) Raises ClockDiffers if ``now`` differs from the database's clock by more
-        than ``tolerance``."""
+        than ``tolerance``.
+        """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
         async def claimed(db: Transaction) -> Sequence[Row]:
@@ -329,9 +342,11 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Extends the owner's leases to ``lease_until``, by the same clock as ``claim_due``. With a
-        ``tolerance``, which means that there may be several processes, the worker's sign of life is
-        recorded too. Raises ClockDiffers."""
+        """Extends the owner's leases to ``lease_until``, by the same clock as ``claim_due``.
+
+        With a ``tolerance``, which means that there may be several processes, the worker's sign of
+        life is recorded too. Raises ClockDiffers.
+        """
 
         async def renewed(db: Transaction) -> None:
             at = await self._lease_clock(db, now, tolerance)
@@ -377,9 +392,11 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Sets the due time of these orders to ``now``, except where it is earlier already. Unknown
-        orders, orders that are still being opened, and orders that are never looked at again are
-        not changed."""
+        """Sets the due time of these orders to ``now``, except where it is earlier already.
+
+        Unknown orders, orders that are still being opened, and orders that are never looked at
+        again are not changed.
+        """
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
             for service_id in service_ids
@@ -413,8 +430,10 @@ async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
     """Checks that ``payouts``, by which the payout wallets of ``orders`` were chosen, are still the
-    partner's newest payouts. Raises PayoutsChanged if they are not. Until this transaction commits,
-    no other private order of the partner can be admitted."""
+    partner's newest payouts. Raises PayoutsChanged if they are not.
+
+    Until this transaction commits, no other private order of the partner can be admitted.
+    """
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
         # Until the commit: two that choose by the same payouts would choose alike.

@@ -60,8 +60,11 @@ class CallPayments(Subject):
         return [(row["payment"], row["sent"]) for row in rows]
 
     async def settle(self, payment: str, transaction: str) -> None:
-        """Records that a payment was made by this transaction. In the same commit the orders that
-        it paid for are announced, and those that are finished already are added to the books."""
+        """Records that a payment was made by this transaction.
+
+        In the same commit the orders that it paid for are announced, and those that are finished
+        already are added to the books.
+        """
 
         async def settled(db: Transaction) -> None:
             row = await db.row(

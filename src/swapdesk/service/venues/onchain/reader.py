@@ -1,6 +1,8 @@
-"""Reads one chain: reserves and fees once per block, everything else when it is asked for. Computes
-prices as the pools' contract does, by the constant-product formula on integers in the smallest
-units."""
+"""Reads one chain: reserves and fees once per block, everything else when it is asked for.
+
+Computes prices as the pools' contract does, by the constant-product formula on integers in the
+smallest units.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +70,11 @@ def less(units: int, percent: Decimal) -> int:
 
 
 class ChainPlace(Struct, frozen=True):
-    """A chain that venues trade on. ``name`` is the chain's short name and ``wrapped`` the contract
-    of the wrapped native coin. A transaction is final after ``confirmations`` blocks."""
+    """A chain that venues trade on.
+
+    ``name`` is the chain's short name and ``wrapped`` the contract of the wrapped native coin. A
+    transaction is final after ``confirmations`` blocks.
+    """
 
     name: str
     chain_id: int
