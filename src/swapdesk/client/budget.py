@@ -39,9 +39,9 @@ _HEADERS = ("limit", "remaining", "reset")
 
 
 class OwnCalls:
-    """A count of the calls that all processes of a profile make, kept in a file. Each line of the
-    file is ``seconds class``, for one call. If the file cannot be written or read, nothing is
-    counted."""
+    """The calls that all processes of a profile made, kept in a file. Each line of the file states
+    one call: its time, in seconds since 1970, and its class. If the file cannot be written or read,
+    nothing is counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -88,7 +88,7 @@ class OwnCalls:
 
 
 class Window(Enum):
-    """A window of the rate limits; the value is its length in seconds."""
+    """A period for which calls are limited. The value is its length in seconds."""
 
     MINUTE = 60
     HOUR = 3_600

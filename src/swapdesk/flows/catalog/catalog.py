@@ -86,7 +86,7 @@ class Catalog:
 
     @property
     def stale(self) -> bool:
-        """True if a refresh is due."""
+        """True if the list should be refreshed, because it is old or was never read."""
         age = self.age
         return age is None or age > STALE_AFTER
 
