@@ -420,8 +420,8 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """Returns True if the answer is about another object than the request: an id in the answer, or
-    in an order of a group's answer, differs from the id in ``path``."""
+    """Returns True if the answer is about another object than the one that was requested: an id in
+    the answer, or in an order of a group's answer, differs from the id in ``path``."""
     for name, asked in path.items():
         member = to_snake(name)
         named = [getattr(result, member, None)]

@@ -231,8 +231,8 @@ class Catalog:
     # Asking the service
 
     async def refresh(self, api: PartnerApi) -> None:
-        """Downloads chains, providers and tokens from the service, page by page. The list in use is
-        replaced after the last page. Raises ClientError; the old list then stays in use."""
+        """Downloads chains, providers and tokens from the service, page by page, and then replaces
+        the list in use. Raises ClientError if that fails; the old list then stays in use."""
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
         await read_all(api, self._file, self.clock)
