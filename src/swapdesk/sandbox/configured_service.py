@@ -273,12 +273,9 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
     """Serves requests until SIGTERM or SIGINT; a second signal aborts the requests that are still
-    under way.
-
-    Prints one JSON line when the service is ready. Without ``workers``, this process also carries
-    out the work that falls due. With ``workers``, it only answers requests, and that many worker
-    processes (0 for none) carry out this work. Raises ServiceRefused.
-    """
+    under way. Prints one JSON line when the service is ready. If ``workers`` is None, this process
+    also carries out the work that falls due. Otherwise it only answers requests, and that many
+    worker processes (possibly 0) carry out this work. Raises ServiceRefused."""
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
     uvloop.run(_serve(file.absolute(), config, role, workers or 0))

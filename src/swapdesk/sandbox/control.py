@@ -306,7 +306,8 @@ class Control:
 
     async def _list_faults(self, _: Request) -> dict[str, Any]:
         """Returns every fault that can be set: what it ``does``, its ``selectors``, whether it may
-        be ``unselected``, what it ``takes``, and the ``chains`` it is restricted to, if any."""
+        be ``unselected`` (set without a selector), the parameters that it ``takes``, and the
+        ``chains`` it is restricted to, if any."""
         return {
             "faults": [
                 {

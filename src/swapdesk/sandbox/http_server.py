@@ -202,12 +202,10 @@ class _Outflow:
         self._since = 0.0
 
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
-        """Returns True if the output of a connection has made no progress for too long.
-
-        ``waiting`` is the number of pending bytes. ``ending`` is True if no more bytes will follow.
-        The time limit is then LEAVE_SECONDS in all, so a reader that takes the remaining bytes
-        slowly gets no more time. Otherwise it is STUCK_SECONDS without progress.
-        """
+        """Returns True if the output of a connection has made no progress for too long. ``waiting``
+        is the number of pending bytes. If ``ending`` is True, no more bytes will follow; the time
+        limit is then LEAVE_SECONDS in total, so a reader that takes the remaining bytes slowly gets
+        no more time. Otherwise it is STUCK_SECONDS without progress."""
         seen = -1 if ending else waiting
         if seen != self._seen:
             self._seen, self._since = seen, now
@@ -314,7 +312,8 @@ class BoundedHttp(HttpToolsProtocol):
         return self.cycle is not None and self.cycle.response_complete
 
     def is_idle(self) -> bool:
-        """Returns True if no part of an unanswered request has arrived."""
+        """Returns True if the connection has no request, complete or in part, that still has to be
+        answered."""
         coming = self._due is not None and self._fed
         return (self.cycle is None or self._is_answered()) and not coming
 

@@ -127,7 +127,7 @@ def rows_by_id() -> dict[str, TokenSpec]:
 
 
 def find_token(chain: str, symbol: str) -> WorldToken:
-    """Returns the first token with this symbol on a chain. Raises KeyError."""
+    """Returns the first token with this symbol on a chain. Raises KeyError if there is none."""
     for token in world_tokens().values():
         if token.row.chain == chain and token.row.symbol == symbol:
             return token

@@ -89,8 +89,8 @@ TIERS = {
         read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
     ),
 }
-"""The default terms of an account by its tier; an account can override single terms (contract 2.9,
-12.7, 17.8)."""
+"""The default terms of an account by its tier; an account can override individual terms (contract
+2.9, 12.7, 17.8)."""
 
 Windows = tuple[int, int, int]
 
@@ -204,7 +204,8 @@ class Caller(Struct, frozen=True):
 
 
 def digest(secret: bytes) -> bytes:
-    """Returns the SHA-256 of a secret; a secret of 32 random bytes needs no slow hash."""
+    """Returns the SHA-256 of a secret. A slow password hash is not needed, because a secret has 32
+    random bytes and cannot be guessed."""
     return hashlib.sha256(secret).digest()
 
 

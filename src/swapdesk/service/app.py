@@ -258,19 +258,16 @@ def assemble(
     front: Front = Front(),  # noqa: B008 (frozen)
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds a service from its collaborators.
-
-    ``rng`` draws the ids of quotes, orders and requests. ``partners`` are used until the store has
-    some. ``intermediaries`` are ids of tokens that a private route may hop over; ``keywords`` are
-    extra search terms by token id. Without ``scanner`` no token is scanned; without ``onchain``
-    there are no DEX routes and no bundles. ``intervene`` is the operator's decision about a bundle
-    of a group.
-
-    ``dialect`` is for callers without one of their own; ``webhook_secrets`` are the signing secrets
-    by source. ``clock_tolerance`` is the largest difference between ``clock`` and the database's,
-    None if no other process works by this clock. ``front`` says where callers reach the service;
-    ``observers`` are called for every request and transition.
-    """
+    """Builds a service from its parts. ``rng`` draws the ids of quotes, orders and requests.
+    ``partners`` are used until the store has some. ``intermediaries`` are ids of tokens over which
+    private routes may go; ``keywords`` are extra search terms by token id. Without ``scanner`` no
+    token is scanned; without ``onchain`` there are no DEX routes and no bundles. ``intervene``
+    returns the operator's decision about a group's bundle. ``dialect`` says whether answers use the
+    names of the contract or of the public service, unless the caller's key says so.
+    ``webhook_secrets`` are the signing secrets by source. ``clock_tolerance`` is the largest
+    allowed difference between ``clock`` and the database's clock; None if this is the only process
+    of the service. ``front`` says where callers reach the service; ``observers`` are called for
+    every request and every order transition."""
     for observer in observers:
         store.orders.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)

@@ -103,11 +103,9 @@ class BuiltOperation(Struct, frozen=True):
 
 
 class Build(Struct, frozen=True):
-    """The operations of a bundle: one per token, or more if its payments do not fit into one.
-
-    ``deposit_needed`` is the wei that the account still needs for coins and gas, 0 if it has
-    enough; ``account_balance`` is the wei that it has.
-    """
+    """The operations of a bundle: one for each token, or more if the payments in a token do not fit
+    into one operation. ``deposit_needed`` is the wei that the account still needs for coins and
+    gas, 0 if it has enough; ``account_balance`` is the wei that it has."""
 
     account: str
     operations: tuple[BuiltOperation, ...]
@@ -116,12 +114,10 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """An operation that is in a block.
-
-    ``success`` is True if the EntryPoint's event reports that the inner calls succeeded. The status
-    of the transaction does not count, because a transaction can succeed although the inner calls
-    failed. ``reason`` is the error of the inner calls.
-    """
+    """The outcome of an operation that is in a block. ``success`` is True if the EntryPoint's event
+    reports that the inner calls succeeded. The status of the transaction does not count, because a
+    transaction can succeed although the inner calls failed. ``reason`` is the error of the inner
+    calls; empty if they succeeded or stated none."""
 
     transaction_hash: str
     height: int

@@ -34,10 +34,8 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 
 
 class ServiceCatalog:
-    """The chains and tokens of one version of the reference data.
-
-    ``keywords`` are extra search terms by token id; they are matched and never shown.
-    """
+    """The chains and tokens of one version of the reference data. ``keywords`` are extra search
+    terms by token id; a search considers them, but no answer shows them."""
 
     def __init__(
         self,
@@ -83,7 +81,8 @@ class ServiceCatalog:
         return self._tokens
 
     def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
-        """Replaces the security verdict of a token and drops the pages that show it."""
+        """Replaces the security verdict of a token and removes the pages that show it from the
+        cache."""
         place = self._places[token_id]
         token = self._tokens[place].model_copy(update={"security_scan": scan})
         self._tokens[place] = self._by_id[token_id.lower()] = token
@@ -92,7 +91,7 @@ class ServiceCatalog:
         self._page_bytes = 0
 
     def token(self, token_id: str) -> Token | None:
-        """Returns the token of a 24-hex id, in either case; None if unknown."""
+        """Returns the token with this id, 24 hex digits in upper or lower case; None if unknown."""
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
@@ -200,11 +199,9 @@ class ServiceCatalog:
         return encoded
 
     def encoded_enabled(self, token_id: str) -> bytes:
-        """Returns the JSON of a token by its id.
-
-        Raises TOKEN_NOT_FOUND, and TOKEN_DISABLED for a disabled token, which the list still shows
-        (contract 5.8, 5.9).
-        """
+        """Returns the JSON of a token by its id. Raises TOKEN_NOT_FOUND if the id is unknown,
+        TOKEN_DISABLED if the token is disabled, although ``GET /tokens`` lists disabled tokens
+        (contract 5.8, 5.9)."""
         return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:

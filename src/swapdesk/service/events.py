@@ -533,9 +533,10 @@ def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
     """Returns the function that authenticates a ``WS /ws`` connection and serves it until it ends.
-    Its arguments are the WebSocket; the headers with credentials; a function that refuses
-    parameters, called once the caller is known; and the caller, if the handshake was paid for. It
-    raises ServiceError for a handshake that is answered with plain HTTP."""
+    Its arguments are the WebSocket; the headers with credentials; a function that raises
+    ServiceError if the handshake has parameters, called once the caller is known; and the caller,
+    if the handshake was paid for. The returned function raises ServiceError for a handshake that is
+    answered with plain HTTP."""
 
     async def serve(
         websocket: WebSocket,

@@ -121,8 +121,8 @@ def network_of(text: str) -> Network:
 
 
 def customer_of(address: str) -> str:
-    """Returns the key of per-address limits; for IPv6 this is the /64, which belongs to one
-    customer."""
+    """Returns the text under which the limits per address count an address. For IPv6 this is the
+    /64 network, because one customer usually has all of its addresses."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])

@@ -40,7 +40,7 @@ MOST_POINTS = 400
 points, only the last ones are returned (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
-"""The first and last day of a chart, 1970-01-01 and 2199-12-31, as ordinals."""
+"""The first and the last day that a chart can have, 1970-01-01 and 2199-12-31, as ordinals."""
 
 _WEEK = timedelta(days=7)
 

@@ -120,7 +120,8 @@ class CallCount(Struct, frozen=True):
         return max(place for place, room in enumerate(left) if room == min(left))
 
     def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
-        """Raises LimitReached if a window is full, with the time after which no window is."""
+        """Raises LimitReached if a window is full. The exception states the time after which all
+        windows have room again."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if full:
             wait = max(_ends_in(place, self.at) for place in full)

@@ -306,8 +306,9 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     """The nonzero approvals of one account on one chain. ``complete`` is True if every approval
-    that the chain ever recorded was checked. It is False if the node does not return old events or
-    there are too many of them; then only the contracts known to the desk were checked."""
+    that the chain ever recorded was checked. It is False if the node does not return all events or
+    there are too many approvals; then only the approvals of known contracts were certainly
+    checked."""
 
     allowances: tuple[Allowance, ...]
     complete: bool

@@ -40,7 +40,8 @@ class Purpose(StrEnum):
     FUND = "fund"
     """A plain transfer to the account's own smart account, which later pays a bundle from it."""
     BUNDLE = "bundle"
-    """A UserOperation by which the account's smart account pays several deposits at once."""
+    """A payment of several deposits at once: a UserOperation of the account's smart account, on
+    Solana a transaction of the account itself."""
     DEPLOY = "deploy"
     """The transaction that creates the account's own smart account."""
     WITHDRAW = "withdraw"
@@ -74,9 +75,10 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one UserOperation pays at once, all in the token that the promise sells and
-    in the order of their group (the orders paid together). ``multi_id`` is the group's id. A group
-    may need several operations for one token; ``part`` is the number of this operation, from 0."""
+    """The deposits that one signature (of a UserOperation, on Solana of a transaction) pays at
+    once. All are in the token that the promise sells, in the order of their group (the orders paid
+    together). ``multi_id`` is the group's id. A group may need several signatures for one token;
+    ``part`` is the number of this one, from 0."""
 
     multi_id: str
     part: int

@@ -108,9 +108,9 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns an identifier that two documents share if the chain executes only one of them, for
-    example because they have the same nonce. Returns None if only its content identifies the
-    document."""
+    """Returns an identifier for a document. The chain executes only one of several documents with
+    the same identifier, for example because they have the same nonce. None if only its content
+    identifies the document."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -120,9 +120,9 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
 
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
-    """Returns the most that all these signatures together can take, in base units. Each taking
-    comes with the identifier of its signature. Of several takings with the same identifier, only
-    the largest counts."""
+    """Returns the most that all these signatures together can take, in base units. ``signed`` has
+    (identifier, taking) of each signature. Of several takings with the same identifier, only the
+    largest counts."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
     for once, taking in signed:

@@ -170,8 +170,8 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 def _reconcile(
     ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
-    """Commits the outcomes of withdrawals that ended while no desk was running. ``earlier`` are the
-    transactions in the wallet's records."""
+    """Records in the journal the outcomes of withdrawals that ended while no desk was running.
+    ``earlier`` are the transactions in the wallet's records."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive(

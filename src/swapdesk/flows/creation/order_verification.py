@@ -80,13 +80,13 @@ the user."""
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 SKEW = timedelta(seconds=10)
-"""An order may have been created this much earlier than its create was sent, both by the service's
-clock, and still count as the create's order."""
+"""How much earlier than its request was sent, by the service's clock, an order may have been
+created and still be the result of that request."""
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
-"""The seconds to wait before each look for an order."""
+"""The seconds to wait before each search for an order."""
 WINDOW = timedelta(hours=47)
-"""The age of a create from which the service's list may have dropped its order, so that a missing
-order proves nothing."""
+"""The age of a create request from which the service's list may have dropped its order, so that a
+missing order proves nothing."""
 MAX_PAGES = 100
 
 
@@ -463,9 +463,9 @@ async def find_order(
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
     """Searches for the order of ``intent``, once after each wait in ``looks`` (seconds), until an
-    order is certain. ``sent_at`` is when the create was sent, by the service's clock. Orders in
+    order is certain. ``sent_at`` is when its request was sent, by the service's clock. Orders in
     ``known`` are skipped, because they existed before or belong to other intents. The search counts
-    as incomplete if its last look failed."""
+    as incomplete if its last attempt failed."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -525,8 +525,8 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
     """Judges the order by its creation time: False if it was created before ``since``, True if it
-    was created while the quote was valid. None if the time is absent or later: a slow service may
-    have created it, or a different home."""
+    was created while the quote was valid. None if the time is absent or later, because a slow
+    service or another installation of the desk may have created it."""
     if order.created is None:
         return None
     if order.created < since:

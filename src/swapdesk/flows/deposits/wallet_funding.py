@@ -165,8 +165,8 @@ def check_payable(promise: Promise) -> None:
 
 
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """Returns the transfer to sign for a deposit on an EVM chain. Raises NotAgreed for other
-    chains; on Solana the wallet agent builds the transfer."""
+    """Returns the transfer to sign for a deposit on an EVM chain. Raises NotAgreed for a deposit
+    that needs a memo and for other chains; on Solana the wallet agent builds the transfer."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
         raise NotAgreed("The order is not paid on an EVM chain.", NOT_PAYABLE)
@@ -187,7 +187,8 @@ def _spelled(address: str, kind: str) -> str:
 TOO_OLD = "BLOCKHASH_OLD"
 """The wallet agent's code for a Solana transaction that may be too old to be executed in time."""
 MOST_UNSEEN = 3
-"""How often a transfer is built again because it became too old before its review was shown."""
+"""The most times that a transfer is built again because it became too old before its review was
+shown."""
 
 
 async def signed_transfer(
@@ -254,9 +255,9 @@ class PaymentEntry(ActEntry):
         """True once this run has asked the wallet to sign."""
 
     def asks(self) -> None:
-        """Commits that the wallet is being asked to sign. If the payment was refused in the
-        meantime, a new payment is begun. Raises ClaimTaken and JournalUnavailable; in both cases
-        the wallet must not be asked."""
+        """Records in the journal that the wallet is being asked to sign. If the payment was refused
+        in the meantime, a new payment is begun. Raises ClaimTaken and JournalUnavailable; in both
+        cases the wallet must not be asked."""
         act = self._begun
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
@@ -266,8 +267,8 @@ class PaymentEntry(ActEntry):
         self.asked = True
 
     def unsigned(self) -> None:
-        """Commits that nothing was signed for this payment. The caller must have seen this in the
-        wallet's records. Raises JournalUnavailable."""
+        """Records in the journal that nothing was signed for this payment. The caller must have
+        seen this in the wallet's records. Raises JournalUnavailable."""
         with self._ledger.transaction():
             stands = self._ledger.get(self._begun.id)
             if stands is not None and stands.hash is None:

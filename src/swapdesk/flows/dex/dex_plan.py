@@ -117,8 +117,8 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
 
 
 def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
-    """Returns the plan that is journaled with the create of a swap, the first of ``acts``; None if
-    none is journaled."""
+    """Returns the plan stored with a swap's create operation, which is the first of ``acts``; None
+    if no plan is stored."""
     plan = acts[0].result.get("plan") if acts else None
     return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 

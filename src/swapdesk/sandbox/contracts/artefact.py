@@ -30,7 +30,8 @@ class Artefact(Struct, frozen=True):
 
 @cache
 def artefact(name: str) -> Artefact:
-    """Returns the compiled contract of this name. Raises FileNotFoundError if none is shipped."""
+    """Returns the compiled contract of this name. Raises FileNotFoundError if this package has no
+    contract of this name."""
     text = files(__package__).joinpath("artefacts", f"{name}.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return Artefact(

@@ -175,7 +175,7 @@ class AccountRows:
         return row
 
     def taken(self, chain: str, address: str, tag: str) -> bool:
-        """Returns True if any account ever had this address with this tag."""
+        """Returns True if this address with this tag is or was the deposit address of any leg."""
         return self._one(_AT, chain, address, tag) is not None
 
     def held(self, chain: str, address: str) -> bool:

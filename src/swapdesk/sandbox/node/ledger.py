@@ -150,10 +150,10 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Returns how much of the token ``dollars`` buy at the base price: whole tokens, in smallest
-    units. On Solana amounts have 64 bits, so the result is limited such that the faucet and all hot
-    wallets together hold at most half of that range. Raises ValueError if the token has no
-    price."""
+    """Returns the amount of the token that ``dollars`` buy at the base price, rounded down to whole
+    tokens and stated in smallest units. On Solana amounts have 64 bits, so the result is limited
+    such that the faucet and all hot wallets together hold at most half of that range. Raises
+    ValueError if the token has no price."""
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
@@ -390,7 +390,7 @@ class Ledger:
 
     def renew(self, payment: Payment) -> None:
         """Signs a payment again that expired and is in no block. The balances stay unchanged,
-        because it was booked before."""
+        because the payment was booked when it was first signed."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]
@@ -415,8 +415,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes those deposits on an embedded chain due (at ``at``) that have their confirmations
-        now that the chain has reached ``height``."""
+        """Makes deposits on an embedded chain due at ``at`` if they have enough confirmations.
+        ``height`` is the chain's newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"

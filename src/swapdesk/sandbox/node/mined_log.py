@@ -24,7 +24,8 @@ _LARGEST = 1 << 28
 
 
 def chains_in(directory: Path) -> Path:
-    """Returns the directory of the chains in a data directory."""
+    """Returns the directory, inside a data directory, that holds the files of the embedded
+    chains."""
     return directory / "chains"
 
 

@@ -527,8 +527,8 @@ class EventSender:
         self._told = asyncio.Event()
 
     def tell(self, source: str, name: str, value: str) -> None:
-        """Queues an event for sending. ``source`` is a venue or ``bundler``; ``name`` and ``value``
-        are the member of the event that says what changed."""
+        """Queues an event for sending. ``source`` is a venue's code or ``bundler``. The event's
+        ``data`` is ``{name: value}``, for example the changed order's ``orderId``."""
         self._waiting.setdefault((source, name, value))
         if len(self._waiting) > MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]

@@ -1,11 +1,8 @@
-"""The DEX half of the order desk: permissions, chains of signatures, creation of orders, and
-confirmations.
-
-If a venue rejects a swap, the create is refused before the quote is consumed. A transaction is
-accepted for an order only if the chain knows it and it was made for this order: it must come from
-the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The partner
-reports the transaction, or the service finds it on the chain.
-"""
+"""The DEX half of the order desk: permissions, chained signatures, creation of orders, and
+confirmations. If a venue rejects a swap, the create request is refused before the quote is
+consumed. A transaction is accepted for an order only if the chain knows it and it was made for this
+order: it must come from the order's owner, with the order's call (EVM) or message (Solana)
+(contract 10.12). The partner reports the transaction, or the service finds it on the chain."""
 
 from __future__ import annotations
 
@@ -314,12 +311,11 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records that the order's transaction was sent, or that its venue may settle it.
-
-        Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if the
-        transaction is not the order's, INVALID_SWAP if the order has ended.
-        """
+        """Records that the order's transaction was sent, or that its venue may settle it, and
+        returns True. Returns False if the chain does not know the transaction yet. Raises
+        NOT_FOUND, BAD_REQUEST without a hash, ALREADY_SUBMITTED if another hash is recorded,
+        VALIDATION_ERROR if the transaction is not the order's, INVALID_SWAP if the order has
+        ended."""
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
             if order.detail.get(BY_VENUE) is True:

@@ -307,12 +307,10 @@ class GroupDesk(Room):
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
         """Writes a group by calling ``begin``, which is repeated with the same ids while it is
-        unknown whether the commit succeeded.
-
-        The repetition cannot create a second group, because each id exists only once. (A group has
-        no quote by which a repeated create could be recognized.) Raises SERVICE_UNAVAILABLE if the
-        outcome stays unknown for too long, StoreUnavailable if nothing was written.
-        """
+        unknown whether the commit succeeded. The repetition cannot create a second group, because
+        each id exists only once. (A group has no quote by which a repeated request could be
+        recognized.) Raises SERVICE_UNAVAILABLE if the outcome stays unknown for too long,
+        StoreUnavailable if nothing was written."""
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False
         while True:

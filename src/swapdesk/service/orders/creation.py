@@ -90,14 +90,14 @@ class OrderDesk(Room):
         purpose: Purpose,
         call: Counting | None = None,
     ) -> Order:
-        """Creates the order of a quote; the same request again returns the same order.
-
-        ``call`` is counted in the commit that begins the exchange, so that a refused or repeated
-        create does not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
-        FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
-        PROVIDER_EXCHANGE_FAILED if no venue opened, SERVICE_UNAVAILABLE if the outcome is not known
-        yet. Also raises what ``call.take`` raises to refuse the call.
-        """
+        """Creates the order of a quote; if the request is repeated, returns the order that the
+        first request created. ``purpose`` is the kind of create request, an exchange or a private
+        send. ``call`` is counted in the commit that begins the exchange, so that a refused or
+        repeated request does not count. Raises ServiceError: INVALID_SWAP,
+        FIXED_RATE_QUOTE_EXPIRED, FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED,
+        STATIC_DEPOSIT_IN_USE, PROVIDER_EXCHANGE_FAILED if no venue opened the order,
+        SERVICE_UNAVAILABLE if the outcome is not known yet. Also raises what ``call.take`` raises
+        to refuse the call."""
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
@@ -228,8 +228,8 @@ class OrderDesk(Room):
         payment: str | None,
     ) -> StoredOrder:
         """Stores the new order before any venue is asked, and returns it. ``digest`` identifies the
-        request, ``notes`` are the ``detail`` of a DEX order. Raises QuoteGone, QuoteConsumed,
-        INVALID_SWAP, and what ``call.take`` raises to refuse the call."""
+        create request, ``notes`` are the ``detail`` of a DEX order. Raises QuoteGone,
+        QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to refuse the call."""
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
@@ -280,10 +280,11 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Answers a create that was repeated. Returns the order that the first create of this quote
-        made, after waiting for that create if it is under way. Raises INVALID_SWAP if the order is
-        no longer visible or ``digests`` differ from the first request, SERVICE_UNAVAILABLE if the
-        outcome is not known in time, and the error that the first create got."""
+        """Answers a repeated create request. Returns the order that the first request with this
+        quote created, after waiting for that request if it is under way. Raises INVALID_SWAP if the
+        order is no longer visible or ``digests`` differ from the first request's digest,
+        SERVICE_UNAVAILABLE if the outcome is not known in time, and the error that the first
+        request got."""
         if not visible(order.created, self._clock.now()):
             raise unusable()
         if order.request_digest not in digests:
@@ -322,8 +323,8 @@ class OrderDesk(Room):
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
     """Returns two digests of a create request: one for the operation at which it was made, and one
-    for the other create operation. The stored order is compared with both, because a private send
-    can be created by either operation."""
+    for the other operation that creates orders. The stored order is compared with both, because a
+    private send can be created by either operation."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

@@ -105,10 +105,10 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """Returns the quote if a create for ``purpose`` can execute it at the time ``now``. A quote for
-    a private send can be executed by both kinds of create. Raises INVALID_SWAP if the quote is
-    unknown (None), filtered, made for the other kind of create, or an expired one with a floating
-    rate; FIXED_RATE_QUOTE_EXPIRED if it has expired and its rate is fixed."""
+    """Returns the quote if a create request for ``purpose`` can execute it at the time ``now``. A
+    quote for a private send can be executed by requests of both purposes. Raises INVALID_SWAP if
+    the quote is unknown (None), filtered, made for the other purpose, or an expired one with a
+    floating rate; FIXED_RATE_QUOTE_EXPIRED if it has expired and its rate is fixed."""
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
     if quote.expires <= now:

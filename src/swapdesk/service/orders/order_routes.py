@@ -1,7 +1,8 @@
 """The routes of an order: its legs and their keys, the next best route, and repricing. If a create
-asks for another markup or other leg providers than its quote, a floating quote is repriced within
-its route type, and a fixed quote is refused (contract 7.11). If a venue refuses before anything was
-deposited, the next best route is tried. A leg's key is never used at two venues (contract 17.5)."""
+request asks for another markup or other leg providers than its quote, a floating quote is repriced
+within its route type, and a fixed quote is refused (contract 7.11). If a venue refuses before
+anything was deposited, the next best route is tried. A leg's key is never used at two venues
+(contract 17.5)."""
 
 from __future__ import annotations
 
@@ -236,9 +237,9 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the route choice for a create: that of the quote, except that leg filters which the
-    request sets (``filters``) replace those of the quote. For a standard route ``filters`` is
-    ignored."""
+    """Returns the route choice for a create request: that of the quote, except that leg filters
+    which the request sets (``filters``) replace those of the quote. For a standard route
+    ``filters`` is ignored."""
     if quote.route == "standard":
         return quote.choice
     return replace(

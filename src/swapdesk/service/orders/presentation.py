@@ -92,9 +92,9 @@ class Presentation:
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
-        """Returns the order as the API shows it. With ``fresh``, for the answer to a create,
-        ``metadata`` is an object; otherwise it is a text (contract 10.8). A deleted order has only
-        its id and its status (contract 8.3)."""
+        """Returns the order as the API shows it. With ``fresh``, for the answer to a create
+        request, ``metadata`` is an object; otherwise it is a text (contract 10.8). A deleted order
+        has only its id and its status (contract 8.3)."""
         if row.status == OrderStatusCode.DELETED:
             return Order(
                 service_id=row.service_id,

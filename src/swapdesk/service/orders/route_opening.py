@@ -43,11 +43,12 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 FALLBACK_SECONDS = 10.0
-"""Seconds after which a create tries no further venue and leaves the order to the worker."""
+"""Seconds after which a create request tries no further venue and leaves the order to the
+worker."""
 
 CARRY_SECONDS = 24.0
-"""Seconds after which a create stops waiting for a deposit address and leaves the order to the
-worker. Clients wait slightly longer than this for their answer."""
+"""Seconds after which a create request stops waiting for a deposit address and leaves the order to
+the worker. Clients wait slightly longer than this for their answer."""
 
 
 class OpeningUnknown(Exception):

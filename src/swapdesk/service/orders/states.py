@@ -77,8 +77,8 @@ def centralized(route: Route) -> CentralizedRoute:
 
 
 def allowed(before: int, after: int, route: Route) -> bool:
-    """Returns True if status ``after`` may directly follow ``before``; only private orders have
-    status 3."""
+    """Returns True if status ``after`` may directly follow ``before``. Only private orders may have
+    status 3 (ANONYMIZING)."""
     if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
     return OrderStatusCode(after) in TRANSITIONS[OrderStatusCode(before)]
@@ -138,8 +138,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns the status of an order whose legs report this. ``second`` is the second leg of a
-    private order; None for other orders."""
+    """Returns the status of an order from the last reports of its legs. ``second`` is the report of
+    a private order's second leg; None for other orders."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -188,8 +188,8 @@ def next_rows(
     """Returns the rows to commit one after another, given the reports of both legs; empty if
     nothing changed. There is one row per status passed, so that every step is announced. The last
     row also has the hashes, amounts and flags of the reports. ``asked`` is the time at which the
-    venues were asked. The order expires only if that time is not before its deadline, because an
-    earlier report cannot exclude a deposit just before the deadline."""
+    venues were asked. The order expires only if they were asked at or after its deadline, because
+    an earlier report cannot exclude a deposit just before the deadline."""
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)

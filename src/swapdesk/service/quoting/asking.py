@@ -148,8 +148,8 @@ def require_self_private(token: Token, value: str) -> None:
 
 
 def in_units(token: Token, amount: Decimal) -> Decimal:
-    """Returns ``amount`` without superfluous zeros. Raises VALIDATION_ERROR if it has more decimals
-    than the token."""
+    """Returns ``amount``, without zeros beyond the token's decimals. Raises VALIDATION_ERROR if it
+    has more decimals than the token."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount

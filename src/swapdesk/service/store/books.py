@@ -89,8 +89,8 @@ class Books(Subject):
         """Books a payout of a partner's earnings of a month (``YYYY-MM``); returns the amount in
         dollars. Raises NothingDue if the amount would not be positive. The amount is the earnings
         of the month that are no longer pending, minus reversals and earlier payouts. It is at most
-        the same figure for all months together, so that whatever was paid out too much for another
-        month is deducted first."""
+        what is due over all months together. So if more was paid out for another month than it
+        earned, that is deducted first."""
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
         async def paid(db: Transaction) -> Decimal:
@@ -190,8 +190,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Adds a finished order to the books. Does nothing if the order's create is not paid for yet or
-    if the order is in the books already."""
+    """Adds a finished order to the books. Does nothing if the call that created the order is not
+    paid for yet, or if the order is in the books already."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -259,7 +259,7 @@ def _counted(of_orders: str = "", of_reversals: str = "") -> str:
 
 
 _TOLD = " AND told"
-"""Condition that excludes an order whose create is not paid for yet."""
+"""Condition that excludes orders whose creating call is not paid for yet."""
 
 _COLUMNS = "partner_id, day, orders, private, volume, commission, entries"
 _UNENTERED = (

@@ -227,11 +227,8 @@ class Database(Protocol):
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
         """Yields an event that is set after each commit in which any process called
-        ``Transaction.tell``.
-
-        The event is sometimes set without such a commit, because a notification may have been
-        missed.
-        """
+        ``Transaction.tell``. The event may also be set without such a commit, so that no commit is
+        missed if a notification was lost."""
         ...
 
     async def close(self) -> None: ...

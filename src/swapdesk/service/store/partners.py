@@ -120,11 +120,9 @@ class Partners(Subject):
     # What an operator does
 
     async def find(self, which: str) -> StoredPartner:
-        """Returns the account with this id or name.
-
-        Raises PartnerRefused if no account has it, or if several have the name: a sandbox whose key
-        file was lost adds new accounts with the same names.
-        """
+        """Returns the account with this id or name. Raises PartnerRefused if no account has it, or
+        if several accounts have the name. The latter happens if a sandbox lost its key file and so
+        added its accounts again with other ids."""
         return await self._database.snapshot(lambda db: _find(db, which))
 
     async def create(self, name: str, tier: Tier, act: Act) -> tuple[StoredPartner, NewKey]:

@@ -49,8 +49,8 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns the payments that were sent to a chain, are not settled yet, and are valid to a
-        time after ``ended_after``. Each is a pair of the payment's id and its transaction's
+        """Returns the payments that were sent to a chain, are not settled yet, and whose validity
+        ends after ``ended_after``. Each is a pair of the payment's id and its transaction's
         hash."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"

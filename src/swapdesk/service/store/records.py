@@ -112,9 +112,9 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     continue the order from it. ``status``, ``in_status`` and ``out_status`` are the API's numbers
     for the order and its legs. ``rank`` is the progress of the displayed state and never gets
     smaller. ``version`` is the counter for compare-and-set. ``due_at`` is when a worker looks at
-    the order next. ``failure_code`` is the error with which a repeated create is answered if no
-    venue opened the order. ``detail`` holds JSON values that have no column of their own.
-    ``multi_id`` is the id of the order's group."""
+    the order next. ``failure_code`` is the error that answers a repeated create request if no venue
+    opened the order. ``detail`` holds JSON values that have no column of their own. ``multi_id`` is
+    the id of the order's group."""
 
     service_id: str
     record_id: str
@@ -144,8 +144,9 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     12.7)."""
     deposit_account: str | None = None
     told: bool = True
-    """False until the create is paid for, if it was made with a payment; nothing else changes this
-    field. While it is False, the order is carried out but announced to nobody (contract 14.8)."""
+    """False until the call that created the order is paid for, if it has to be; nothing else
+    changes this field. While it is False, the order is carried out but announced to nobody
+    (contract 14.8)."""
 
     def text(self, name: str) -> str | None:
         value = self.detail.get(name)

@@ -120,7 +120,7 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
     """Runs a piece of work, which is a coroutine, to its end at once and returns its result. That
     is possible because a transaction of SQLite answers immediately. Raises RuntimeError if the work
-    awaits anything that does not."""
+    awaits anything but the transaction."""
     step = work(transaction).__await__()
     try:
         next(step)

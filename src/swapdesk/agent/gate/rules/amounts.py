@@ -100,10 +100,10 @@ def _miscounted(asset: Asset, decimals: int | None) -> str | None:
 
 @warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
-    """Yields a warning if the token's contract states another symbol than the promise, or if the
-    native coin has another one. With a wrong symbol in a token list, a user who means ten of one
-    token would sell ten of a dearer one. Lists also shorten symbols, so the payload is not refused
-    but needs a typed phrase."""
+    """Yields a warning if the token's contract states a different symbol from the promise; the
+    native coin's symbol is compared too. With a wrong symbol in a token list, a user who means ten
+    of one token would sell ten of a dearer one. Lists also shorten symbols, so the payload is not
+    refused but needs a typed phrase."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")

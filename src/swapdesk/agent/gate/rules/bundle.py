@@ -272,8 +272,9 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
-    """Yields an objection if the simulation moves anything but exactly the deposits, the network
-    fee and the rent of new accounts."""
+    """Yields an objection if, in the simulation, a deposit address gets another amount than its
+    order asks for, or the account loses more than the deposits and the confirmed network fee. Also
+    if there was no simulation, or it failed."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

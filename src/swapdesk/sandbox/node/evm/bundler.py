@@ -80,9 +80,10 @@ def refused(failed: FailedOp) -> Problem:
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000
-"""Gas of a bundle on top of its operations' limits and of the gas for its bytes."""
+"""Gas that a bundle needs in addition to the limits of its operations and to the gas for its
+bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
-"""Most gas of one bundle, so that a block has room for other transactions."""
+"""Largest gas limit of one bundle. It leaves room in a block for other transactions."""
 _NOBODY = "the sender does not stand"
 """Message of the error if the EntryPoint fails without data. That happens if the sending account
 has no code."""

@@ -46,8 +46,9 @@ _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
 
 
 def override_state(state: Any, value: Any) -> None:
-    """Applies overrides ``{address: {balance, nonce, code, state, stateDiff}}`` to a state. Raises
-    Problem."""
+    """Changes a state as a caller asks: ``{address: {balance, nonce, code, state, stateDiff}}``, in
+    the form of geth's state overrides; None changes nothing. Raises Problem for a value of another
+    form."""
     if value is None:
         return
     if not isinstance(value, dict):

@@ -38,10 +38,8 @@ OPERATOR_WEI = 10**6 * 10**18
 
 
 def first_state(terms: ChainTerms, key: bytes) -> Genesis:
-    """Returns block 0 of a chain in the sandbox with this ``sandbox.key``.
-
-    Any change of this content makes a new chain, which refuses data directories with the old one.
-    """
+    """Returns block 0 of a chain in the sandbox with this ``sandbox.key``. A chain that was stored
+    with a different block 0 can no longer be opened."""
     faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
     accounts = {
         faucet.address: Allocation(balance=FAUCET_WEI),

@@ -229,8 +229,8 @@ class Mempool:
         return chosen
 
     def waits_for_fee(self, nonce_of: NonceOf, lowest_base_fee: int) -> bool:
-        """Returns True if a waiting transaction could be executed if the base fee fell to the
-        chain's lowest base fee."""
+        """Returns True if a waiting transaction offers enough to be executed at the chain's lowest
+        base fee."""
         firsts = (held.get(nonce_of(sender)) for sender, held in self._by_sender.items())
         return any(first is not None and first.tip_at(lowest_base_fee) >= 0 for first in firsts)
 

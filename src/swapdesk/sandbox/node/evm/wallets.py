@@ -90,7 +90,7 @@ _TRANSFER = keccak(b"Transfer(address,address,uint256)")
 
 
 class EvmWallets:
-    """The ChainWallets of one of the EVM chains in an embedding."""
+    """The implementation of ChainWallets on one embedded EVM chain."""
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name

@@ -96,7 +96,8 @@ def words_of(error: Any) -> str:
 
 
 BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
-"""For each commitment, how many blocks older than the newest block the state is that it reads."""
+"""For each commitment, the number of blocks between the newest block and the block that counts as
+the newest at this commitment."""
 
 _LONGEST_TEXT = 1683
 """Largest number of characters of a transaction in base58, which is the length of the largest

@@ -22,7 +22,7 @@ AUTO_SLIPPAGE = Decimal("0.5")
 """Slippage in percent that is used if the request names none."""
 
 CALLDATA_SECONDS = 120
-"""Seconds after the create during which the transaction that the create prepared can be
+"""Seconds after the create request during which the transaction that was prepared for it can be
 executed."""
 
 SIGNATURE_SECONDS = 600

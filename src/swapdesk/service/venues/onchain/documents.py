@@ -181,10 +181,10 @@ _USUAL_VERSION = "1"
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the EIP-712 domain for signatures that a token accepts; None if the token does not
-    accept them. A token that does answers the call ``needed`` with one word (32 bytes). The result
-    is also None if the domain hash that the token states cannot be computed from its name and
-    version. Raises NodeError."""
+    """Returns the EIP-712 domain for the signatures that a token accepts; None if the token accepts
+    none. A token is taken to accept them if it answers the call ``needed`` with one word (32
+    bytes). The result is also None if the domain hash that the token states cannot be computed from
+    its name and version. Raises NodeError."""
     separator, word, name, version = await reader.aggregate(
         [
             (token, erc20.DOMAIN_SEPARATOR, ()),

@@ -45,7 +45,7 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Sends a call of the contract ``to`` in a transaction and returns the transaction's hash.
+        """Sends a call to the contract ``to`` in a transaction and returns the transaction's hash.
         If ``note`` is given, it is called with the hash before the transaction is sent to the
         chain. Raises NodeError; its subclass EvmRefused means that the call would revert. Raises
         StoreUnavailable only if nothing was sent."""
@@ -131,7 +131,7 @@ class OwnTransaction(Struct, frozen=True):
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
     """Returns the state of a transaction that the service sent earlier. Returns None if the chain
-    does not know it or it failed; what it did then has to be sent again. Raises NodeError."""
+    does not know it or it failed, so that the caller has to send another one. Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:

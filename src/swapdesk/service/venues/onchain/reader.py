@@ -115,7 +115,8 @@ class ChainView(Struct, frozen=True):
 
 
 class OnchainReader:
-    """Reads one chain for all venues. Every method raises NodeError."""
+    """Reads one chain for all venues. Methods that ask the chain's node raise NodeError if it does
+    not answer."""
 
     def __init__(self, place: ChainPlace, client: EvmClient, clock: Clock) -> None:
         self.place = place
