@@ -1,7 +1,9 @@
-"""Prices of the sandbox's market, and prices of its simulated exchanges. A market price is a pure
-function of the seed and of sandbox time, so that every process computes the same price. A price
-drifts smoothly around its base price, by at most the asset's ``swing``. An exchange's price is a
-pure function of seed, time, pair, amount and terms."""
+"""Prices of the sandbox's market, and prices of its simulated exchanges.
+
+A market price is a pure function of the seed and of sandbox time, so that every process computes
+the same price. A price drifts smoothly around its base price, by at most the asset's ``swing``. An
+exchange's price is a pure function of seed, time, pair, amount and terms.
+"""
 
 from __future__ import annotations
 
@@ -102,10 +104,12 @@ def bucket_of(at: datetime) -> datetime:
 
 class OrderBook(Struct, frozen=True):
     """What an exchange pays for one token in another, for one bucket of time (BUCKET_SECONDS).
+
     ``price_in`` and ``price_out`` are in dollars. ``depth``, in dollars, decides how fast the price
     worsens with the amount, by the constant-product formula. ``kept`` is the share of the dollars
     that remains after spread and markup. Amounts out are rounded at ``places_out`` decimals and
-    amounts in at ``places_in``, in favour of the exchange."""
+    amounts in at ``places_in``, in favour of the exchange.
+    """
 
     price_in: Decimal
     price_out: Decimal

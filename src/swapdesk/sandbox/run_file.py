@@ -21,11 +21,13 @@ _LIMIT = 64 * 1024
 
 
 class ReadyLine(Struct, frozen=True):
-    """The line that a sandbox prints once it is ready. ``partners`` have partnerId, apiKey,
-    apiSecret, tier, name, scope and state; ``chains`` have shortName, kind, chainId and rpc;
-    ``makers`` have provider, chain and key. ``pid`` is the supervisor's process id. ``putAside`` is
-    the new path of earlier data that this start moved out of the way because it could not be used;
-    empty if there was none."""
+    """The line that a sandbox prints once it is ready.
+
+    ``partners`` have partnerId, apiKey, apiSecret, tier, name, scope and state; ``chains`` have
+    shortName, kind, chainId and rpc; ``makers`` have provider, chain and key. ``pid`` is the
+    supervisor's process id. ``putAside`` is the new path of earlier data that this start moved out
+    of the way because it could not be used; empty if there was none.
+    """
 
     url: str
     control: str
@@ -68,9 +70,11 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
     """Returns the ready line of the sandbox that runs on a data directory; None if ``run.json`` is
-    missing or the sandbox that it names does not answer. The control token is sent, so that another
-    program on the same port is not mistaken for the sandbox. ``seconds`` limits each step of the
-    request, such as connecting and reading."""
+    missing or the sandbox that it names does not answer.
+
+    The control token is sent, so that another program on the same port is not mistaken for the
+    sandbox. ``seconds`` limits each step of the request, such as connecting and reading.
+    """
     ready = read_run_file(directory)
     if ready is None:
         return None

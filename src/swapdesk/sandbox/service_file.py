@@ -1,6 +1,9 @@
 """Reads the file of ``swapdesk serve --config`` and checks its keys; every mistake is reported with
-its line. A venue that this program cannot serve is not a mistake in the file. In that case the
-entry lists what is missing, and its ``required`` says whether the service refuses to start."""
+its line.
+
+A venue that this program cannot serve is not a mistake in the file. In that case the entry lists
+what is missing, and its ``required`` says whether the service refuses to start.
+"""
 
 from __future__ import annotations
 
@@ -90,16 +93,21 @@ class MetricsEntry(Struct, frozen=True):
 
     def beside(self, number: int) -> MetricsEntry | None:
         """Returns the metrics address of the worker with this number, counted from 1: the port is
-        this port plus ``number``. Returns None if that is above 65,535, or if this port is 0 (any
-        free port)."""
+        this port plus ``number``.
+
+        Returns None if that is above 65,535, or if this port is 0 (any free port).
+        """
         port = self.port + number if self.port else 0
         return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
 
 
 class ServiceConfig(Struct, frozen=True):
-    """The content of a service file. ``intermediaries`` are the tokens over which private routes
-    may go, as (symbol, chain). If ``payments`` is None, every call needs credentials. If ``store``
-    is None, all data is kept in a file in the directory ``data``."""
+    """The content of a service file.
+
+    ``intermediaries`` are the tokens over which private routes may go, as (symbol, chain). If
+    ``payments`` is None, every call needs credentials. If ``store`` is None, all data is kept in a
+    file in the directory ``data``.
+    """
 
     data: Path
     bind: str

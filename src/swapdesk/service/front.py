@@ -1,8 +1,10 @@
-"""The proxies in front of the service, and the address by which callers know the service. A proxy
-states the caller's address in headers, which anybody can send. So the headers count only if the
-request comes from a proxy that the operator named. They are read from the right, where the nearest
-proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the left of
-that address may be forged."""
+"""The proxies in front of the service, and the address by which callers know the service.
+
+A proxy states the caller's address in headers, which anybody can send. So the headers count only if
+the request comes from a proxy that the operator named. They are read from the right, where the
+nearest proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the
+left of that address may be forged.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +70,11 @@ class Front(Struct, frozen=True):
         return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """Reads what the forwarding headers state about a request. ``peer`` is the address that the
-        connection comes from; if it is not a trusted proxy's, the headers are ignored. Malformed
-        headers are ignored, too."""
+        """Reads what the forwarding headers state about a request.
+
+        ``peer`` is the address that the connection comes from; if it is not a trusted proxy's, the
+        headers are ignored. Malformed headers are ignored, too.
+        """
         if not self.trusts(peer):
             return _NOTHING
         sent: dict[bytes, str] = {}
@@ -121,8 +125,8 @@ def network_of(text: str) -> Network:
 
 
 def customer_of(address: str) -> str:
-    """Returns the key of per-address limits; for IPv6 this is the /64, which belongs to one
-    customer."""
+    """Returns the text under which the limits per address count an address. For IPv6 this is the
+    /64 network, because one customer usually has all of its addresses."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])

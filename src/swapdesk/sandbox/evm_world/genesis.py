@@ -77,7 +77,9 @@ class TokenContractKind(StrEnum):
 
 class TokenContract(Struct, frozen=True):
     """The contract of a token: its kind, and the ``name`` and ``version`` it is deployed with.
-    ``version`` is empty if the contract takes no permits."""
+
+    ``version`` is empty if the contract takes no permits.
+    """
 
     kind: TokenContractKind
     name: str
@@ -135,9 +137,11 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 
 def contract_of(token: WorldToken) -> TokenContract:
-    """Returns the contract of a token that is not a native coin. A token that has no known address
-    in the table of tokens gets a plain contract, even if it shares its symbol with a known
-    token."""
+    """Returns the contract of a token that is not a native coin.
+
+    A token that has no known address in the table of tokens gets a plain contract, even if it
+    shares its symbol with a known token.
+    """
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
         return plain
@@ -168,8 +172,10 @@ _FATHOM_BOUGHT = 5
 
 
 class Pool(Struct, frozen=True, dict=True):
-    """A pool of two tokens; ``token0`` is the token with the lower address. ``fee`` is in parts of
-    10,000; ``depth`` is the value of each side in dollars, at base prices."""
+    """A pool of two tokens; ``token0`` is the token with the lower address.
+
+    ``fee`` is in parts of 10,000; ``depth`` is the value of each side in dollars, at base prices.
+    """
 
     chain: str
     venue: str
@@ -485,10 +491,12 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the units of a token by holder in block 0, and the allowances. ``pooled`` are the
-    addresses of the token's pools with their reserves. The treasury gets the part of the
-    circulating supply that the other holders here do not have; of a wrapped coin it gets a fixed
-    amount. The wallets of the exchanges are not included: the caller adds them."""
+    """Returns the units of a token by holder in block 0, and the allowances.
+
+    ``pooled`` are the addresses of the token's pools with their reserves. The treasury gets the
+    part of the circulating supply that the other holders here do not have; of a wrapped coin it
+    gets a fixed amount. The wallets of the exchanges are not included: the caller adds them.
+    """
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:

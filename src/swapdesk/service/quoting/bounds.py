@@ -1,11 +1,15 @@
 """Bounds that quotes of a pair obey: of the amounts sent on private routes, and of the amounts
-received. The bounds of a private route's second leg are in the intermediary token, so they are
-converted through the first leg's price. Since prices may move before a quote is asked for, the
-second leg keeps a margin of 2 %. An amount in that margin is refused even if the route would take
-it. Bounds are the same for all callers within a period of 30 seconds. ``minOut`` and ``maxOut``
-bound amounts received (contract 6.4). Quotes by the amount received have fixed rates, so both
-bounds follow from what fixed routes pay for their smallest and largest amount sent. Each bound is
-moved inside by at least 2 %, and a quote was obtained at it."""
+received.
+
+The bounds of a private route's second leg are in the intermediary token, so they are converted
+through the first leg's price. Since prices may move before a quote is asked for, the second leg
+keeps a margin of 2 %. An amount in that margin is refused even if the route would take it. Bounds
+are the same for all callers within a period of 30 seconds.
+
+``minOut`` and ``maxOut`` bound amounts received (contract 6.4). Quotes by the amount received have
+fixed rates, so both bounds follow from what fixed routes pay for their smallest and largest amount
+sent. Each bound is moved inside by at least 2 %, and a quote was obtained at it.
+"""
 
 from __future__ import annotations
 
@@ -81,10 +85,13 @@ def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
     """Returns the intervals, shortened at the ends of ``bounds`` at which no route has a price.
-    ``least`` is True if the lower end has a price, ``most`` if the upper end has one. A lower end
-    without a price moves up to the next lower end of an interval. If there is no such end, the
-    lower end is doubled, because the smallest amounts may buy less than one unit of a token with
-    few decimals. For an upper end without a price, the intervals that reach it are left out."""
+    ``least`` is True if the lower end has a price, ``most`` if the upper end has one.
+
+    A lower end without a price moves up to the next lower end of an interval. If there is no such
+    end, the lower end is doubled, because the smallest amounts may buy less than one unit of a
+    token with few decimals. For an upper end without a price, the intervals that reach it are left
+    out.
+    """
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
         return kept
@@ -233,9 +240,11 @@ class PrivateBounds:
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
         """Searches the bounds of the pair's private routes, and the longest of the routes' time
-        estimates. Besides both ends, an amount between them is priced: few venues accept an amount
-        at an end, and the estimate has to be the longest of all venues. Returns None if no route
-        has a price."""
+        estimates.
+
+        Besides both ends, an amount between them is priced: few venues accept an amount at an end,
+        and the estimate has to be the longest of all venues. Returns None if no route has a price.
+        """
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
         legs = self._first_legs(question)
@@ -310,10 +319,12 @@ async def _crossing(
 ) -> Decimal | None:
     """Returns the amount for which the leg pays about ``target``; None if no such amount is found.
     The search starts at ``end``, an end of the leg's bounds (the amount and what the leg pays for
-    it), and goes inward. ``up`` is True if that is the lower end. Each round computes the next
-    amount from the previous price. A difference of half a percent is accepted, because ``target``
-    itself has a margin of 2 %; if rounding the amount makes a larger difference, that is accepted,
-    too."""
+    it), and goes inward.
+
+    ``up`` is True if that is the lower end. Each round computes the next amount from the previous
+    price. A difference of half a percent is accepted, because ``target`` itself has a margin of 2
+    %; if rounding the amount makes a larger difference, that is accepted, too.
+    """
     amount, paid = end
     if paid >= target if up else paid <= target:
         return amount
@@ -366,8 +377,10 @@ class ReceiveBounds(Room):
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
         """Returns the bounds in units of the token received; None if no quote by the amount
-        received is possible now. ``markup``, in percent, is not applied to venues that do not
-        support markup."""
+        received is possible now.
+
+        ``markup``, in percent, is not applied to venues that do not support markup.
+        """
         question = RouteQuestion(
             token_in,
             token_out,

@@ -86,9 +86,11 @@ def private_row(
 
 
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
-    """Returns the bounds that a private row states; None if the pair's bounds are unknown. A
-    filtered or fixed route may have a price for an amount outside the pair's bounds. In that case
-    the row's bounds are widened to that amount."""
+    """Returns the bounds that a private row states; None if the pair's bounds are unknown.
+
+    A filtered or fixed route may have a price for an amount outside the pair's bounds. In that case
+    the row's bounds are widened to that amount.
+    """
     if bounds is None:
         return None
     least, most = bounds.minimum, bounds.maximum
@@ -244,8 +246,10 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
 
 def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
     """Returns the error for an amount outside the bounds: AMOUNT_TOO_LOW if ``cause`` is ``below``,
-    otherwise QUOTE_OVER_LIMIT. The message names ``bound``, the smallest or largest amount that any
-    asked route takes."""
+    otherwise QUOTE_OVER_LIMIT.
+
+    The message names ``bound``, the smallest or largest amount that any asked route takes.
+    """
     low = cause == "below"
     code = ErrorCode.AMOUNT_TOO_LOW if low else ErrorCode.QUOTE_OVER_LIMIT
     end = "smallest" if low else "largest"
@@ -265,8 +269,10 @@ _SORTED_BY = {
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
     """Returns the rows in three parts: usable rows, then filtered rows, then rows without a price.
+
     The first two parts are sorted by the figure of ``sort``, rows that lack it last; the sort is
-    stable."""
+    stable.
+    """
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
     ranked = [row for row in usable if getattr(row, name) is not None]

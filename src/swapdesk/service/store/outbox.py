@@ -39,7 +39,7 @@ class Outbox(Subject):
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
         """Returns the next rows after ``sequence``: at least ``limit`` rows, or all if there are
-        fewer. Rows with the same number are never separated."""
+        fewer. Rows with the same ``sequence`` are always returned together."""
         rows = await self._database.look(self._after, {"after": sequence, "limit": limit})
         return [OutboxRow(*row) for row in rows]
 

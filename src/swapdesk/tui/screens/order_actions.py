@@ -102,7 +102,8 @@ class OrderActions(Page, bare=True):
                 notice = f"Order {name} needs you again."
             else:
                 tracker.put_away(tracked.service_id)
-                notice = f"Order {name} is put away and stays in the journal. D takes it back."
+                key = self.verbs.shown_key(PUT_AWAY)
+                notice = f"Order {name} is put away and stays in the journal. {key} takes it back."
         except JournalUnavailable as error:
             self.show_notice(f"The journal does not take it: {error}.", "error")
             return

@@ -188,15 +188,16 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
         yield Prose(f"limits {name} {value}", Span(f"{name}: {value}", "muted"))
 
 
-def wallet_pane(subject: Subject) -> list[LineLike]:
+def wallet_pane(subject: Subject, withdraw_key: str) -> list[LineLike]:
     """Returns the lines below the table: the whole address that the row under the cursor is about.
-    If the row could not be read, they also say where its money is and who acts next."""
+    If the row could not be read, they also say where its money is and who acts next.
+    ``withdraw_key`` is the key that empties a smart account, which a user may have changed."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
     if subject.smart is not None:
         back = name or short_address(subject.account.address)
-        facts.append(Fact("Back", f"d takes it back to {back}"))
+        facts.append(Fact("Back", f"{withdraw_key} takes it back to {back}"))
     elif allowance is None:
         facts.append(Fact(name, address=subject.address))
     else:
@@ -428,7 +429,8 @@ class WalletsScreen(Page):
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
         subject = self.current
-        self._pane.show(wallet_pane(subject) if subject is not None else [])
+        withdraw_key = self.verbs.shown_key(WITHDRAW_ALL)
+        self._pane.show(wallet_pane(subject, withdraw_key) if subject is not None else [])
         allowance = subject.allowance if subject is not None else None
         self.step_is(f"revoke {allowance.spender}" if allowance is not None else "look")
         self.refresh_frame()

@@ -314,8 +314,8 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """Returns the value that remains after a server has stored the amount as a floating-point
-    double. It has the shortest digits that stand for the nearest double."""
+    """Returns the amount as it is after a server has stored it as a floating-point double and
+    written that double with the fewest digits that identify it."""
     return Decimal(repr(float(bounded(d))))
 
 

@@ -180,7 +180,7 @@ def data(octets: bytes) -> str:
 
 @lru_cache(maxsize=4_096)
 def address(octets: bytes) -> str | None:
-    """Returns a checksummed address, or None for no address."""
+    """Returns the checksummed address of 20 bytes; None if ``octets`` is empty."""
     return to_checksum_address(octets) if octets else None
 
 

@@ -74,8 +74,11 @@ def next_root(root: bytes, changes: Changes) -> bytes:
 
 
 class StateHistory:
-    """The values of all keys after every block. New values are added by one thread, when a block is
-    published; any thread may read the values after published blocks."""
+    """The values of all keys after every block.
+
+    New values are added by one thread, when a block is published; any thread may read the values
+    after published blocks.
+    """
 
     def __init__(self) -> None:
         self._values: dict[bytes, list[tuple[int, bytes]]] = {}
@@ -123,8 +126,10 @@ class AccountsAt:
 
 class ChangingAccounts(AccountsAt):
     """Accounts that transactions change, with the methods that py-evm expects of its ``AccountDB``.
+
     ``state_root`` exists only because py-evm records it with a snapshot; nothing here depends on
-    it."""
+    it.
+    """
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)
@@ -272,8 +277,10 @@ class BoundedComputation(PragueComputation):
 
 
 class AdmittedExecutor(PragueTransactionExecutor):
-    """Executes transactions from the pool, which has checked their form and signature. Balance and
-    nonce are checked here, against the current state."""
+    """Executes transactions from the pool, which has checked their form and signature.
+
+    Balance and nonce are checked here, against the current state.
+    """
 
     def validate_transaction(self, transaction: Any) -> None:
         self.vm_state.validate_transaction(transaction)

@@ -1,6 +1,9 @@
 """Executes and simulates transactions in LiteSVM, over accounts in memory, with results as Solana's
-JSON. LiteSVM is not used to detect repeated transactions. ``Blocks`` derives the height and the
-valid blockhashes from the time."""
+JSON.
+
+LiteSVM is not used to detect repeated transactions. ``Blocks`` derives the height and the valid
+blockhashes from the time.
+"""
 
 from __future__ import annotations
 
@@ -84,9 +87,12 @@ class Blocks:
 
 
 class TransactionOutcome(Struct, frozen=True):
-    """The effect of a transaction, executed or simulated. ``error`` is the error in Solana's JSON,
-    None for success. ``before`` and ``after`` are the accounts that the message names, in its
-    order. ``details`` is None if the transaction was not executed at all."""
+    """The effect of a transaction, executed or simulated.
+
+    ``error`` is the error in Solana's JSON, None for success. ``before`` and ``after`` are the
+    accounts that the message names, in its order. ``details`` is None if the transaction was not
+    executed at all.
+    """
 
     error: Any
     details: TransactionMetadata | None = None

@@ -1,6 +1,8 @@
-"""Reads one chain: reserves and fees once per block, everything else when it is asked for. Computes
-prices as the pools' contract does, by the constant-product formula on integers in the smallest
-units."""
+"""Reads one chain: reserves and fees once per block, everything else when it is asked for.
+
+Computes prices as the pools' contract does, by the constant-product formula on integers in the
+smallest units.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +70,11 @@ def less(units: int, percent: Decimal) -> int:
 
 
 class ChainPlace(Struct, frozen=True):
-    """A chain that venues trade on. ``name`` is the chain's short name and ``wrapped`` the contract
-    of the wrapped native coin. A transaction is final after ``confirmations`` blocks."""
+    """A chain that venues trade on.
+
+    ``name`` is the chain's short name and ``wrapped`` the contract of the wrapped native coin. A
+    transaction is final after ``confirmations`` blocks.
+    """
 
     name: str
     chain_id: int
@@ -115,7 +120,8 @@ class ChainView(Struct, frozen=True):
 
 
 class OnchainReader:
-    """Reads one chain for all venues. Every method raises NodeError."""
+    """Reads one chain for all venues. Methods that ask the chain's node raise NodeError if it does
+    not answer."""
 
     def __init__(self, place: ChainPlace, client: EvmClient, clock: Clock) -> None:
         self.place = place
