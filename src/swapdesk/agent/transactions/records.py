@@ -323,8 +323,8 @@ class Records:
     ) -> SignedTransaction:
         """Records a signed transaction with its bytes and what can leave because of it, and returns
         it as recorded. ``fees`` are the highest fee and the priority fee in wei per unit of gas, 0
-        on Solana. ``asked`` is JSON of the payload and of what the user confirmed, kept to judge a
-        replacement. Raises Refused; then nothing is recorded and the bytes must be dropped."""
+        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused;
+        then nothing is recorded and the bytes must be dropped."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
