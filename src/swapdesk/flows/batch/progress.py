@@ -269,7 +269,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def brief(self) -> str | None:
-        """Where the money of the group is, in a few words; None while that money is in the wallet."""
+        """Where the group's money is, in a few words; None while it is in the wallet."""
         bundle = self.bundle
         if bundle is None:
             return None
