@@ -121,9 +121,8 @@ def keep_private(home: Home) -> list[str]:
     """Removes other users' access to the directories of a home (mode 0700). Returns a sentence for
     each directory to which others could write until then.
 
-    The mode is left unchanged for a shared directory, for another user's directory, and if the
-    directory is the user's whole home directory. Raises UnsafePlace if others can still write
-    afterwards.
+    The mode is not changed if the directory is shared, belongs to another user, or is the user's
+    whole home directory. Raises UnsafePlace if others can still write afterwards.
     """
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):

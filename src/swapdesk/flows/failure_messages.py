@@ -220,7 +220,7 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Returns ``failure`` completed with the payment that was signed and sent with the call;
+    """Returns ``failure`` with a remark on the payment that was signed and sent with the call;
     unchanged if there was none. Until that payment expires, anyone who has it may take the money,
     whatever the service answered."""
     if error.payment is None:

@@ -312,9 +312,9 @@ class DeskApp(SafeApp[int]):
             await super().on_event(event)
 
     def tick(self) -> None:
-        """Updates the countdowns and ages on the page in view, reloads the user's palettes if their
-        files changed, and checks the clock and the payments of other processes. Textual calls it
-        once a second."""
+        """Updates the countdowns and ages on the page in view, and reloads the user's palettes if
+        their files changed. Looks for payments that other processes made, and checks whether the
+        clock is right. Textual calls it once a second."""
         self._begin()
         if self.palettes_changed():
             self.reload_palettes()

@@ -329,9 +329,9 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns the header to draw on an idle screen: ``shown``, which is on the screen now, if the
-    new ``state`` differs only in ages, otherwise ``state``. A changed number of remaining read
-    calls counts as a difference only when few are left, because the desk reads by itself all the
+    """Returns the header to draw on an idle screen. This is ``shown``, the present header, if the
+    new ``state`` differs from it only in ages, and otherwise ``state``. A changed number of
+    remaining read calls counts only when few are left, because the desk reads by itself all the
     time."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state

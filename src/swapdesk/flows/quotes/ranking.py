@@ -439,8 +439,9 @@ gas. ``time`` sorts by duration; the rows keep the places they have in the ranki
 
 class PlacedQuote(Struct, frozen=True):
     """A route in the table, in its present order. ``figure`` is the amount by which routes are
-    compared; None if gas is to be included but unknown, in which case the row is last. The
-    differences are measured from the best row that is still valid; None without a figure."""
+    compared; None if the comparison includes gas and the gas of this route is unknown, which puts
+    the row last. The differences are measured from the best row that is still valid; None without a
+    figure."""
 
     row: RankedQuote
     place: int

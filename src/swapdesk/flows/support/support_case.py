@@ -128,8 +128,8 @@ class CaseFacts(Struct, frozen=True):
 
     @property
     def status(self) -> OrderStatus:
-        """What the order means to its customer. If the order was not confirmed at this desk, the
-        desk would hide its deposit address; that is ignored here, because it does not concern the
+        """What the order means to its customer. For an order that was not confirmed at this desk,
+        this ignores that the desk hides the deposit address, because that does not concern the
         customer."""
         tracked = self.tracked
         if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:

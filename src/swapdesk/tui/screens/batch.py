@@ -1095,8 +1095,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """Returns the symbol of the token sold if it is the same for all rows and short enough for the
-    column name; otherwise an empty text."""
+    """Returns the symbol of the token sold, to be written into the column name; empty if the rows
+    sell different tokens or the symbol is too long."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""

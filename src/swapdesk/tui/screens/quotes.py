@@ -485,9 +485,9 @@ class QuotesScreen(Page):
         return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """Returns a function from a width in cells to the lines of the waterfall (the steps to what
-        a route pays) of the route under the cursor. Without such a route, the function returns no
-        lines."""
+        """Returns a function that draws the waterfall (the steps to what a route pays) of the route
+        under the cursor. The function takes a width in cells and returns lines; none if there is no
+        such route."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []

@@ -685,7 +685,7 @@ class SwapScreen(Page):
 
 
 def reading_lines(reading: IntentReading, width: int) -> list[Line]:
-    """Returns the rows under the typed line: how the line was understood with its value in USD at
+    """Returns the rows under the typed line: how the line was understood, with the value in USD at
     the right end, then further notes. All are wrapped to ``width`` cells."""
     role = "status-trouble" if reading.state == "refused" else "muted"
     text = line_of(reading.text, role)
