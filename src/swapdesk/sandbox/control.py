@@ -102,8 +102,8 @@ class FaultBody(FaultAdd):
     """A fault to set, with at most one selector.
 
     ``times`` is how many requests, frames, legs or calls the fault affects. It defaults to 1; a
-    permanent fault, such as a node that is down, lasts until faults are cleared. ``seconds``
-    (default 2) is how long the fault lasts; for a rate-limit fault, it is the value of
+    permanent fault, such as a node that is down, lasts until faults are cleared. ``seconds`` is how
+    long the fault lasts (default 2, for ``ws_drop`` 0); for a rate-limit fault, it is the value of
     ``retry-after``.
     """
 
