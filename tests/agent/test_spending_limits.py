@@ -35,6 +35,7 @@ from agent.gate_world import (
 from agent.honest import DOCUMENTS, ORDER, PERMITTED, SOON
 from agent.test_gate_bundle import MINE, OPERATION
 from agent.test_gate_bundle import PROMISE as BUNDLED
+from rows import each_row
 from sampling import examples
 from swapdesk.agent.gate.case import GasPlan
 from swapdesk.agent.shapes.claim import Claim
@@ -514,7 +515,7 @@ def refusals(policy: SpendingPolicy, spending: Spending, tier: PriceTier | None)
     return {one.code for one in judge(policy, spending, PAID, NOW, tier)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tier", "most"),
     [
         (PriceTier.FREE, 1_000),
