@@ -119,8 +119,9 @@ def test_what_costs_too_much_is_said_to_cost_it(changed: dict[str, Any], said: s
         read_derivation("scrypt", {**GOOD, **changed})
 
 
-def test_a_light_keystore_of_geth_opens() -> None:
-    key, scrypt = SecretBytes(b"\x07" * 32), Scrypt(bytes.fromhex(SALT), 4096, 8, 6)
+@each_row(("r", "p"), [(8, 6), (1, 8)])
+def test_a_light_keystore_of_geth_and_one_of_the_definition_open(r: int, p: int) -> None:
+    key, scrypt = SecretBytes(b"\x07" * 32), Scrypt(bytes.fromhex(SALT), 4096, r, p)
     crypto = encrypt(key, scrypt.derive(SecretBytes(b"theirs")), scrypt)
     assert decode_keyfile_json({"version": 3, "crypto": crypto}, b"theirs") == bytes(key.reveal())
     file = read_foreign_keystore(json.dumps({"version": 3, "Crypto": crypto}).encode())
@@ -128,20 +129,19 @@ def test_a_light_keystore_of_geth_opens() -> None:
 
 
 def test_the_example_of_the_definition_opens() -> None:
-    """Web3 Secret Storage, test vector of scrypt: r is 1."""
+    """Web3 Secret Storage, test vector of PBKDF2."""
     crypto = {
         "cipher": "aes-128-ctr",
-        "cipherparams": {"iv": "83dbcc02d8ccb40e466191a123791e0e"},
-        "ciphertext": "d172bf743a674da9cdad04534d56926ef8358534d458fffccd4e6ad2fbde479c",
-        "kdf": "scrypt",
+        "cipherparams": {"iv": "6087dab2f9fdbbfaddc31a909735c1e6"},
+        "ciphertext": "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46",
+        "kdf": "pbkdf2",
         "kdfparams": {
+            "c": 262144,
             "dklen": 32,
-            "n": 262144,
-            "p": 8,
-            "r": 1,
-            "salt": "ab0c7876052600dd703518d6fc3fe8984592145b591fc8fb5c6d43190334ba19",
+            "prf": "hmac-sha256",
+            "salt": "ae3cd4e7013836a3df6bd7241b12db061dbe2c6785853cce422d148a624ce0bd",
         },
-        "mac": "2103ac29920d71da29f15d75b4a16dbe95cfd7ff8faea1056c33131d846e3097",
+        "mac": "517ead924a9d0dc3124507e3393d175ce3ff7c1e96529c6c555ce9e51205e9b2",
     }
     file = read_foreign_keystore(json.dumps({"version": 3, "crypto": crypto}).encode())
     opened = file.open(file.derivation.derive(SecretBytes(b"testpassword")))

@@ -378,7 +378,7 @@ def found(spent: RecordsFile, policy: SpendingPolicy, made: Made) -> set[str]:
     return {finding.code.removeprefix("POLICY_") for finding in judge(policy, one, past, NOW)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_everything_is_held_to_every_rule(spent, kind) -> None:  # type: ignore[no-untyped-def]
     made = kind(100, 1)
     on_solana = isinstance(made.payload, SolanaPayload)
