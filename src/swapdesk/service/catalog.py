@@ -128,13 +128,14 @@ class ServiceCatalog:
     def enabled_token(self, token_id: str, side: Side) -> Token:
         """Returns the token if it is enabled.
 
-        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the input ``side``.
+        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED; the error names ``side``, the field of the
+        request.
         """
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
         """Returns the enabled token with this token id or ``cexTokenId``. Raises TOKEN_NOT_FOUND or
-        TOKEN_DISABLED, whose message names the input ``side`` (contract 6.2)."""
+        TOKEN_DISABLED; the error names ``side``, the field of the request (contract 6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:
@@ -208,10 +209,10 @@ class ServiceCatalog:
         return encoded
 
     def encoded_enabled(self, token_id: str) -> bytes:
-        """Returns the JSON of a token by its id.
+        """Returns an enabled token as JSON.
 
-        Raises TOKEN_NOT_FOUND if the id is unknown, TOKEN_DISABLED if the token is disabled,
-        although ``GET /tokens`` lists disabled tokens (contract 5.8, 5.9).
+        Raises TOKEN_NOT_FOUND if the id is unknown, TOKEN_DISABLED if the token is disabled
+        (contract 5.8, 5.9).
         """
         return self.encoded_token(self.enabled_token(token_id, "token"))
 

@@ -406,8 +406,8 @@ class Surface:
         """Returns the handler's answer to a call that begins an exchange. The call is counted only
         when the exchange begins.
 
-        If it is not counted, because it was refused or repeats an earlier call, the rate-limit
-        headers state the windows without this call.
+        A call that is refused or repeats an earlier one is not counted, and its rate-limit headers
+        state the present counts.
         """
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
@@ -512,8 +512,8 @@ class Surface:
         """Raises StoreUnavailable if the known API keys may be outdated, and SERVICE_UNAVAILABLE if
         the clock of this process is wrong.
 
-        Rate limits, prices and payments depend on both. The caller is not told the reason, because
-        another process may answer, or this one later.
+        Rate limits, prices and payments depend on both. The caller is not told the reason, and may
+        simply try again: another process may answer, or this one may recover.
         """
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:

@@ -72,9 +72,9 @@ class Match(StrEnum):
 
 
 class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One field of a payload in words: the value to be signed, the value that the quote promised,
-    and whether the two agree. ``weight`` is True if the field is missing in the quote but important
-    (an address, an amount, a spender), so that the user has to type a phrase. ``units`` is a signed
+    """One field of a payload in words: the value to be signed, the confirmed value of the quote,
+    and whether the two agree. ``weight`` is True for an important field (an address, an amount, a
+    spender) that the quote lacks, so that the user has to type a phrase. ``units`` is a signed
     amount in base units, None for other fields."""
 
     PRINTED: ClassVar = {

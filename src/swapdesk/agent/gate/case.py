@@ -322,9 +322,9 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the promised tokens on the chain that is paid on; the payload's amounts are counted
-    by their decimals. Empty if the payload signs no promised amount, for example if it ends an
-    allowance."""
+    """Returns the tokens in ``promise`` (what the user confirmed) that are on the paying chain; the
+    payload's amounts are counted by their decimals. Empty if the payload signs no confirmed amount,
+    for example if it ends an allowance."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -447,8 +447,8 @@ Objections = Iterator[Objection]
 
 class Rule(Struct, frozen=True):
     """A rule of the gate. ``code`` is its permanent name. ``binds`` has the meanings of the fields
-    that the rule compares with the promise. A field whose meaning no rule binds is shown as not in
-    the quote."""
+    that the rule compares with what the user confirmed. A field whose meaning no rule binds is
+    shown as not in the quote."""
 
     code: str
     severity: Severity

@@ -323,8 +323,8 @@ class Records:
     ) -> SignedTransaction:
         """Records a signed transaction with its bytes and what can leave because of it, and returns
         it as recorded. ``fees`` are the highest fee and the priority fee in wei per unit of gas, 0
-        on Solana. ``asked`` is the payload and promise as JSON, kept to judge a replacement. Raises
-        Refused; then nothing is recorded and the bytes must be dropped."""
+        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused;
+        then nothing is recorded and the bytes must be dropped."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -379,8 +379,8 @@ class Records:
         return bytes(self._known(hash_)["raw"])
 
     def asked(self, hash_: str) -> str | None:
-        """Returns the payload and promise that a transaction was signed for, as JSON text; None if
-        they were not recorded. Raises KeyError if this wallet did not sign it."""
+        """Returns, as JSON text, the payload of a transaction and what the user confirmed for it;
+        None if they were not recorded. Raises KeyError if this wallet did not sign it."""
         asked = self._known(hash_)["asked"]
         return None if asked is None else str(asked)
 
@@ -443,8 +443,8 @@ class Records:
         problem: str | None = None,
     ) -> bool:
         """Sets the recorded state of a transaction to ``state`` if its present state is one of
-        ``among``. Returns True if the state was changed. With ``mined`` False, a transaction that
-        is in a block already is left unchanged."""
+        ``among``, together with code, confirmations and problem. Returns True if they were set.
+        With ``mined`` False, a transaction that is in a block already is left unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -86,8 +86,8 @@ def find_group(ledger: Ledger, multi_id: str) -> Group | None:
 
 
 def read_group(ledger: Ledger, group_id: str) -> Group:
-    """Returns the group, with its rows, whose operation in the ledger has the id ``group_id``.
-    Raises KeyError if there is none."""
+    """Returns a group with its rows, given the id of the group's operation in the ledger. Raises
+    KeyError if there is none."""
     act = ledger.get(group_id)
     if act is None:
         raise KeyError(group_id)

@@ -164,8 +164,8 @@ class Bundle(Struct, frozen=True):
 
     @property
     def unsigned(self) -> bool:
-        """True if the bundle is built and its signatures are not complete. On Solana, some of its
-        parts may have been signed and sent already."""
+        """True if the bundle is built but its signatures are not recorded yet. On Solana, some of
+        its parts may have been signed and sent already."""
         return self.state is State.PREPARED and "signatures" not in self.operation.result
 
     @property
@@ -504,9 +504,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns (hash, number). The hash is that of the last withdrawal of all the bundle's tokens,
-    None if there was none after the bundle was built. The number is that of the group's first
-    bundle built after that last withdrawal, 0 if there was no such withdrawal."""
+    """Returns (hash, number) for the last withdrawal that took out all tokens of the bundle. The
+    hash is None if that withdrawal was made before the bundle was built. The number is that of the
+    group's first bundle built after the withdrawal. (None, 0) if there was no such withdrawal."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

@@ -533,11 +533,11 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Signs and sends a wallet transaction that funds the smart account or pays a part.
-        ``make`` returns its payload; a transaction signed earlier under the same intent id is sent
-        instead. :meth:`_follow_transactions` later waits for it. Only if it could not be sent, the
-        wait is here, because nothing else may be signed before it. Raises NotAgreed and
-        NotSignable; nothing was signed then."""
+        """Signs and sends a wallet transaction that funds the smart account or pays a part of the
+        deposits. If one was signed earlier under the same intent id, sends that one. ``make``
+        returns the payload to sign. If the transaction could not be sent, waits for its outcome,
+        because nothing else may be signed before it. Raises NotAgreed and NotSignable; nothing was
+        signed then."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -687,10 +687,9 @@ async def pay_group(
     watch: Watch,
 ) -> Outcome | None:
     """Continues the payment of a group up to the step ``until``; returns None while another desk
-    works on the batch. It is paid from the account of its bundle if something of that is signed.
-    Otherwise from the account called ``named``, or the first if that is empty. ``begin`` is called
-    first, with the account and True if its keys are needed. Raises Stopped, WalletError and
-    JournalUnavailable."""
+    works on the batch. If something of the group's bundle is signed, its account pays; otherwise
+    the account called ``named``, or the first if that is empty. ``begin`` is called first, with the
+    account and True if its keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)

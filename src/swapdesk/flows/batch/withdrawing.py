@@ -105,9 +105,9 @@ async def propose_withdrawal(
 ) -> Withdrawal | Outcome:
     """Returns the next transaction to sign, or one that was sent and has not ended. If there is
     nothing to sign, returns an outcome that says why. Signs nothing. ``account`` is the owner's
-    address. ``token`` is the symbol or contract of the token to take out, None for everything.
-    ``despite_bundle`` ignores a bundle that needs the money. ``watch`` is notified of progress.
-    Raises WalletError and JournalUnavailable."""
+    address, ``token`` the symbol or contract of the token to take out, None for all.
+    ``despite_bundle`` ignores a bundle that needs the money. Raises WalletError and
+    JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)

@@ -56,9 +56,9 @@ def become_order(
     """Records in the journal that ``order`` is the order of an intent, before the order is shown.
     Returns whether its address may be shown.
 
-    The outcome of an intent that was settled earlier stays unchanged; a different order is then
-    kept as foreign (not confirmed at this desk). Raises OrderTaken if the order belongs to a
-    different intent.
+    If the intent's outcome was recorded earlier, it stays unchanged; a different order is then kept
+    as foreign (not confirmed at this desk). Raises OrderTaken if the order belongs to a different
+    intent.
     """
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
@@ -80,8 +80,8 @@ def refuse_create(
     request_id: str | None = None,
 ) -> bool:
     """Records in the journal that no order was or will be created for the intent, if its state is
-    among ``among``. Returns False if its outcome was settled earlier. If the create was never sent,
-    the last part of its swap is refused too."""
+    one of ``among``. Returns False if its outcome was recorded earlier. If the create request was
+    never sent, the last part of its swap is refused too."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(

@@ -370,9 +370,9 @@ class ExchangeFlow:
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Reads the order from the service to see the same deposit address in a second answer. If
-        the address was missing in the first answer, the order is read a second time. Returns the
-        order with the resulting decision about its address."""
+        """Reads a created order from the service a second time, and a third time if its first
+        answer had no deposit address: two answers must name the same address. Returns the order
+        with the resulting decision about showing the address."""
         order = created.order
         for _ in range(2):
             try:

@@ -114,8 +114,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """Whether the deposit address may be shown according to this check, provided that the
-        service has repeated the order."""
+        """Whether the deposit address may be shown according to this check. It stays hidden anyway
+        until the service has confirmed the order in a second answer."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -204,9 +204,9 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """Returns the differences between an order as created and as the service repeats it; empty if
-    there are none. An address that was missing in ``created`` is no difference, but the caller then
-    has to read the order once more."""
+    """Returns the differences between an order as created and as read from the service a second
+    time; empty if there are none. An address that was missing in ``created`` is no difference, but
+    the caller then has to read the order once more."""
     address, memo = created.deposit_address, created.deposit_tag or None
     rules = (
         (address in (None, read.deposit_address), "another deposit address"),
@@ -363,8 +363,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
     """Returns the verdict that hides the address of an order whose output is ``percent`` too low.
-    Its text compares with the confirmed output, or with ``again`` with the lower output that the
-    user accepted."""
+    If ``again`` is False, its text compares with the confirmed output; if True, with the lower
+    output that the user accepted earlier."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,

@@ -110,8 +110,8 @@ async def resume(
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
     """Searches concurrently for the orders of all create requests without a known outcome. Then
-    reads all orders that the service has not repeated yet, also concurrently. Adds the outcomes to
-    ``report``."""
+    reads, also concurrently, all orders that the service has not yet confirmed in a second answer.
+    Adds the outcomes to ``report``."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))
@@ -230,8 +230,8 @@ class Look(Struct, frozen=True):
 
 
 class Candidates:
-    """Looks for orders that may belong to an intent of unknown outcome, and settles the intent as
-    the user decides."""
+    """Searches for orders that may belong to an intent of unknown outcome, and records the outcome
+    that the user chooses."""
 
     def __init__(self, api: PartnerApi, journal: Journal, flow: ExchangeFlow, clock: Clock) -> None:
         self._api = api

@@ -109,9 +109,9 @@ def kind_of(tracked: TrackedOrder) -> Kind | None:
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """Returns the promise that tells the wallet which deposit it may pay and within which limits.
-    ``coin_price`` is the price of the paying chain's native coin in US dollars, None if unknown.
-    Raises NotAgreed if the order cannot be paid."""
+    """Returns the limits within which the wallet agent may pay the deposit of an order: how much,
+    to whom and until when. ``coin_price`` is the price of the paying chain's native coin in US
+    dollars, None if unknown. Raises NotAgreed if the order cannot be paid."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
         raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
@@ -200,9 +200,10 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """Has the wallet review and sign the transfer in ``promise``, and returns it. ``look`` shows a
-    review to the trader. ``refusal`` returns why the order must no longer be paid, None if it may.
-    Raises NotAgreed, NotSignable and WalletError; in each case nothing was signed."""
+    """Has the wallet review and sign the transfer that ``promise`` describes, and returns it.
+    ``look`` shows a review to the trader. ``refusal`` returns why the order must no longer be paid,
+    None if it may. Raises NotAgreed, NotSignable and WalletError; in each case nothing was
+    signed."""
     seen = over = False
     unseen = 0
 
@@ -243,8 +244,8 @@ async def signed_transfer(
 
 class PaymentEntry(ActEntry):
     """The journal's entry for the payment of an order from ``account``. ``earlier`` is a payment
-    that has not ended and is continued; None if a new payment is begun. Failed writes after the
-    signature are only logged."""
+    that has not ended and is continued; None if a new payment is begun. If the journal cannot be
+    written after the signature, that is only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None

@@ -277,16 +277,17 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Records the next part of a swap in the journal and returns it. Any part that an earlier run
-    prepared but never signed is refused first."""
+    """Records the next part (transaction or document) of a swap in the journal and returns it. Any
+    part that an earlier run prepared but never signed is refused first."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Marks those parts of a swap as refused that were prepared but never signed, so that none of
-    them is signed later. Signed parts stay open, because they may still be executed."""
+    """Marks the parts (transactions and documents) of a swap as refused that were prepared but
+    never signed, so that none of them is signed later. Signed parts stay open, because they may
+    still be executed."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
             ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
@@ -537,8 +538,9 @@ class _Work:
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns whether a transaction was signed to ``approve`` or to ``reset`` an allowance. If
-        no part has its hash yet, returns the kind of the newest part."""
+        """Returns whether a transaction was signed to ``approve`` or to ``reset`` an allowance, by
+        the journal. If the journal does not have its hash yet, returns the kind of the newest of
+        these steps."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -924,7 +926,7 @@ class DryRun(Struct, frozen=True):
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
     """Returns the steps that would be signed for the intent, without signing or creating anything.
     Raises ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval does not agree with
-    the promise."""
+    what the user confirmed."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

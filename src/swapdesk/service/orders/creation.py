@@ -185,8 +185,9 @@ class OrderDesk(Room):
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
         """Returns the result of :meth:`get` as JSON.
 
-        The store is asked each time, since the order may have changed: for the order's version if
-        its JSON is cached, otherwise for the whole order.
+        The order may have changed, so the store is read on each call. If the order's JSON is
+        cached, only its version is read first, and the whole order only if the cached JSON is
+        outdated.
         """
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
@@ -338,9 +339,9 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns two digests of a create request: one for the operation at which it was made, and one
-    for the other operation that creates orders. The stored order is compared with both, because a
-    private send can be created by either operation."""
+    """Returns two digests of a create request: for the operation that the caller used, and for the
+    other operation that creates orders. The stored order is compared with both, because a private
+    send can be created by either operation."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

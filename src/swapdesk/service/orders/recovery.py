@@ -229,8 +229,8 @@ class Recovery(Room):
         the amounts in and out; ``second`` is the deposit address and tag of the order's next leg,
         None if this is the last leg.
 
-        The money is on its way already, so the leg has floating terms and stays open as long as the
-        second leg of a private order.
+        The money is on its way already, so the leg has floating terms and the late deadline of a
+        second leg.
         """
         token_in, token_out = self._ends(order, position)
         if position == "back":
@@ -274,8 +274,9 @@ class Recovery(Room):
         """Has the venue send the deposited token to the order's refund address; returns the order
         unchanged.
 
-        Returns None if there is no refund address, if the venue refuses, or for a second leg: its
-        venue holds the intermediary token, which is not what the trader deposited.
+        Returns None if there is no refund address, or if the venue refuses. Always returns None for
+        a second leg, whose venue holds the intermediary token instead of the token that the trader
+        deposited.
         """
         if side == "out" or order.refund_address is None:
             return None

@@ -54,8 +54,8 @@ the worker. Clients wait slightly longer than this for their answer."""
 
 
 class OpeningUnknown(Exception):
-    """Raised if it is unknown whether a venue opened a leg. Asking the venue by ``find`` with the
-    leg's key tells later."""
+    """Raised if it is unknown whether a venue opened a leg. The venue's ``find``, called with the
+    leg's key, can tell later."""
 
 
 class _Refusal(Exception):

@@ -107,10 +107,9 @@ class Pricing(Room):
         """Returns the error to answer if every route refuses because of the amount alone; otherwise
         None.
 
-        The error names an amount that a route takes. On a route of two legs the leg that refuses
-        names this amount without knowing the other leg, so the amount is first tried on whole
-        routes, as long as time allows. Bounds of the pair need no such trial, because they were
-        tried when they were found.
+        The error names an amount that a route takes. A leg of a two-leg route states such an amount
+        without knowing the other leg, so that amount is first tried on whole routes, as long as
+        time allows. Bounds of the pair were tried when they were found, and are not tried again.
         """
         outside = beyond(answer, question)
         if outside is None:
@@ -224,8 +223,8 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns each of the best priced legs with every venue that can take the other leg of the
-        route.
+        """Returns the best priced legs, each combined with every venue that can take the other leg
+        of the route.
 
         ``hop`` is the intermediary token with its venues. A leg that no venue can continue is added
         to ``routes`` as an unpriced route with the reason.

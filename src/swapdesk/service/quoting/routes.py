@@ -118,7 +118,7 @@ class UnpricedRoute(Struct, frozen=True):
     """A route without a price; ``cause`` is the reason.
 
     If the amount is the reason, ``bound`` is the smallest or largest amount that the route takes.
-    Like the asked amount, it is an amount sent or an amount received.
+    ``bound`` is an amount to receive if the request named one, otherwise an amount to send.
     """
 
     legs: tuple[str, ...]
@@ -273,9 +273,9 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Returns the private routes with the same time estimate and the same end of validity for every
-    priced one, so that these figures do not reveal the venues. ``bounds`` are those of the pair;
-    None if unknown."""
+    """Returns the private routes, in which every priced one now has the same time estimate and the
+    same end of validity, so that these figures do not reveal the venues. ``bounds`` are those of
+    the pair; None if unknown."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -412,8 +412,8 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the dollar value of ``amount``, computed in proportion: the amount ``valued`` of the
-    same token is worth ``usd``."""
+    """Returns the dollar value of ``amount``, given that the amount ``valued`` of the same token is
+    worth ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 

@@ -226,9 +226,8 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns one unpriced route for each cause. Of several routes with the same cause it is the
-    one that takes the amount nearest to the asked amount. Further rows would say nothing more,
-    because private rows name no venue."""
+    """Returns one unpriced route for each cause: the route that takes the amount nearest to the
+    asked amount. Further rows would say nothing more, because private rows name no venue."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):

@@ -59,10 +59,10 @@ class Books(Subject):
     operator."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """Returns a partner's daily sums, oldest first, and the payouts in dollars, by the month
-        whose earnings were paid out (``YYYY-MM``).
+        """Returns a partner's daily sums, oldest first, and the partner's payouts in dollars.
 
-        Both come from one snapshot.
+        The key of a payout is the month whose earnings were paid out (``YYYY-MM``). Both come from
+        one snapshot.
         """
         values = {"partner_id": partner_id}
 
@@ -97,8 +97,8 @@ class Books(Subject):
         dollars. Raises NothingDue if the amount would not be positive.
 
         The amount is the earnings of the month that are no longer pending, minus reversals and
-        earlier payouts. It is at most what is due over all months together. So if more was paid out
-        for another month than it earned, that is deducted first.
+        earlier payouts. It is at most the amount due over all months together, so an overpayment
+        for another month is deducted.
         """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 

@@ -475,8 +475,8 @@ async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
     """Returns the payout wallets of the partner's newest private orders, of at most ``limit``
-    orders created since ``since``. If no wallet is stored with an order, the first wallet of the
-    venue that pays it out is taken."""
+    orders created since ``since``. An order without a stored wallet counts as paid from the first
+    wallet of its last venue."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

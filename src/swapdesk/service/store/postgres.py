@@ -176,11 +176,11 @@ class _Item(Struct):
 
 
 class _Group:
-    """Runs pieces of work that wait at the same time in one transaction, because most of their time
-    is spent waiting for the commit or for the lock that all of them need.
+    """Collects the pieces of work that are waiting and runs them in one transaction.
 
-    If one of them raises, nothing is committed, and each is repeated in a transaction of its own.
-    If the commit may have succeeded, nothing is repeated.
+    Most of their time would otherwise be spent waiting for the commit, or for the lock that all of
+    them need. If one piece raises, nothing is committed, and each is repeated in a transaction of
+    its own. If the commit may have succeeded, nothing is repeated.
     """
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
@@ -359,8 +359,8 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """Keeps out other processes by a lock on a connection outside the pool. A connection taken
-        from the pool would be missing there for the code inside the block."""
+        """Keeps out other processes by a lock on a connection outside the pool. All connections of
+        the pool thus remain available to the code inside the block."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:

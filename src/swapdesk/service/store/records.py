@@ -203,8 +203,8 @@ class Usage(Struct, frozen=True):
 
 class Counting(Protocol):
     """Calls that are about to be counted, in the rate-limit windows of ``rate_class``. ``counted``
-    names the owner of these windows: a partner, or the calls of a partner that are made by
-    ``partner-id`` alone."""
+    names whose windows these are. A partner has one set for calls with an API key, and another for
+    calls with ``partner-id`` alone."""
 
     @property
     def counted(self) -> str: ...
@@ -230,10 +230,10 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders. ``volume`` and ``commission`` are in dollars.
+    """Totals of a partner's finished orders. ``private`` is the number of private orders among
+    them, ``entries`` the number of orders that earned a commission.
 
-    ``private`` is the number of private orders among them. ``commission`` is the sum after
-    reversals, and ``entries`` is the number of orders that earned a commission.
+    ``volume`` and ``commission`` are in dollars; reversals are subtracted from ``commission``.
     """
 
     orders: int = 0

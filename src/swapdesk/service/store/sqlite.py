@@ -238,8 +238,8 @@ class Writer:
         """Runs all items in one transaction and returns True.
 
         If an item raises after it has changed something, everything is rolled back and False is
-        returned; the caller then runs each item with a savepoint. A savepoint could undo that item
-        alone, but savepoints make the work a tenth slower, so the first attempt does without them.
+        returned; the caller then runs each item with a savepoint. The first attempt uses no
+        savepoints, because they make the work a tenth slower.
         """
         for item in batch:
             before = connection.total_changes

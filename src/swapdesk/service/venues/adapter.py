@@ -78,7 +78,7 @@ FLOATING = Terms()
 
 
 class VenueLimits(Struct, frozen=True):
-    """Bounds of one leg on the amount sent, in units of the token sent."""
+    """The smallest and the largest amount that a leg takes, in units of the token sent."""
 
     minimum: Decimal
     maximum: Decimal

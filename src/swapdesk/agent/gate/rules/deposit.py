@@ -216,8 +216,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns every payment of the promised withdrawal in its order. The wei that the EntryPoint
-    keeps for gas comes last, if any of it is withdrawn."""
+    """Returns every payment of the confirmed withdrawal in its order; empty if ``promise`` has no
+    withdrawal. The wei that the EntryPoint keeps for gas comes last, if any of it is withdrawn."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)

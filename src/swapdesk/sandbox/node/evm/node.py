@@ -292,7 +292,8 @@ class ChainAccount:
         )
 
     def next_nonce(self) -> int:
-        """Returns the next nonce, counting the transactions that wait in the pool."""
+        """Returns the account's first nonce that is used neither in a block nor by a transaction
+        that waits in the pool."""
         used = self._chain.nonce_of(self.address)
         return self._chain.pool.next_nonce(self.address, used)
 
