@@ -22,7 +22,7 @@ Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
 
 class Failure(Struct, frozen=True):
     """A failure as shown: its cause, where the money is, and who acts next. ``code`` is a stable
-    name for scripts; it is empty if the code that shows the failure has its own."""
+    name for scripts; it is empty if the place that shows the failure has a code of its own."""
 
     cause: str
     money: str

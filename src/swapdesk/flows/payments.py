@@ -108,8 +108,8 @@ def unanswered(ledger: Ledger) -> list[Operation]:
 
 
 def commit_signed(ledger: Ledger, id_: str, hash_: str) -> bool:
-    """Commits the hash of an operation's transaction before the transaction is sent; also that of a
-    second transaction with a higher fee. Returns False if the operation has ended."""
+    """Commits the hash of an operation's transaction before the transaction is sent. A replacement
+    with a higher fee is committed in the same way. Returns False if the operation has ended."""
     moved = ledger.move(id_, State.SENT, hash=hash_)
     return moved or ledger.tell(id_, among=LEFT, hash=hash_)
 

@@ -144,9 +144,9 @@ def same_nonce(
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
     """Returns, of several transactions signed for the same payment, the one whose state decides the
-    payment's state: an executed transaction, otherwise one in a block, otherwise one that was sent,
-    otherwise the newest. A replacement that was never sent therefore does not hide the transaction
-    that was. None if ``signed`` is empty."""
+    payment's state: one that was executed, otherwise one in a block, otherwise one that was sent,
+    otherwise the newest. A replacement that was never sent therefore never hides the transaction
+    that it was to replace. None if ``signed`` is empty."""
     for decides in _DECISIVE:
         deciding = [transaction for transaction in signed if decides(transaction)]
         if deciding:
@@ -288,9 +288,9 @@ trader declines. May raise NotAgreed for any other reason."""
 
 
 class Turn(Struct, frozen=True):
-    """The next signature of a group of orders. ``number`` counts the group's signatures, from 1 to
-    ``total``. ``need`` is the amount of one token that is signed for: for ``payees`` deposits or,
-    if ``payees`` is 0, for funding the smart account."""
+    """The next signature of a group of orders. ``number`` is its number among ``total`` signatures
+    of the same kind. A signature with ``payees`` pays that many deposits; one with 0 ``payees``
+    funds the smart account. ``need`` is the amount of one token for which the user signs."""
 
     need: Sum
     payees: int

@@ -60,8 +60,8 @@ QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """Returns a shorter form of ``warning`` for narrow screens: its first sentence, cut before the
-    word "and" if it has one, followed by ``q quits.``"""
+    """Returns the form of ``warning`` for narrow screens: the beginning of its first sentence, up
+    to the first "and", then ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
@@ -331,8 +331,8 @@ class DeskApp(SafeApp[int]):
         self.notify(str(defect), severity="error")
 
     async def _agree_to_payee(self, asked: NewPayee) -> bool:
-        """Asks the user whether paid API calls may be paid to a new payee, described by ``asked``.
-        Returns True if the user typed the phrase that agrees, False if not."""
+        """Asks the user whether the new payee in ``asked`` may receive the payments for API calls.
+        Returns True if the user typed the phrase that agrees."""
         from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

@@ -430,8 +430,7 @@ class DeskScreen(Screen[None]):
             self._notice.show(self._bare_rule())
 
     def refresh_caption(self) -> None:
-        """Redraws the header after the application changed the caption (the text of a playing tape)
-        in it."""
+        """Redraws the header, because its caption (the text of a playing tape) changed."""
         self._frame.redraw()
 
     def set_money(
@@ -569,8 +568,8 @@ class DeskScreen(Screen[None]):
     @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """Lets other tasks run for a moment between the two times that Textual paints a screen
-        which comes into view."""
+        """Lets other tasks run for a moment between the two paintings of a screen that comes into
+        view. Textual paints such a screen twice."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:

@@ -43,10 +43,10 @@ class Page(DeskScreen):
     """A page of the running desk. A subclass sets ``NAME`` and, as ``SPENDS``, the kind of API
     calls that its keys make.
 
-    The application calls these methods on the page in view: :meth:`on_tick` once a second,
-    :meth:`orders_changed`, :meth:`swaps_changed`, and :meth:`session_changed` when the connection
-    changed or the page came into view. :meth:`balances_changed` is called when money of the user's
-    own wallet moved, or, if the page was out of view then, when it comes back into view.
+    The application tells the page in view what happened: it calls :meth:`on_tick` once a second,
+    :meth:`session_changed` when the connection changed or the page came into view, and
+    :meth:`orders_changed`, :meth:`swaps_changed` and :meth:`balances_changed`. A page that was out
+    of view when balances changed is told when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -156,8 +156,8 @@ class Page(DeskScreen):
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Records that this page may create and fill the wallet of the sandbox, so that other pages
-        read their balances again when they come back into view. This page has to read its own. Does
+        """Records that this page may create and fill the wallet of the sandbox. Other pages then
+        read their balances again when they come back into view, but this page is not told to. Does
         nothing on a live desk."""
         if not self.session.live:
             self.session.moves += 1

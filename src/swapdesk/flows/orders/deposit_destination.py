@@ -226,8 +226,8 @@ def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
 
 
 def asked_only(tracked: TrackedOrder) -> bool:
-    """Returns whether the order's amount to send is known, or suspected, not to be the amount that
-    arrived. A list then marks the amount as "asked for"."""
+    """Returns whether a list marks the order's amount to send as "asked for". It does so if another
+    amount is known, or suspected, to have arrived."""
     deposit = tracked.deposit
     if deposit is not None and deposit.moved:
         return sent_otherwise(tracked.order, deposit)

@@ -122,8 +122,8 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
     """Returns the result of :func:`against_promise` if the payout differs from the quoted amount by
-    more than ``NOTICED`` percent, up or down. Returns None otherwise, before the deposit arrived,
-    if another provider took over, and if the order failed or was refunded."""
+    more than ``NOTICED`` percent, up or down. Returns None for a smaller difference, before the
+    deposit arrived, if another provider took over, and if the order failed or was refunded."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)

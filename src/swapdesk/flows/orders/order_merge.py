@@ -218,8 +218,8 @@ def untouched(order: Order) -> bool:
 
 
 def contradicts(known: Order, seen: Order) -> str | None:
-    """Returns a sentence that says how ``seen`` contradicts ``known``, an earlier state of the same
-    order, so that it must not be paid. None if they agree.
+    """Returns a sentence about how ``seen`` contradicts ``known``, an earlier state of the same
+    order; None if they agree. An order with a contradiction must not be paid.
 
     A field counts only if both states have a value for it; a different deposit memo also counts if
     both states have the deposit address. Deposit address, memo and amount are compared only while

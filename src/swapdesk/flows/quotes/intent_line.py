@@ -116,13 +116,14 @@ class IntentLine(Struct, frozen=True):
     """What was read from the line so far.
 
     ``message`` is the fault or the next step, and ``place`` is the 0-based index of the character
-    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. ``hints`` are
-    shown below the line; ``both_hints`` are the hints of both tokens if each word can mean several.
-    ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index of the present one,
-    and ``choices`` is the number of key presses after which the first choice returns. If
-    ``wants_amount`` is True, only the amount is missing. ``recipient`` is the address or payment
-    link of the payee; it is empty if the payee is a name. ``share`` (of the wallet's balance) or
-    ``dollars`` is the amount as it was written; ``derived`` says how ``amount`` follows from it.
+    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. It may have
+    been written as a ``share`` of the wallet's balance or in ``dollars``; ``derived`` then says how
+    it was computed. If ``wants_amount`` is True, only the amount is missing. ``recipient`` is the
+    address or payment link of the payee; empty if the payee is a name.
+
+    ``hints`` are shown below the line; if both words can mean several tokens, ``both_hints`` has a
+    short hint for each. ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index
+    of the present one, and after ``choices`` key presses the first choice returns.
     """
 
     state: LineState

@@ -293,9 +293,8 @@ class QuoteResult(Struct, frozen=True):
         """The lowest minimum of the routes that refused the amount as too small, with the
         provider's name. None if there is no such route.
 
-        If the request states the output, the value is the lowest amount that may arrive, taken from
-        the pair's limits and without a provider, because a quote's own minimum is in the token
-        sold.
+        If the request states the output, the value is the pair's lowest output, without a provider.
+        The minimum of a quote cannot be used then, because it is in the token sold.
         """
         if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
@@ -351,7 +350,8 @@ class QuoteDesk:
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
         """Asks for every route, with one call for each kind of rate, and returns the routes ranked.
-        ``on_repeat`` is called before a failed call is repeated, and returns whether it may be.
+        Before a failed call is repeated, ``on_repeat`` is called; if it returns False, the call is
+        not repeated.
 
         If one of two calls fails, its error is in ``refused`` of the result. Raises ClientError if
         no call succeeded.

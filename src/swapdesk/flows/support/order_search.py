@@ -108,9 +108,9 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Returns a function that maps words to order ids. The function returns each word with which
-    the id of exactly one journaled order begins, with that id. It returns nothing if the journal
-    cannot be read."""
+    """Returns a function that finds journaled orders by the beginning of their id. It takes words
+    and returns a mapping from word to order id, with each word that begins the id of exactly one
+    order. The mapping is empty if the journal cannot be read."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -165,8 +165,8 @@ class OrderSearch:
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
         """Returns the deposit of an order as its chain shows it: a payment to the order's deposit
-        address or, if there is none, a transaction that this desk sent for the order or that moved
-        nothing and can only concern this order. None if there is neither."""
+        address. If there is none, returns a transaction that this desk sent for the order, or one
+        that moved nothing and can only concern this order; otherwise None."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -519,8 +519,8 @@ class OrderSearch:
         return over or bool(new)
 
     def _match_payments(self) -> None:
-        """Adds the orders that the payments shown by chains went to. A payment that fits a single
-        order is stored with that order."""
+        """Adds the orders whose deposit address received one of the payments that chains showed. A
+        payment that fits a single order is stored with that order."""
         for paid in self.payments:
             meant = self._paid_for(paid)
             self._take(meant, "deposit address that was paid")
@@ -538,10 +538,9 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns the transactions that chains are asked for, as readings: those that the text
-        names. If it names none and a single unpaid order was found, these are the newest
-        transaction that this desk sent for that order, and the order's payments that were in no
-        block when last looked up."""
+        """Returns the transactions to look up on chains: those that the text names. If it names
+        none and a single unpaid order was found, returns the newest transaction that this desk sent
+        for that order, and the order's payments that were in no block when last looked up."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings

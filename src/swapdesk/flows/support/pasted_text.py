@@ -225,8 +225,9 @@ def _visible(text: str, hidden: str = "") -> str:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Yields the text as it is; then, if these differ, the text with letters and digits of other
-    widths and scripts as ASCII, and the text with the escapes of links and e-mails undone.
+    """Yields each spelling in which the text has to be read: the text as it is, then with letters
+    and digits of other widths and scripts as ASCII, and then with the escapes of links and e-mails
+    undone. Spellings that cannot differ are left out.
 
     All of them have to be read, because a digit of another script separates ASCII words, but is a
     digit inside a number.
@@ -541,9 +542,9 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """Returns the readings that the form of ``run``, a row of characters without blanks, proves. If
-    its form proves none, returns those of its parts. ``level`` is the index in ``_PARTED_BY`` of
-    the separators to split it by."""
+    """Returns the readings of ``run``, a row of characters without blanks. If the form of the whole
+    run does not prove a meaning, the run is split and the readings of its parts are returned.
+    ``level`` is the index in ``_PARTED_BY`` of the first separator to split by."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -613,8 +614,9 @@ def _hashes(word: str) -> Iterator[Reading]:
 
 
 def _addresses(word: str) -> Iterator[Reading]:
-    """Yields a word as one reading that names all the kinds of addresses it can be. Of these kinds
-    only those are kept whose form proves most. Yields nothing if the word is no address."""
+    """Yields one reading of a word as an address, which names the kinds of addresses that the word
+    can be. If its form proves some kinds better than others, such as by a checksum, only these are
+    named. Yields nothing if the word is no address."""
     called: list[str] = []
     kinds: list[str] = []
     spellings = {word: None}
@@ -833,8 +835,9 @@ def _amounts(
 ) -> Iterator[Reading]:
     """Yields the readings of amounts: numbers beside the symbol of a token.
 
-    A number that continues in an unknown form is left out, because its first part would be another
-    amount. A number in ``named``, which was read as an id or a memo, is left out too.
+    If the text after a number continues it in an unknown form, the number is left out, because a
+    part of a longer number would be another amount. A number in ``named``, which was read as an id
+    or a memo, is left out too.
     """
     used = 0
     for match in _NUMBER.finditer(text):

@@ -122,9 +122,9 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """Returns a sentence about the creation of an order that ended after the user had left its
-    screen. The sentence describes the intent, and says that no order was created or that the
-    outcome is unknown."""
+    """Returns a sentence for a user who had left the screen when the create request ended without a
+    known order. It describes the intent, and says that no order was created or that the outcome is
+    unknown."""
     failure = outcome.failure
     cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):

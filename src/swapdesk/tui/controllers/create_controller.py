@@ -151,10 +151,10 @@ class BatchController(Controller):
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Replaces the batch by a new one, whose rows ``planner`` plans. ``batch_id`` is the id of
-        the new batch in the journal; None if it is not written there yet. ``unpaid`` is the id of
-        the earlier batch in which the loaded rows failed, if that batch still has to be paid; None
-        otherwise."""
+        """Replaces the batch by a new one, which ``planner`` plans. ``batch_id`` is the journal id
+        of the new batch; None if it is not in the journal yet. If the new batch repeats failed rows
+        of an earlier batch that still has to be paid, ``unpaid`` is the id of that earlier batch;
+        otherwise None."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 

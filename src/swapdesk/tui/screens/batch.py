@@ -323,8 +323,8 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch ``made`` by service id: in their newest state as the desk
-        follows them, or from the journal while the desk is not connected."""
+        """Returns the orders of the batch ``made`` by service id. If the desk is connected, these
+        are the orders that it follows; otherwise they are read from the journal."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
@@ -354,8 +354,7 @@ class BatchScreen(Page):
 
     def _reopen(self) -> None:
         """Opens the batch that an earlier run left unfinished, or asks for a file if there is none.
-        Does nothing while the batch of this run is being checked, created or is otherwise
-        unfinished."""
+        Does nothing if this run already has an unfinished batch or is checking a file."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         batch = None
@@ -702,7 +701,7 @@ class BatchScreen(Page):
         self._begin(self._judge(planner, sheet))
 
     def planner(self) -> BatchPlanner:
-        """Returns a new planner of orders, which has no limits of the service yet."""
+        """Returns a new planner of orders, which does not know the service's limits yet."""
         desk = self.desk
         return BatchPlanner(
             desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
@@ -1321,12 +1320,13 @@ def plan_facts(
     """Returns the facts about a plan: totals, arrivals, orders, groups, calls, signatures and gas.
 
     ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the calls that the service
-    still allows, None if unknown. ``built`` and ``gas`` describe a built bundle and its cost,
-    ``paid`` says how the group was paid, ``stopped`` why the work stopped.
+    still allows; None if unknown. ``row`` is a label and a text about the row under the cursor. At
+    most ``tokens`` tokens are named. If ``asks`` is True, the wallet still has to pay the totals,
+    so an unknown balance is mentioned.
 
-    ``heads`` says how the amounts are read if the file does not say so. ``row`` is a label and a
-    text for the row under the cursor. At most ``tokens`` tokens are named. With ``asks`` the wallet
-    still has to pay the totals, so an unknown balance is mentioned.
+    The other texts are shown unless they are empty: ``built`` and ``gas`` about a built bundle,
+    ``paid`` how the group was paid, ``stopped`` why the work stopped, and ``heads`` how the file's
+    amounts are understood.
     """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),

@@ -212,8 +212,8 @@ class CreateScreen(Page):
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns when the desk will repeat a request for a quote that the service refused because
-        its limit was used up, in words. Empty if the desk will not repeat one."""
+        """Returns the wait in words, if the desk will repeat a request for a quote that was refused
+        because a rate limit was used up. Empty if it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:

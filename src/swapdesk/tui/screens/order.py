@@ -583,8 +583,8 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
     """Returns a fact that compares the quoted amount with the executed amount or, before the order
-    is completed, with the amount that the order promises. Empty if both are equal at the same
-    provider, or if one is unknown."""
+    is completed, with the amount that the order promises. Empty if an amount is unknown, or if both
+    are equal and no other provider took over."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

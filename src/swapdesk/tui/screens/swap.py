@@ -156,9 +156,9 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``text`` says how it was understood; ``right`` is its
-    value in USD, at the right end. ``below`` is a second, muted row. ``marked`` are the positions
-    of wrong characters in the line."""
+    """What is shown about the typed line. ``text`` says how the line was understood. ``right`` is
+    the amount's value in USD, drawn at the right end. ``below`` is a second, muted row. ``marked``
+    are the positions of wrong characters in the line."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -338,10 +338,10 @@ class SwapScreen(Page):
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins the symbol of a token although
-        its first letter is also a key; False if that letter is meant as the key; None if only the
-        next letter can decide. If the first letter opens the token search, only a complete symbol
-        gives True, because letters to search for may follow that key."""
+        """Decides what letters typed on the empty line mean if the first one is also a key. Returns
+        True if ``text`` begins the symbol of a token, False if the first letter is meant as the
+        key, and None if only the next letter can decide. After the key of the token search, which
+        may be followed by letters to search for, only a complete symbol gives True."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -763,8 +763,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line. ``keys`` are keys with the words for the pages
-    that they open. ``whose`` is the name of this desk's account at the service of the sandbox;
+    """Returns what is shown under an empty line. ``keys`` has pairs of a key and the name of the
+    page that it opens. ``whose`` is the name of this desk's account at the service of the sandbox;
     empty if it has none."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):

@@ -70,10 +70,10 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about: an account on a chain, its smart account there, or an allowance. For a
-    row about a smart account, ``smart`` is the address of that account, or empty while the address
-    is unknown; for other rows it is None. For a row that could not be read, ``unread`` says who
-    acts next, or is empty if the user only has to read again; for other rows it is None."""
+    """What a row is about: an account on a chain, its smart account there, or an allowance.
+    ``smart`` is the address of the smart account, empty while unknown; None if the row is not about
+    one. ``unread`` is None if the row could be read. Otherwise it says who acts next, or is empty
+    if reading again is enough."""
 
     account: Account
     chain: str
@@ -521,8 +521,8 @@ class WalletsScreen(Page):
             self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """Asks the user for the pass phrase of the wallet, without which the wallet refused
-        ``change`` of its limits. ``why`` is shown above the field."""
+        """Asks the user for the wallet's pass phrase, because the wallet refused to make ``change``
+        without it. ``why`` is shown above the field."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:

@@ -143,8 +143,8 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """Returns the frame rule as ``width`` cells, with ``caption`` written into it; with None it has
-    no text."""
+    """Returns the frame rule, ``width`` cells wide, with ``caption`` written into it. If
+    ``caption`` is None, it has no text."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
@@ -287,9 +287,9 @@ class MoneyLine(StateView[MoneyState]):
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
     """Returns the money line, ``width`` cells wide. If both halves do not fit, the left half takes
-    its short form and, if that is not enough, the right half too; then the right half is cut.
-    ``notice`` replaces the left half. If ``notice`` does not fit, ``brief`` is shown instead. It is
-    never cut; the right half is cut to make room for it."""
+    its short form, then the right half its own; after that the right half is cut. ``notice``
+    replaces the left half. If ``notice`` does not fit, the whole of ``brief`` is shown instead, and
+    the right half is cut to make room."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:

@@ -350,8 +350,8 @@ class TextField(LinesView, can_focus=True):
 
 
 def step_focus(fields: Sequence[TextField], by: int) -> None:
-    """Moves the focus ``by`` fields further in ``fields`` (negative: back), from the last to the
-    first and vice versa."""
+    """Moves the focus ``by`` fields forward in ``fields`` (negative: back). After the last field
+    comes the first, and before the first the last."""
     at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
     fields[(at + by) % len(fields)].focus()
 
