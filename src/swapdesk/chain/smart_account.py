@@ -306,9 +306,9 @@ def read_operation(
     exactly an operation.
 
     ``absent`` has values for missing fields; null counts as missing. If ``signed`` is True, the
-    signature must be present. Unknown fields and values in another form are refused, because nobody
-    would see what they add. The ``paymaster`` fields are refused too, because every sender pays for
-    its own operations here.
+    signature must be present. Unknown fields are refused because their effect would not be shown to
+    anybody. The ``paymaster`` fields are refused because every sender pays for its own operations
+    here.
     """
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")

@@ -200,9 +200,9 @@ class ServeOptions(Struct, frozen=True):
 def serve(options: ServeOptions) -> int:
     """Runs a sandbox until it is told to end.
 
-    Returns an exit code: 0 if it ended cleanly, 1 if it could not be kept running, 2 if the options
-    or the data directory do not allow it. With a lifeline it returns 7 if another sandbox still has
-    the data directory.
+    Returns an exit code: 0 after a clean end, 1 if the sandbox could not be kept running, 2 if the
+    options or the data directory cannot be used. With a lifeline it returns 7 if another sandbox
+    still has the data directory.
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))

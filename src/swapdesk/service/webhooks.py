@@ -76,7 +76,7 @@ class Webhooks:
         signature checked. Raises NOT_FOUND for an unknown source.
 
         Raises INVALID_API_CREDENTIALS if the headers are missing or malformed, or if their
-        timestamp is too far from the present, because then no signature is accepted.
+        timestamp is too far from the present.
         """
         now = self._clock.now().timestamp()
         if source not in self._secrets:

@@ -49,11 +49,12 @@ def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to swap in so that ``reserve_in`` over ``reserve_out`` becomes ``ratio``,
-    fee included, rounded down.
+    """Returns the amount to swap in that moves a pool to ``ratio`` (``reserve_in`` over
+    ``reserve_out``), fee included, rounded down.
 
-    Returns 0 if the ratio is already reached or exceeded. With ``a`` swapped in, ``(x + a)(10000 x
-    + k a) = ratio * y * 10000 x``, where ``k`` is 10,000 minus the fee: a quadratic in ``a``.
+    Returns 0 if the ratio is already reached or exceeded. With ``x`` and ``y`` for the reserves and
+    ``k`` for 10,000 minus the fee, the amount ``a`` solves the quadratic equation ``(x + a)(10000 x
+    + k a) = ratio * y * 10000 x``.
     """
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)

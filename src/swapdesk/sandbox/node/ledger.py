@@ -487,7 +487,7 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns True for the name of an exchange's wallet, whose balance the ledger has. Returns
-    False for the payer of deposits and for customers, whose balances on embedded chains it does not
-    have."""
+    """Returns True if the wallet with this name belongs to an exchange; the ledger then keeps its
+    balance. Returns False for the payer of deposits and for customers, whose balances on embedded
+    chains the ledger does not keep."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

@@ -199,8 +199,8 @@ class Node:
         self.close()
 
     def close(self) -> None:
-        """Stores the time and closes the database. A node that runs no embedded chains needs
-        nothing else at its end."""
+        """Stores the time and closes the database. Embedded chains, if there are any, have to be
+        closed separately."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()

@@ -64,11 +64,11 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """An executed transaction, with the accounts that it changed by address: serialized, None for a
-    deleted account.
+    """An executed transaction and its effect.
 
     ``raw`` is the transaction, ``error`` the error in Solana's JSON (None for success), and
-    ``meta`` the ``meta`` of ``getTransaction`` as JSON.
+    ``meta`` the ``meta`` of ``getTransaction`` as JSON. The accounts that the transaction changed
+    are stored by address, in serialized form; a deleted account is None.
     """
 
     height: int

@@ -113,7 +113,8 @@ _LAST_HEIGHT = "lastValidBlockHeight"
 class Atoll(Unsigned):
     """The market maker as an on-chain venue.
 
-    ``seed`` is the seed of its key, whose account holds the tokens that it pays with.
+    ``seed`` is the seed of the maker's key; the account of that key holds the tokens that the maker
+    pays with.
     """
 
     def __init__(

@@ -91,10 +91,9 @@ class HotWallet:
 
 
 class Spender(Struct, frozen=True):
-    """The contract of a venue that takes the sold token of a deal, which is the first token of the
-    deal's path.
+    """The contract of a venue that takes the sold token of a deal.
 
-    Methods raise NodeError.
+    The sold token is the first of the deal's path. Methods raise NodeError.
     """
 
     address: str
