@@ -157,8 +157,8 @@ def _is_home_of_user(path: Path) -> bool:
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
-    """Raises UnsafePlace if a file belongs to a user other than the present one and root, or if
-    other users can write to it. ``status`` is the result of ``stat`` for ``path``."""
+    """Raises UnsafePlace if other users can write to a file, or if it belongs to neither the
+    present user nor root. ``status`` is the result of ``stat`` for ``path``."""
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):

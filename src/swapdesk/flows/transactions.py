@@ -155,7 +155,7 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 
 
 def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
-    """Returns the transactions of the intents whose id is one of ``names`` with a number:
+    """Returns the transactions of intents that are named by one of ``names`` and a number:
     ``name#0``, ``name#1`` and so on."""
     return [
         transaction for transaction in signed if transaction.intent_id.rpartition("#")[0] in names
@@ -303,8 +303,8 @@ class Turn(Struct, frozen=True):
 
 
 class Watch:
-    """A listener for the progress of transactions, which cannot influence them. This base class
-    ignores all events."""
+    """A listener that is told the progress of transactions and cannot influence them. This base
+    class ignores all events."""
 
     def reviewed(self, payload: Payload, review: Review) -> None:
         """Called after the agent judged a payload and before the trader is asked. The trader is not

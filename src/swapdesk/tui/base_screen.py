@@ -195,7 +195,7 @@ class StillnessGuard(Struct):
 
     def refusal(self, step: str) -> str | None:
         """Returns why a key that moves money does not work now, as a sentence; None if it works.
-        ``step`` names what the footer says that the key does."""
+        ``step`` names what the key does according to the footer."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -524,8 +524,8 @@ class DeskScreen(Screen[None]):
         )
 
     def settle_notice(self, about: object) -> None:
-        """Clears the notice if it was shown about something other than ``about``. A notice that was
-        shown without a subject stays."""
+        """Clears the notice unless it is about ``about``. A notice that was shown without a subject
+        stays."""
         if self._notice_about is not None and self._notice_about != about:
             self.clear_notice()
 

@@ -1059,7 +1059,7 @@ def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
 
 
 def _together(first: PaidOnChain, second: PaidOnChain) -> PaidOnChain:
-    """Returns ``first`` with the amount of both payments, the earlier time and the lower number of
+    """Returns ``first`` with the sum of both amounts, the earlier time and the lower number of
     confirmations. Returns ``first`` unchanged if an amount is unknown."""
     if first.amount is None or second.amount is None:
         return first

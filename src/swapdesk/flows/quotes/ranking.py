@@ -538,8 +538,8 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Returns the place of each row if sorted by the all-in amount, by quote id. Rows with unknown
-    gas are last, in the sequence of the ranking."""
+    """Returns the place of each row in the order of the all-in amount, by quote id. Rows with
+    unknown gas are last, in the sequence of the ranking."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

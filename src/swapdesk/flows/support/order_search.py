@@ -805,8 +805,8 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the bounds of the amounts that, rounded to as many digits as the text has, equal the
-    amount in the reading."""
+    """Returns the lower and upper bound of the amounts that equal the amount in the reading when
+    they are rounded to as many digits as the text has."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -883,8 +883,8 @@ def not_found_reply(
 
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
-    """Returns the facts that would find an order and that the text lacks, as noun phrases such as
-    ``the order id``."""
+    """Returns the facts that would help to find an order and that the text lacks, as noun phrases
+    such as ``the order id``."""
     begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),

@@ -357,7 +357,7 @@ _FEW_DIGITS = 8
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
     """Yields each way to join pieces of equal length, from index ``at``, the longest way first: the
-    number of pieces and the joined text. The last piece may be shorter."""
+    number of pieces and the joined text. The last piece may be shorter than the others."""
     first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):

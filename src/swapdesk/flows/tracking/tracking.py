@@ -627,8 +627,8 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """Returns an order from the journal, completed with the time and the state of its
-        payment."""
+        """Returns ``entry``, an order from the journal, completed with the time of its payment and
+        how far it is paid."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):

@@ -367,9 +367,9 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """Returns the fact about the transaction ``hash_`` on the chain of ``token``. If ``live`` (the
-    chains are real), the fact links to an explorer, if the chain has one. If not ``live``, a row
-    says that no explorer knows a sandbox transaction."""
+    """Returns the fact about the transaction ``hash_`` on the chain of ``token``. If ``live`` is
+    True (the chains are real), the fact links to the chain's explorer, if there is one. Otherwise a
+    row says that no explorer knows a sandbox transaction."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)

@@ -159,7 +159,7 @@ class RequestLogScreen(Page):
 
     @property
     def whole(self) -> bool:
-        """True while one call, in full, takes the whole screen."""
+        """True while the whole screen shows a single call in full."""
         return self.has_class("-whole")
 
     # keys

@@ -96,8 +96,8 @@ code."""
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns the rows of the table, and for the key of each selectable row what the row is about.
-    ``named`` returns the name of a venue for its code."""
+    """Returns the rows of the table, and a mapping from the key of each selectable row to what the
+    row is about. ``named`` returns the name of a venue for its code."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {

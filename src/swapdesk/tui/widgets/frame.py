@@ -194,8 +194,8 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. If ``text`` is empty, the frame rule of ``world`` is drawn
-    instead."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
+    that belongs to ``world`` (sandbox, live or file)."""
 
     text: str = ""
     severity: str = "information"

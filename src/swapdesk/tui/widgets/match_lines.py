@@ -104,8 +104,9 @@ STRONG = ("You sell", "You get")
 
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
-    """Returns the rows of the table, without its column names, ``width`` cells wide. If the
-    signature makes several payments, a list of them follows, with one row for each."""
+    """Returns the rows of the table that compares signed with expected values, ``width`` cells wide
+    and without the column names. If the signature makes several payments, a list of them follows,
+    with one row for each."""
     rows, payments = folded(fields)
     columns = _columns(rows, width)
     exact = width >= ROOMY
