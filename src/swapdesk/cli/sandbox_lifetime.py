@@ -61,10 +61,10 @@ class SandboxLifetime:
         self._starting = asyncio.Lock()
 
     async def ready(self) -> Mapping[str, Any]:
-        """Returns the ready line of the running sandbox; starts one if none answers. Exit 2 if the
-        extra is missing or the directory is refused, 7 if the sandbox does not become ready."""
+        """Returns the ready line of the running sandbox; starts one if none answers. Exit 2 if
+        none answers and the extra is missing, or if the directory is refused; 7 if the sandbox does
+        not become ready."""
         async with self._starting:
-            require_extra("sandbox")
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:
@@ -98,6 +98,7 @@ class SandboxLifetime:
         return asdict(running)
 
     def _start(self) -> Mapping[str, Any]:
+        require_extra("sandbox")
         private_directory(self._home.logs)
         log = self._home.logs / "sandbox.log"
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
